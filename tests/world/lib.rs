@@ -1,0 +1,1 @@
+//! Boots the real thing for the tests.
