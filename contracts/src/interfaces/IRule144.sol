@@ -1,34 +1,116 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title The holding-period hook between a token and its `Rule144` module
-/// @notice A token asks and informs the module only for partitions whose Rule 144 flag is set; others pay nothing.
-/// @dev The caller of all three functions is the token: one module serves one token. The module is named by the
-/// compliance role (`setRule144`), is trusted by the token, and must not call back into a mutating function of it.
-/// The token notifies after its own effects, in the same transaction; a notification that reverts reverts the whole.
+/// @title Holding periods and affiliate volume limits in the manner of 17 CFR 230.144.
+/// @notice A partition of a token may have this rule as its external check. The token asks `check` before every
+/// transfer of that partition and notifies every movement, so that lots (units and the time of their acquisition)
+/// follow the balances: `on…` functions answer to the tokens served only, and never move anything themselves.
+///
+/// Lots are used first in, first out. A transfer starts a new holding period; a recovery and a forced transfer do
+/// not (the time of acquisition is tacked). Lots acquired on one day (UTC) are one lot with the later time.
 interface IRule144 {
-    /// @notice Why units moved from one holder to another.
-    /// @custom:value Transfer a voluntary transfer: the receiver's holding period starts now.
-    /// @custom:value Forced a forced transfer: lots move with their dates, and without asking `check`.
-    /// @custom:value Recovery a lost wallet's holding moves whole: lots move with their dates (tacking).
-    enum Move {
-        Transfer,
-        Forced,
-        Recovery
+    /// @notice What the issuer's reporting says about the holding period.
+    /// @param reportingSince Since when the issuer reports under the Exchange Act, zero if it does not. Lots are free
+    /// after `HOLDING_REPORTING` once it has reported for `REPORTING_SEASONING`, else after `HOLDING_OTHER`.
+    /// @param shell Whether the issuer is, or was, a shell: then nothing may be sold under the rule.
+    struct IssuerStatus {
+        uint40 reportingSince;
+        bool shell;
     }
 
-    /// @notice Whether `from` may move `units` of `partition` to `to` now.
-    /// @dev Asked last in the token's predicate, so balance, locks, freeze and whitelist already allow the transfer.
-    /// @return allowed true if the holding period and the volume limit allow it.
-    /// @return reason 0 when allowed, else a short ASCII word that the token hands on as its own reason.
+    /// @notice Units acquired together.
+    struct Lot {
+        uint96 units;
+        uint40 acquiredAt;
+    }
+
+    /// @notice The rule serves a partition from now on.
+    event PartitionServed(address indexed token, uint256 indexed partition);
+    /// @notice The issuer's status changed.
+    event IssuerStatusSet(address indexed token, uint40 reportingSince, bool shell);
+    /// @notice A holder was marked, or no longer is, as an affiliate of the issuer.
+    event AffiliateSet(address indexed token, address indexed holder, bool affiliate);
+    /// @notice A lot was freed by document: its holding period counts as over.
+    event LegendRemoved(
+        address indexed token, uint256 indexed partition, address indexed holder, uint256 lot, bytes32 docHash
+    );
+
+    /// @notice An address that must not be zero is.
+    error ZeroAddress();
+    /// @notice The document that frees a lot is missing.
+    error ZeroDocument();
+    /// @notice The caller is no token of whose `partition` this rule keeps lots.
+    error PartitionNotServed(address token, uint256 partition);
+    /// @notice The rule serves this partition already.
+    error PartitionAlreadyServed(address token, uint256 partition);
+    /// @notice Units exist already whose acquisition this rule never saw.
+    error PartitionNotEmpty(address token, uint256 partition, uint256 supply);
+    /// @notice The lots hold fewer units than are moved.
+    error LotsMissing(address token, uint256 partition, address holder, uint256 units, uint256 inLots);
+    /// @notice The holder has no lot with this number.
+    error UnknownLot(uint256 lot, uint256 lots);
+    /// @notice The time lies in the future.
+    error InFuture(uint256 time);
+    /// @notice `units` does not fit 96 bits.
+    error UnitsTooLarge(uint256 units);
+    /// @notice The successor has lots of its own, and two histories must not be mixed.
+    error SuccessorHasLots(address token, uint256 partition, address successor);
+
+    /// @notice Starts to serve an empty partition. Compliance role.
+    function servePartition(address token, uint256 partition) external;
+
+    /// @notice Sets the issuer's reporting status. Compliance role.
+    function setIssuerStatus(address token, IssuerStatus calldata status) external;
+
+    /// @notice Marks a holder as an affiliate of the issuer, or as none. Compliance role.
+    function setAffiliate(address token, address holder, bool affiliate) external;
+
+    /// @notice Frees one lot by document. Compliance role.
+    /// @param lot Position in `lotsOf`, from 0.
+    function removeLegend(address token, uint256 partition, address holder, uint256 lot, bytes32 docHash) external;
+
+    /// @notice Whether the calling token may let `from` transfer `units` of `partition` to `to` now.
+    /// @return allowed True if the units are free and within the affiliate's volume.
+    /// @return reason Zero if allowed, else a short ASCII string: `rule144-shell`, `rule144-holding-period`,
+    /// `rule144-volume` or `rule144-no-lots`.
     function check(address from, address to, uint256 partition, uint256 units)
         external
         view
         returns (bool allowed, bytes32 reason);
 
-    /// @notice `units` of `partition` were minted to `holder` now.
-    function onAcquired(address holder, uint256 partition, uint256 units) external;
+    /// @notice Tells that `units` of the calling token were minted to `to`.
+    function onMint(address to, uint256 partition, uint256 units) external;
 
-    /// @notice `units` of `partition` moved from `from` to `to`. Never called with `units` 0 or `from == to`.
-    function onMoved(address from, address to, uint256 partition, uint256 units, Move move) external;
+    /// @notice Tells that a holder's own transfer took place, which `check` had allowed.
+    function onTransfer(address from, address to, uint256 partition, uint256 units) external;
+
+    /// @notice Tells that an agent moved units: the time of acquisition goes with them.
+    function onForcedTransfer(address from, address to, uint256 partition, uint256 units) external;
+
+    /// @notice Tells that `successor` replaces the wallet `lost` in this partition: lots, sales and the affiliate mark
+    /// follow.
+    function onRecovery(address lost, address successor, uint256 partition) external;
+
+    /// @notice When `units` of the holder will have served their holding period, by what is known now.
+    /// @return The time, 0 if they have; `type(uint256).max` for a shell or more units than the lots hold.
+    function earliestTransferTime(address token, address holder, uint256 partition, uint256 units)
+        external
+        view
+        returns (uint256);
+
+    /// @notice Units that an affiliate may still sell now, of 1 % of the partition's supply per 90 days;
+    /// `type(uint256).max` for others.
+    function volumeLeft(address token, address holder, uint256 partition) external view returns (uint256);
+
+    /// @notice The holder's lots, the oldest first.
+    function lotsOf(address token, address holder, uint256 partition) external view returns (Lot[] memory);
+
+    /// @notice Whether the rule serves a partition.
+    function isServed(address token, uint256 partition) external view returns (bool);
+
+    /// @notice Whether a holder is marked as an affiliate of the issuer.
+    function isAffiliate(address token, address holder) external view returns (bool);
+
+    /// @notice The issuer's reporting status.
+    function issuerStatus(address token) external view returns (IssuerStatus memory);
 }
