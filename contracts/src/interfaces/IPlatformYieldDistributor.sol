@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {IAgentGated} from "./IAgentGated.sol";
+
 /// @title Escrow that pays a declared list of holders, page by page, each line once.
 /// @notice The full sum is pulled when a distribution is created. Its list is declared by a rolled hash and a sum;
 /// pages are accepted in order only, and the last one must arrive at exactly that hash and sum. So the chain itself
@@ -9,7 +11,7 @@ pragma solidity 0.8.37;
 ///
 /// The rolled hash of a list is `h` after all its lines, from `h = 0`:
 /// `h = keccak256(abi.encode(h, line.account, line.amount))`.
-interface IPlatformYieldDistributor {
+interface IPlatformYieldDistributor is IAgentGated {
     /// @notice One line of the declared list.
     /// @param account The holder as declared. If it was recovered since, its successor is paid instead.
     /// @param amount Units of the payout asset, not zero.
@@ -46,7 +48,7 @@ interface IPlatformYieldDistributor {
         bool cancelled;
     }
 
-    /// @notice The sum was pulled and the list is declared.
+    /// @notice The sum was pulled and the list is declared. `payloadHash` is keccak256 of the calldata (`IOperations`).
     event DistributionCreated(
         bytes32 indexed id,
         address indexed token,
@@ -54,15 +56,19 @@ interface IPlatformYieldDistributor {
         address funder,
         uint256 total,
         uint256 count,
-        bytes32 commitment
+        bytes32 commitment,
+        bytes32 payloadHash
     );
 
-    /// @notice A page took effect. `rolled` covers every line up to and with this page: a sender whose repeated page
-    /// reverts with `PageAlreadyPaid` finds this event by (`id`, `from`) and compares `rolled` with its own.
-    event PagePaid(bytes32 indexed id, uint256 indexed from, uint256 count, uint256 amount, bytes32 rolled);
+    /// @notice A page took effect. A sender whose page reverts with `PageAlreadyPaid` finds this event by (`id`, `from`):
+    /// an equal `payloadHash` (keccak256 of the calldata, as in `IOperations`) means that its own page is done.
+    /// @param rolled Covers every line up to and with this page, wherever the pages are cut.
+    event PagePaid(
+        bytes32 indexed id, uint256 indexed from, uint256 count, uint256 amount, bytes32 rolled, bytes32 payloadHash
+    );
 
     /// @notice A line could not be paid and waits for a claim.
-    /// @param reason `frozen` or `transfer-failed`, as a short ASCII string.
+    /// @param reason `frozen` or `transfer_failed`, as a short ASCII string.
     event Withheld(bytes32 indexed id, address indexed account, uint256 index, uint256 amount, bytes32 reason);
 
     /// @notice A line of a recovered wallet was paid to the wallet that replaced it.
@@ -114,7 +120,7 @@ interface IPlatformYieldDistributor {
     error PageBeyondTotal(bytes32 id, uint256 allocated, uint256 total);
     /// @notice The line `index` asks for nothing.
     error ZeroAmount(uint256 index);
-    /// @notice The line `index` pays nobody, this contract, or the asset itself.
+    /// @notice The line `index` pays nobody, or this contract.
     error InvalidPayee(uint256 index, address account);
     /// @notice The last page arrived at another hash than declared.
     error RollUpMismatch(bytes32 id, bytes32 expected, bytes32 actual);
@@ -156,8 +162,8 @@ interface IPlatformYieldDistributor {
     /// stays claimable. Payout role.
     function cancelDistribution(bytes32 id) external;
 
-    /// @notice Declares an audit report, once per id; the same hash again only repeats the event. The id may also be
-    /// that of a distribution which the token paid directly (`batchPayout`). Payout role.
+    /// @notice Declares an audit report, once per id and token; the same hash again only repeats the event. The id may
+    /// also be that of a distribution which the token paid directly (`batchPayout`). Payout role.
     function declareAudit(bytes32 id, address token, bytes32 auditHash) external;
 
     /// @notice All that is stored of a distribution; its `token` is zero if there is none.
@@ -167,7 +173,7 @@ interface IPlatformYieldDistributor {
     function withheldOf(bytes32 id, address account) external view returns (uint256);
 
     /// @notice The audit report declared for an id, also for one that the token paid directly; zero if none.
-    function auditHashOf(bytes32 id) external view returns (bytes32);
+    function auditHashOf(bytes32 id, address token) external view returns (bytes32);
 
     /// @notice Who would be paid for `account` now: itself or its successor, and whether that wallet is frozen.
     function payeeOf(address token, address account) external view returns (address payee, bool frozen);

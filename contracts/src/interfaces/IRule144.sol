@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {IAgentGated} from "./IAgentGated.sol";
+
 /// @title Holding periods and affiliate volume limits in the manner of 17 CFR 230.144.
 /// @notice A partition of a token may have this rule as its external check. The token asks `check` before every
 /// transfer of that partition and notifies every movement, so that lots (units and the time of their acquisition)
@@ -8,7 +10,7 @@ pragma solidity 0.8.37;
 ///
 /// Lots are used first in, first out. A transfer starts a new holding period; a recovery and a forced transfer do
 /// not (the time of acquisition is tacked). Lots acquired on one day (UTC) are one lot with the later time.
-interface IRule144 {
+interface IRule144 is IAgentGated {
     /// @notice What the issuer's reporting says about the holding period.
     /// @param reportingSince Since when the issuer reports under the Exchange Act, zero if it does not. Lots are free
     /// after `HOLDING_REPORTING` once it has reported for `REPORTING_SEASONING`, else after `HOLDING_OTHER`.
@@ -71,8 +73,8 @@ interface IRule144 {
 
     /// @notice Whether the calling token may let `from` transfer `units` of `partition` to `to` now.
     /// @return allowed True if the units are free and within the affiliate's volume.
-    /// @return reason Zero if allowed, else a short ASCII string: `rule144-shell`, `rule144-holding-period`,
-    /// `rule144-volume` or `rule144-no-lots`.
+    /// @return reason Zero if allowed, else a short ASCII word: `rule144_not_served`, `rule144_shell`, `rule144_holding`
+    /// or `rule144_volume`. It never reverts.
     function check(address from, address to, uint256 partition, uint256 units)
         external
         view

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {Roles} from "./Roles.sol";
+import {RollUp} from "./RollUp.sol";
+import {StipendTransfer} from "./StipendTransfer.sol";
+import {IAgentGated} from "./interfaces/IAgentGated.sol";
+import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
+import {IPlatformSecurityToken7518} from "./interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformYieldDistributor} from "./interfaces/IPlatformYieldDistributor.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+
+/// @title Escrow of payouts
+/// @dev What a page changes is two words, however many lines it has: `rolled`, and the word of `total`, `next` and
+/// `allocated`. A paid line writes nothing here; only a withheld one does.
+contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardTransient {
+    using SafeERC20 for IERC20;
+    using SafeCast for uint256;
+    using StipendTransfer for IERC20;
+
+    /// @dev Fields that a page reads or writes together stand in one word.
+    struct Escrow {
+        IERC20 asset;
+        uint32 count;
+        bool cancelled;
+        IPlatformSecurityToken7518 token;
+        uint112 total;
+        uint32 next;
+        uint112 allocated;
+        bytes32 rolled;
+        bytes32 commitment;
+        address funder;
+        uint112 withheld;
+    }
+
+    /// @dev A wallet recovered more often than this, one after the other, is withheld until someone looks.
+    uint256 private constant SUCCESSORS_MAX = 16;
+
+    bytes32 private constant REASON_FROZEN = "frozen";
+    bytes32 private constant REASON_TRANSFER_FAILED = "transfer_failed";
+
+    /// @inheritdoc IAgentGated
+    IAgentRegistry public immutable agentRegistry;
+
+    mapping(bytes32 id => Escrow) private _escrows;
+    mapping(bytes32 id => mapping(address account => uint256)) private _withheld;
+    mapping(bytes32 id => mapping(address token => bytes32)) private _audits;
+
+    modifier onlyPayoutAgent() {
+        if (!agentRegistry.hasRole(msg.sender, Roles.PAYOUT)) {
+            revert NotAuthorized(msg.sender, msg.sig, Roles.PAYOUT);
+        }
+        _;
+    }
+
+    constructor(IAgentRegistry registry) {
+        if (address(registry) == address(0)) revert ZeroAddress();
+        agentRegistry = registry;
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function createDistribution(
+        bytes32 id,
+        address token,
+        address asset,
+        uint256 total,
+        uint256 count,
+        bytes32 commitment,
+        bytes32 auditHash
+    ) external nonReentrant onlyPayoutAgent {
+        _requireTerms(id, token, asset, total, count, commitment);
+        Escrow storage escrow = _escrows[id];
+        if (address(escrow.token) != address(0)) {
+            revert DistributionExists(id, _sameTerms(id, token, asset, total, count, commitment, auditHash));
+        }
+        escrow.asset = IERC20(asset);
+        escrow.count = count.toUint32();
+        escrow.token = IPlatformSecurityToken7518(token);
+        escrow.total = total.toUint112();
+        escrow.commitment = commitment;
+        escrow.funder = msg.sender;
+        emit DistributionCreated(id, token, asset, msg.sender, total, count, commitment, keccak256(msg.data));
+        if (auditHash != 0) _declareAudit(id, token, auditHash);
+        _pull(IERC20(asset), total);
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function payoutForDistribution(bytes32 id, uint256 from, PayoutLine[] calldata lines)
+        external
+        nonReentrant
+        onlyPayoutAgent
+    {
+        Escrow storage escrow = _open(id);
+        uint256 amount = _accept(escrow, id, from, lines);
+        _pay(escrow, id, from, lines, amount);
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function claimWithheld(bytes32 id, address account) external nonReentrant {
+        uint256 amount = _withheld[id][account];
+        if (amount == 0) revert NothingWithheld(id, account);
+        Escrow storage escrow = _escrows[id];
+        (address payee, bool frozen) = _payeeOf(escrow.token, account);
+        if (frozen) revert PayeeFrozen(account);
+        _withheld[id][account] = 0;
+        escrow.withheld -= amount.toUint112();
+        emit WithheldClaimed(id, account, payee, amount);
+        _send(escrow.asset, payee, amount);
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function cancelDistribution(bytes32 id) external nonReentrant onlyPayoutAgent {
+        Escrow storage escrow = _open(id);
+        uint256 rest = escrow.total - escrow.allocated;
+        address funder = escrow.funder;
+        escrow.cancelled = true;
+        emit DistributionCancelled(id, funder, rest);
+        // Nothing is left when the list so far asked for the whole sum, which only a wrong list can.
+        if (rest != 0) _send(escrow.asset, funder, rest);
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function declareAudit(bytes32 id, address token, bytes32 auditHash) external onlyPayoutAgent {
+        if (id == 0 || auditHash == 0) revert ZeroTerm();
+        if (token == address(0)) revert ZeroAddress();
+        address expected = address(_escrows[id].token);
+        if (expected != address(0) && expected != token) revert TokenMismatch(id, expected, token);
+        _declareAudit(id, token, auditHash);
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function distribution(bytes32 id) external view returns (Distribution memory) {
+        Escrow storage escrow = _escrows[id];
+        return Distribution({
+            token: address(escrow.token),
+            asset: address(escrow.asset),
+            funder: escrow.funder,
+            total: escrow.total,
+            count: escrow.count,
+            commitment: escrow.commitment,
+            auditHash: _audits[id][address(escrow.token)],
+            rolled: escrow.rolled,
+            next: escrow.next,
+            allocated: escrow.allocated,
+            withheld: escrow.withheld,
+            cancelled: escrow.cancelled
+        });
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function withheldOf(bytes32 id, address account) external view returns (uint256) {
+        return _withheld[id][account];
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function auditHashOf(bytes32 id, address token) external view returns (bytes32) {
+        return _audits[id][token];
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function payeeOf(address token, address account) external view returns (address payee, bool frozen) {
+        return _payeeOf(IPlatformSecurityToken7518(token), account);
+    }
+
+    /// @dev Takes the page into the books, all of it, before any of it is paid.
+    function _accept(Escrow storage escrow, bytes32 id, uint256 from, PayoutLine[] calldata lines)
+        private
+        returns (uint256 amount)
+    {
+        uint256 end = _requireNextPage(escrow, id, from, lines.length);
+        amount = _sum(from, lines);
+        uint256 total = escrow.total;
+        uint256 allocated = escrow.allocated + amount;
+        if (allocated > total) revert PageBeyondTotal(id, allocated, total);
+        bytes32 rolled = RollUp.over(escrow.rolled, lines);
+        escrow.rolled = rolled;
+        escrow.next = end.toUint32();
+        escrow.allocated = allocated.toUint112();
+        emit PagePaid(id, from, lines.length, amount, rolled, keccak256(msg.data));
+        if (end == escrow.count) _complete(escrow, id, rolled, allocated, total);
+    }
+
+    /// @dev The end of the list: what was accepted must be what was declared.
+    function _complete(Escrow storage escrow, bytes32 id, bytes32 rolled, uint256 allocated, uint256 total) private {
+        bytes32 commitment = escrow.commitment;
+        if (rolled != commitment) revert RollUpMismatch(id, commitment, rolled);
+        if (allocated != total) revert TotalMismatch(id, total, allocated);
+        emit DistributionCompleted(id);
+    }
+
+    /// @dev Pays an accepted page line by line; what cannot be paid is withheld.
+    function _pay(Escrow storage escrow, bytes32 id, uint256 from, PayoutLine[] calldata lines, uint256 amount)
+        private
+    {
+        IERC20 asset = escrow.asset;
+        IPlatformSecurityToken7518 token = escrow.token;
+        uint256 balance = asset.balanceOf(address(this));
+        uint256 held = 0;
+        for (uint256 i = 0; i < lines.length; ++i) {
+            PayoutLine calldata line = lines[i];
+            if (!_payLine(asset, token, id, from + i, line)) held += line.amount;
+        }
+        if (held != 0) escrow.withheld += held.toUint112();
+        _requireSpent(asset, balance, amount - held);
+    }
+
+    function _payLine(
+        IERC20 asset,
+        IPlatformSecurityToken7518 token,
+        bytes32 id,
+        uint256 index,
+        PayoutLine calldata line
+    ) private returns (bool) {
+        address account = line.account;
+        uint256 amount = line.amount;
+        (address payee, bool frozen) = _payeeOf(token, account);
+        if (frozen) return _withhold(id, index, account, amount, REASON_FROZEN);
+        if (!asset.tryTransfer(payee, amount)) return _withhold(id, index, account, amount, REASON_TRANSFER_FAILED);
+        if (payee != account) emit PaidToSuccessor(id, account, payee, index, amount);
+        return true;
+    }
+
+    /// @dev Returns false: the line is not paid.
+    function _withhold(bytes32 id, uint256 index, address account, uint256 amount, bytes32 reason)
+        private
+        returns (bool)
+    {
+        _withheld[id][account] += amount;
+        emit Withheld(id, account, index, amount, reason);
+        return false;
+    }
+
+    /// @dev Effects come first: the asset is asked for its money when the distribution stands.
+    function _pull(IERC20 asset, uint256 total) private {
+        uint256 balance = asset.balanceOf(address(this));
+        asset.safeTransferFrom(msg.sender, address(this), total);
+        uint256 received = asset.balanceOf(address(this)) - balance;
+        if (received != total) revert ReceivedDiffers(total, received);
+    }
+
+    function _send(IERC20 asset, address to, uint256 amount) private {
+        uint256 balance = asset.balanceOf(address(this));
+        asset.safeTransfer(to, amount);
+        _requireSpent(asset, balance, amount);
+    }
+
+    /// @dev An asset that began to charge the sender would eat other distributions' escrow. That more is left than
+    /// expected is no error: a payee with a hook could send a unit back, and must not block a page by that.
+    function _requireSpent(IERC20 asset, uint256 balance, uint256 expected) private view {
+        uint256 left = asset.balanceOf(address(this));
+        if (left + expected < balance) revert EscrowShort(expected, balance - left);
+    }
+
+    function _declareAudit(bytes32 id, address token, bytes32 auditHash) private {
+        bytes32 declared = _audits[id][token];
+        if (declared != 0 && declared != auditHash) revert AuditAlreadyDeclared(id, declared);
+        _audits[id][token] = auditHash;
+        emit AuditDeclared(id, token, auditHash, msg.sender);
+    }
+
+    function _open(bytes32 id) private view returns (Escrow storage escrow) {
+        escrow = _escrows[id];
+        if (address(escrow.token) == address(0)) revert UnknownDistribution(id);
+        if (escrow.cancelled) revert DistributionClosed(id);
+    }
+
+    /// @dev A page is the next one, or it is refused with the reason that tells the sender what to do.
+    function _requireNextPage(Escrow storage escrow, bytes32 id, uint256 from, uint256 length)
+        private
+        view
+        returns (uint256 end)
+    {
+        if (length == 0) revert EmptyPage();
+        uint256 next = escrow.next;
+        if (from < next) revert PageAlreadyPaid(id, from, next);
+        if (from > next) revert PageOutOfOrder(id, from, next);
+        end = from + length;
+        uint256 count = escrow.count;
+        if (end > count) revert PageBeyondCount(id, end, count);
+    }
+
+    function _sum(uint256 from, PayoutLine[] calldata lines) private view returns (uint256 amount) {
+        for (uint256 i = 0; i < lines.length; ++i) {
+            PayoutLine calldata line = lines[i];
+            address account = line.account;
+            if (account == address(0) || account == address(this)) revert InvalidPayee(from + i, account);
+            uint256 units = line.amount;
+            if (units == 0) revert ZeroAmount(from + i);
+            if (units > type(uint112).max) revert AmountTooLarge(units);
+            amount += units;
+        }
+    }
+
+    /// @dev A recovered wallet is frozen for good, so only a frozen one can have a successor: all others cost one call.
+    function _payeeOf(IPlatformSecurityToken7518 token, address account)
+        private
+        view
+        returns (address payee, bool frozen)
+    {
+        payee = account;
+        frozen = token.isFrozen(account);
+        for (uint256 hops = 0; frozen && hops < SUCCESSORS_MAX; ++hops) {
+            address successor = token.successorOf(payee);
+            if (successor == address(0)) break;
+            payee = successor;
+            frozen = token.isFrozen(successor);
+        }
+    }
+
+    function _requireTerms(bytes32 id, address token, address asset, uint256 total, uint256 count, bytes32 commitment)
+        private
+        view
+    {
+        if (token == address(0) || asset == address(0)) revert ZeroAddress();
+        if (id == 0 || total == 0 || count == 0 || commitment == 0) revert ZeroTerm();
+        if (total > type(uint112).max) revert AmountTooLarge(total);
+        if (count > type(uint32).max) revert CountTooLarge(count);
+        if (token.code.length == 0) revert NotAContract(token);
+        if (asset.code.length == 0) revert NotAContract(asset);
+    }
+
+    function _sameTerms(
+        bytes32 id,
+        address token,
+        address asset,
+        uint256 total,
+        uint256 count,
+        bytes32 commitment,
+        bytes32 auditHash
+    ) private view returns (bool) {
+        Escrow storage escrow = _escrows[id];
+        return address(escrow.token) == token && address(escrow.asset) == asset && escrow.total == total
+            && escrow.count == count && escrow.commitment == commitment
+            && (auditHash == 0 || _audits[id][token] == auditHash);
+    }
+}
