@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {AgentGated} from "./AgentGated.sol";
 import {Roles} from "./Roles.sol";
 import {RollUp} from "./RollUp.sol";
 import {StipendTransfer} from "./StipendTransfer.sol";
-import {IAgentGated} from "./interfaces/IAgentGated.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IPlatformSecurityToken7518} from "./interfaces/IPlatformSecurityToken7518.sol";
 import {IPlatformYieldDistributor} from "./interfaces/IPlatformYieldDistributor.sol";
+import {PageLine} from "./token/PageLine.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
@@ -16,7 +17,8 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 /// @title Escrow of payouts
 /// @dev What a page changes is two words, however many lines it has: `rolled`, and the word of `total`, `next` and
 /// `allocated`. A paid line writes nothing here; only a withheld one does.
-contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardTransient {
+contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, ReentrancyGuardTransient {
+    using PageLine for bytes32;
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
     using StipendTransfer for IERC20;
@@ -42,23 +44,12 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
     bytes32 private constant REASON_FROZEN = "frozen";
     bytes32 private constant REASON_TRANSFER_FAILED = "transfer_failed";
 
-    /// @inheritdoc IAgentGated
-    IAgentRegistry public immutable agentRegistry;
-
     mapping(bytes32 id => Escrow) private _escrows;
     mapping(bytes32 id => mapping(address account => uint256)) private _withheld;
     mapping(bytes32 id => mapping(address token => bytes32)) private _audits;
 
-    modifier onlyPayoutAgent() {
-        if (!agentRegistry.hasRole(msg.sender, Roles.PAYOUT)) {
-            revert NotAuthorized(msg.sender, msg.sig, Roles.PAYOUT);
-        }
-        _;
-    }
-
-    constructor(IAgentRegistry registry) {
+    constructor(IAgentRegistry registry) AgentGated(registry) {
         if (address(registry) == address(0)) revert ZeroAddress();
-        agentRegistry = registry;
     }
 
     /// @inheritdoc IPlatformYieldDistributor
@@ -70,7 +61,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
         uint256 count,
         bytes32 commitment,
         bytes32 auditHash
-    ) external nonReentrant onlyPayoutAgent {
+    ) external nonReentrant onlyRole(Roles.PAYOUT) {
         _requireTerms(id, token, asset, total, count, commitment);
         Escrow storage escrow = _escrows[id];
         if (address(escrow.token) != address(0)) {
@@ -88,10 +79,10 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
     }
 
     /// @inheritdoc IPlatformYieldDistributor
-    function payoutForDistribution(bytes32 id, uint256 from, PayoutLine[] calldata lines)
+    function payoutForDistribution(bytes32 id, uint256 from, bytes32[] calldata lines)
         external
         nonReentrant
-        onlyPayoutAgent
+        onlyRole(Roles.PAYOUT)
     {
         Escrow storage escrow = _open(id);
         uint256 amount = _accept(escrow, id, from, lines);
@@ -112,7 +103,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
     }
 
     /// @inheritdoc IPlatformYieldDistributor
-    function cancelDistribution(bytes32 id) external nonReentrant onlyPayoutAgent {
+    function cancelDistribution(bytes32 id) external nonReentrant onlyRole(Roles.PAYOUT) {
         Escrow storage escrow = _open(id);
         uint256 rest = escrow.total - escrow.allocated;
         address funder = escrow.funder;
@@ -123,7 +114,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
     }
 
     /// @inheritdoc IPlatformYieldDistributor
-    function declareAudit(bytes32 id, address token, bytes32 auditHash) external onlyPayoutAgent {
+    function declareAudit(bytes32 id, address token, bytes32 auditHash) external onlyRole(Roles.PAYOUT) {
         if (id == 0 || auditHash == 0) revert ZeroTerm();
         if (token == address(0)) revert ZeroAddress();
         address expected = address(_escrows[id].token);
@@ -166,7 +157,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
     }
 
     /// @dev Takes the page into the books, all of it, before any of it is paid.
-    function _accept(Escrow storage escrow, bytes32 id, uint256 from, PayoutLine[] calldata lines)
+    function _accept(Escrow storage escrow, bytes32 id, uint256 from, bytes32[] calldata lines)
         private
         returns (uint256 amount)
     {
@@ -192,30 +183,25 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
     }
 
     /// @dev Pays an accepted page line by line; what cannot be paid is withheld.
-    function _pay(Escrow storage escrow, bytes32 id, uint256 from, PayoutLine[] calldata lines, uint256 amount)
-        private
-    {
+    function _pay(Escrow storage escrow, bytes32 id, uint256 from, bytes32[] calldata lines, uint256 amount) private {
         IERC20 asset = escrow.asset;
         IPlatformSecurityToken7518 token = escrow.token;
         uint256 balance = asset.balanceOf(address(this));
         uint256 held = 0;
         for (uint256 i = 0; i < lines.length; ++i) {
-            PayoutLine calldata line = lines[i];
-            if (!_payLine(asset, token, id, from + i, line)) held += line.amount;
+            bytes32 line = lines[i];
+            if (!_payLine(asset, token, id, from + i, line)) held += line.units();
         }
         if (held != 0) escrow.withheld += held.toUint112();
         _requireSpent(asset, balance, amount - held);
     }
 
-    function _payLine(
-        IERC20 asset,
-        IPlatformSecurityToken7518 token,
-        bytes32 id,
-        uint256 index,
-        PayoutLine calldata line
-    ) private returns (bool) {
-        address account = line.account;
-        uint256 amount = line.amount;
+    function _payLine(IERC20 asset, IPlatformSecurityToken7518 token, bytes32 id, uint256 index, bytes32 line)
+        private
+        returns (bool)
+    {
+        address account = line.account();
+        uint256 amount = line.units();
         (address payee, bool frozen) = _payeeOf(token, account);
         if (frozen) return _withhold(id, index, account, amount, REASON_FROZEN);
         if (!asset.tryTransfer(payee, amount)) return _withhold(id, index, account, amount, REASON_TRANSFER_FAILED);
@@ -282,14 +268,12 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, ReentrancyGuardT
         if (end > count) revert PageBeyondCount(id, end, count);
     }
 
-    function _sum(uint256 from, PayoutLine[] calldata lines) private view returns (uint256 amount) {
+    function _sum(uint256 from, bytes32[] calldata lines) private view returns (uint256 amount) {
         for (uint256 i = 0; i < lines.length; ++i) {
-            PayoutLine calldata line = lines[i];
-            address account = line.account;
+            address account = lines[i].account();
             if (account == address(0) || account == address(this)) revert InvalidPayee(from + i, account);
-            uint256 units = line.amount;
+            uint256 units = lines[i].units();
             if (units == 0) revert ZeroAmount(from + i);
-            if (units > type(uint112).max) revert AmountTooLarge(units);
             amount += units;
         }
     }

@@ -8,18 +8,10 @@ import {IAgentGated} from "./IAgentGated.sol";
 /// pages are accepted in order only, and the last one must arrive at exactly that hash and sum. So the chain itself
 /// shows that the declared list, no other, was paid once. A payee that cannot be paid is withheld and claims later:
 /// one payee never blocks a page. Per distribution, paid + withheld + remaining + returned = pulled, always.
-///
-/// The rolled hash of a list is `h` after all its lines, from `h = 0`:
-/// `h = keccak256(abi.encode(h, line.account, line.amount))`.
+/// @dev A line is a `bytes32` as on the token's pages: the holder's address in the high 20 bytes, units of the payout
+/// asset in the low 12. The rolled hash of a list is `h` after all its lines, from `h = 0`:
+/// `h = keccak256(abi.encode(h, line))`. Where the pages are cut does not matter.
 interface IPlatformYieldDistributor is IAgentGated {
-    /// @notice One line of the declared list.
-    /// @param account The holder as declared. If it was recovered since, its successor is paid instead.
-    /// @param amount Units of the payout asset, not zero.
-    struct PayoutLine {
-        address account;
-        uint256 amount;
-    }
-
     /// @notice All that is stored of a distribution.
     /// @param token The security token whose freezes and recoveries are honoured.
     /// @param asset The ERC-20 that is paid out.
@@ -152,7 +144,7 @@ interface IPlatformYieldDistributor is IAgentGated {
 
     /// @notice Pays the next page. Its effect is, per line, one `Transfer` of the asset or one `Withheld`. Payout role.
     /// @param from Index of the page's first line; only the line that is due is accepted.
-    function payoutForDistribution(bytes32 id, uint256 from, PayoutLine[] calldata lines) external;
+    function payoutForDistribution(bytes32 id, uint256 from, bytes32[] calldata lines) external;
 
     /// @notice Pays what was withheld for `account` to it, or to its successor if it was recovered. Anyone may call:
     /// the money has one way to go.

@@ -8,8 +8,10 @@ import {IAgentGated} from "./IAgentGated.sol";
 /// transfer of that partition and notifies every movement, so that lots (units and the time of their acquisition)
 /// follow the balances: `on…` functions answer to the tokens served only, and never move anything themselves.
 ///
-/// Lots are used first in, first out. A transfer starts a new holding period; a recovery and a forced transfer do
-/// not (the time of acquisition is tacked). Lots acquired on one day (UTC) are one lot with the later time.
+/// Free units are used first, then lots, first in, first out. A transfer starts a new holding period; a recovery and
+/// a forced transfer do not (the time of acquisition is tacked). Lots acquired on one day (UTC) are one lot with the
+/// later time: nobody can fill a holder's book with dust. Units are free for good once the longest holding period is
+/// over or a document freed them.
 interface IRule144 is IAgentGated {
     /// @notice What the issuer's reporting says about the holding period.
     /// @param reportingSince Since when the issuer reports under the Exchange Act, zero if it does not. Lots are free
@@ -32,9 +34,14 @@ interface IRule144 is IAgentGated {
     event IssuerStatusSet(address indexed token, uint40 reportingSince, bool shell);
     /// @notice A holder was marked, or no longer is, as an affiliate of the issuer.
     event AffiliateSet(address indexed token, address indexed holder, bool affiliate);
-    /// @notice A lot was freed by document: its holding period counts as over.
+    /// @notice Units were freed by document: their holding period counts as over.
     event LegendRemoved(
-        address indexed token, uint256 indexed partition, address indexed holder, uint256 lot, bytes32 docHash
+        address indexed token,
+        uint256 indexed partition,
+        address indexed holder,
+        uint256 acquiredAt,
+        uint256 units,
+        bytes32 docHash
     );
 
     /// @notice An address that must not be zero is.
@@ -49,12 +56,10 @@ interface IRule144 is IAgentGated {
     error PartitionNotEmpty(address token, uint256 partition, uint256 supply);
     /// @notice The lots hold fewer units than are moved.
     error LotsMissing(address token, uint256 partition, address holder, uint256 units, uint256 inLots);
-    /// @notice The holder has no lot with this number.
-    error UnknownLot(uint256 lot, uint256 lots);
+    /// @notice The holder has no lot of this time.
+    error UnknownLot(address token, uint256 partition, address holder, uint256 acquiredAt);
     /// @notice The time lies in the future.
     error InFuture(uint256 time);
-    /// @notice `units` does not fit 96 bits.
-    error UnitsTooLarge(uint256 units);
     /// @notice The successor has lots of its own, and two histories must not be mixed.
     error SuccessorHasLots(address token, uint256 partition, address successor);
 
@@ -67,9 +72,9 @@ interface IRule144 is IAgentGated {
     /// @notice Marks a holder as an affiliate of the issuer, or as none. Compliance role.
     function setAffiliate(address token, address holder, bool affiliate) external;
 
-    /// @notice Frees one lot by document. Compliance role.
-    /// @param lot Position in `lotsOf`, from 0.
-    function removeLegend(address token, uint256 partition, address holder, uint256 lot, bytes32 docHash) external;
+    /// @notice Frees what the holder acquired at `acquiredAt` (as `lotsOf` has it) by document. Compliance role.
+    function removeLegend(address token, uint256 partition, address holder, uint256 acquiredAt, bytes32 docHash)
+        external;
 
     /// @notice Whether the calling token may let `from` transfer `units` of `partition` to `to` now.
     /// @return allowed True if the units are free and within the affiliate's volume.
@@ -94,7 +99,8 @@ interface IRule144 is IAgentGated {
     function onRecovery(address lost, address successor, uint256 partition) external;
 
     /// @notice When `units` of the holder will have served their holding period, by what is known now.
-    /// @return The time, 0 if they have; `type(uint256).max` for a shell or more units than the lots hold.
+    /// @return The time, in the past if they have, 0 for free units; `type(uint256).max` for a shell, or for more units
+    /// than the holder has.
     function earliestTransferTime(address token, address holder, uint256 partition, uint256 units)
         external
         view
@@ -104,8 +110,11 @@ interface IRule144 is IAgentGated {
     /// `type(uint256).max` for others.
     function volumeLeft(address token, address holder, uint256 partition) external view returns (uint256);
 
-    /// @notice The holder's lots, the oldest first.
-    function lotsOf(address token, address holder, uint256 partition) external view returns (Lot[] memory);
+    /// @notice The holder's free units and the lots that are still counted, in the order of their use.
+    function lotsOf(address token, address holder, uint256 partition)
+        external
+        view
+        returns (uint256 free, Lot[] memory lots);
 
     /// @notice Whether the rule serves a partition.
     function isServed(address token, uint256 partition) external view returns (bool);

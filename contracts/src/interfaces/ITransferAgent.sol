@@ -61,6 +61,8 @@ interface ITransferAgent {
     error ZeroAddress();
     /// @notice The written authorisation is missing.
     error ZeroDocument();
+    /// @notice The token's operation ids start at 1.
+    error ZeroOperationId();
     /// @notice The caller lacks the desk role `role`.
     error NotOnDesk(address caller, uint256 role);
     /// @notice Bits were given that are no desk role.

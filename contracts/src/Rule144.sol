@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {AgentGated} from "./AgentGated.sol";
+import {LotBook} from "./LotBook.sol";
+import {Roles} from "./Roles.sol";
+import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
+import {IPlatformSecurityToken7518} from "./interfaces/IPlatformSecurityToken7518.sol";
+import {IRule144} from "./interfaces/IRule144.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+
+/// @title Holding periods and affiliate volume limits
+/// @dev A holder's books are reached through a number, so a recovery hands over the number, whatever the books hold.
+contract Rule144 is IRule144, AgentGated {
+    using Math for uint256;
+    using LotBook for LotBook.Book;
+
+    /// @notice Holding period with a reporting issuer. Six months are 184 days at most: no calendar shortens it.
+    uint256 public constant HOLDING_REPORTING = 184 days;
+    /// @notice Holding period otherwise: one year.
+    uint256 public constant HOLDING_OTHER = 366 days;
+    /// @notice How long an issuer must have reported before the shorter period holds.
+    uint256 public constant REPORTING_SEASONING = 90 days;
+    /// @notice Window of the affiliates' volume limit.
+    uint256 public constant VOLUME_WINDOW = 90 days;
+    /// @notice An affiliate may sell the partition's supply divided by this in one window.
+    uint256 public constant VOLUME_DIVISOR = 100;
+
+    bytes32 private constant REASON_NOT_SERVED = "rule144_not_served";
+    bytes32 private constant REASON_SHELL = "rule144_shell";
+    bytes32 private constant REASON_HOLDING = "rule144_holding";
+    bytes32 private constant REASON_VOLUME = "rule144_volume";
+
+    /// @dev Two per addition: old entries go faster than new ones come.
+    uint256 private constant SETTLE_STEPS = 2;
+
+    struct Books {
+        LotBook.Book lots;
+        LotBook.Book sales;
+    }
+
+    /// @inheritdoc IRule144
+    mapping(address token => mapping(uint256 partition => bool)) public isServed;
+    /// @inheritdoc IRule144
+    mapping(address token => mapping(address holder => bool)) public isAffiliate;
+
+    uint256 private _booksCount;
+    mapping(uint256 number => Books) private _books;
+    mapping(address token => mapping(uint256 partition => mapping(address holder => uint256))) private _numberOf;
+    mapping(address token => IssuerStatus) private _statuses;
+
+    modifier onlyServed(uint256 partition) {
+        if (!isServed[msg.sender][partition]) revert PartitionNotServed(msg.sender, partition);
+        _;
+    }
+
+    constructor(IAgentRegistry registry) AgentGated(registry) {
+        if (address(registry) == address(0)) revert ZeroAddress();
+    }
+
+    /// @inheritdoc IRule144
+    function servePartition(address token, uint256 partition) external onlyRole(Roles.COMPLIANCE) {
+        if (token == address(0)) revert ZeroAddress();
+        if (isServed[token][partition]) revert PartitionAlreadyServed(token, partition);
+        uint256 supply = IPlatformSecurityToken7518(token).totalSupply(partition);
+        if (supply != 0) revert PartitionNotEmpty(token, partition, supply);
+        isServed[token][partition] = true;
+        emit PartitionServed(token, partition);
+    }
+
+    /// @inheritdoc IRule144
+    function setIssuerStatus(address token, IssuerStatus calldata status) external onlyRole(Roles.COMPLIANCE) {
+        if (token == address(0)) revert ZeroAddress();
+        if (status.reportingSince > block.timestamp) revert InFuture(status.reportingSince);
+        _statuses[token] = status;
+        emit IssuerStatusSet(token, status.reportingSince, status.shell);
+    }
+
+    /// @inheritdoc IRule144
+    function setAffiliate(address token, address holder, bool affiliate) external onlyRole(Roles.COMPLIANCE) {
+        if (token == address(0) || holder == address(0)) revert ZeroAddress();
+        isAffiliate[token][holder] = affiliate;
+        emit AffiliateSet(token, holder, affiliate);
+    }
+
+    /// @inheritdoc IRule144
+    function removeLegend(address token, uint256 partition, address holder, uint256 acquiredAt, bytes32 docHash)
+        external
+        onlyRole(Roles.COMPLIANCE)
+    {
+        if (docHash == 0) revert ZeroDocument();
+        LotBook.Book storage lots = _booksOf(token, partition, holder).lots;
+        uint256 units = lots.removeAt(acquiredAt);
+        if (units == 0) revert UnknownLot(token, partition, holder, acquiredAt);
+        lots.add(units, 0);
+        emit LegendRemoved(token, partition, holder, acquiredAt, units, docHash);
+    }
+
+    /// @inheritdoc IRule144
+    function onMint(address to, uint256 partition, uint256 units) external onlyServed(partition) {
+        _acquire(_openBooks(partition, to).lots, units, block.timestamp);
+    }
+
+    /// @inheritdoc IRule144
+    function onTransfer(address from, address to, uint256 partition, uint256 units) external onlyServed(partition) {
+        Books storage seller = _openBooks(partition, from);
+        _requireLots(seller.lots, from, partition, units);
+        for (uint256 left = units; left != 0;) {
+            (uint256 taken,) = seller.lots.take(left);
+            left -= taken;
+        }
+        if (isAffiliate[msg.sender][from]) {
+            // An affiliate's window has 91 days at most, so all that has left it goes.
+            seller.sales.settle(_windowStart(), type(uint256).max);
+            seller.sales.add(units, block.timestamp);
+        }
+        _acquire(_openBooks(partition, to).lots, units, block.timestamp);
+    }
+
+    /// @inheritdoc IRule144
+    function onForcedTransfer(address from, address to, uint256 partition, uint256 units)
+        external
+        onlyServed(partition)
+    {
+        LotBook.Book storage source = _openBooks(partition, from).lots;
+        _requireLots(source, from, partition, units);
+        LotBook.Book storage target = _openBooks(partition, to).lots;
+        for (uint256 left = units; left != 0;) {
+            (uint256 taken, uint256 time) = source.take(left);
+            _acquire(target, taken, time);
+            left -= taken;
+        }
+    }
+
+    /// @inheritdoc IRule144
+    function onRecovery(address lost, address successor, uint256 partition) external onlyServed(partition) {
+        mapping(address holder => uint256) storage numberOf = _numberOf[msg.sender][partition];
+        if (isAffiliate[msg.sender][lost]) {
+            isAffiliate[msg.sender][successor] = true;
+            emit AffiliateSet(msg.sender, successor, true);
+        }
+        (uint256 number, uint256 own) = (numberOf[lost], numberOf[successor]);
+        if (_books[own].lots.total() != 0) revert SuccessorHasLots(msg.sender, partition, successor);
+        if (number == 0) return;
+        numberOf[successor] = number;
+        delete numberOf[lost];
+        // What the successor itself sold lately counts on, as if sold now: two wallets do not make two limits.
+        uint256 sold = _books[own].sales.sumSince(_windowStart());
+        if (sold != 0) _books[number].sales.add(sold, block.timestamp);
+    }
+
+    /// @inheritdoc IRule144
+    function check(address from, address, uint256 partition, uint256 units)
+        external
+        view
+        returns (bool allowed, bytes32 reason)
+    {
+        if (!isServed[msg.sender][partition]) return (false, REASON_NOT_SERVED);
+        if (_statuses[msg.sender].shell) return (false, REASON_SHELL);
+        if (earliestTransferTime(msg.sender, from, partition, units) > block.timestamp) return (false, REASON_HOLDING);
+        if (units > volumeLeft(msg.sender, from, partition)) return (false, REASON_VOLUME);
+        return (true, 0);
+    }
+
+    /// @inheritdoc IRule144
+    function lotsOf(address token, address holder, uint256 partition)
+        external
+        view
+        returns (uint256 free, Lot[] memory lots)
+    {
+        LotBook.Book storage book = _booksOf(token, partition, holder).lots;
+        return (book.free, book.list());
+    }
+
+    /// @inheritdoc IRule144
+    function issuerStatus(address token) external view returns (IssuerStatus memory) {
+        return _statuses[token];
+    }
+
+    /// @inheritdoc IRule144
+    function earliestTransferTime(address token, address holder, uint256 partition, uint256 units)
+        public
+        view
+        returns (uint256 time)
+    {
+        IssuerStatus memory status = _statuses[token];
+        LotBook.Book storage book = _booksOf(token, partition, holder).lots;
+        if (status.shell || units > book.total()) return type(uint256).max;
+        uint256 counted = book.free;
+        for (uint256 i = book.head; counted < units; ++i) {
+            Lot memory lot = book.entries[i];
+            counted += lot.units;
+            uint256 freeAt = _freeAt(lot.acquiredAt, status.reportingSince);
+            // Tacked lots may stand behind younger ones: the latest of those used decides.
+            if (lot.units != 0 && freeAt > time) time = freeAt;
+        }
+    }
+
+    /// @inheritdoc IRule144
+    function volumeLeft(address token, address holder, uint256 partition) public view returns (uint256) {
+        if (!isAffiliate[token][holder]) return type(uint256).max;
+        uint256 limit = IPlatformSecurityToken7518(token).totalSupply(partition) / VOLUME_DIVISOR;
+        uint256 sold = _booksOf(token, partition, holder).sales.sumSince(_windowStart());
+        return sold < limit ? limit - sold : 0;
+    }
+
+    /// @dev Units older than the longest period are free for good; a tacked time may be such.
+    function _acquire(LotBook.Book storage book, uint256 units, uint256 time) private {
+        uint256 cutoff = block.timestamp.saturatingSub(HOLDING_OTHER);
+        uint256 settled = book.settle(cutoff, SETTLE_STEPS);
+        if (settled != 0) book.add(settled, 0);
+        book.add(units, time <= cutoff ? 0 : time);
+    }
+
+    /// @dev The books of the calling token's holder, new ones if there are none.
+    function _openBooks(uint256 partition, address holder) private returns (Books storage) {
+        uint256 number = _numberOf[msg.sender][partition][holder];
+        if (number == 0) {
+            number = ++_booksCount;
+            _numberOf[msg.sender][partition][holder] = number;
+        }
+        return _books[number];
+    }
+
+    function _requireLots(LotBook.Book storage book, address holder, uint256 partition, uint256 units) private view {
+        uint256 total = book.total();
+        if (units > total) revert LotsMissing(msg.sender, partition, holder, units, total);
+    }
+
+    /// @dev Number 0 is nobody's, and its books stay empty.
+    function _booksOf(address token, uint256 partition, address holder) private view returns (Books storage) {
+        return _books[_numberOf[token][partition][holder]];
+    }
+
+    /// @dev A sale of this moment or before has left the window of the volume limit.
+    function _windowStart() private view returns (uint256) {
+        return block.timestamp.saturatingSub(VOLUME_WINDOW);
+    }
+
+    function _freeAt(uint256 acquiredAt, uint256 reportingSince) private pure returns (uint256) {
+        uint256 other = acquiredAt + HOLDING_OTHER;
+        if (reportingSince == 0) return other;
+        uint256 seasoned = reportingSince + REPORTING_SEASONING;
+        uint256 reporting = acquiredAt + HOLDING_REPORTING;
+        if (seasoned > reporting) reporting = seasoned;
+        return reporting < other ? reporting : other;
+    }
+}
