@@ -52,6 +52,8 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     event CapChanged(uint256 indexed partition, uint256 cap);
     /// @notice Whether `holder` may receive units of `partition`. `batchWhitelist` emits it for a no-op too.
     event HolderWhitelisted(address indexed holder, uint256 indexed partition, bool allowed);
+    /// @notice A forced transfer took `units` off the latest locks of `holder` in `partition`.
+    event LocksCut(address indexed holder, uint256 indexed partition, uint256 units);
     /// @notice Everything of `lost` (balances, locks, whitelist, freeze) is now of `replacement`; `lost` is retired.
     event AddressRecovered(address indexed lost, address indexed replacement);
     /// @notice The Rule 144 module of the token.

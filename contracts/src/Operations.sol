@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IOperations} from "./interfaces/IOperations.sol";
+
+/// @title Operations
+/// @notice The executed operation ids of a contract, one bit each. See `IOperations` for the rule of the payload hash.
+/// @dev This is the second lock behind the sender's nonce: it holds after a restored database or a broken finality.
+abstract contract Operations is IOperations {
+    /// @custom:storage-location erc7201:muniment.storage.Operations
+    struct OperationsStorage {
+        mapping(uint256 word => uint256 bits) executed;
+    }
+
+    /// @dev keccak256(abi.encode(uint256(keccak256("muniment.storage.Operations")) - 1)) & ~bytes32(uint256(0xff))
+    bytes32 private constant _OPERATIONS_SLOT = 0x80710232219bbcd9d8e3b3103b0f740788150b08bfcd36f00f6f074f6f6b6700;
+
+    /// @inheritdoc IOperations
+    function isOperationExecuted(uint256 opId) external view returns (bool) {
+        return _operations().executed[opId >> 8] & (1 << (opId & 0xff)) != 0;
+    }
+
+    /// @dev Books `opId` before any of its effects, so that a reentrant second execution finds it taken.
+    function _execute(uint256 opId, bytes32 kind) internal {
+        if (opId == 0) revert OperationIdZero();
+        mapping(uint256 word => uint256 bits) storage executed = _operations().executed;
+        uint256 bits = executed[opId >> 8];
+        uint256 bit = 1 << (opId & 0xff);
+        if (bits & bit != 0) revert OperationReplayed(opId);
+        executed[opId >> 8] = bits | bit;
+        emit OperationExecuted(opId, kind, keccak256(msg.data));
+    }
+
+    function _operations() private pure returns (OperationsStorage storage $) {
+        assembly ("memory-safe") {
+            $.slot := _OPERATIONS_SLOT
+        }
+    }
+}

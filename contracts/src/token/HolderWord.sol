@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+/// @title HolderWord
+/// @notice All that a partition knows of a holder, in one slot, so that whitelist, mint and lock write once:
+/// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 | whitelisted 1.
+/// @dev Bit 0 is the lowest of the balance. A word without a lock has zero in all three lock fields.
+/// Arithmetic on the balance is left unchecked here: supply is capped to 96 bits and no balance exceeds it.
+type HolderWord is uint256;
+
+using {
+    HolderWordLibrary.balance,
+    HolderWordLibrary.firstUnits,
+    HolderWordLibrary.firstRelease,
+    HolderWordLibrary.firstTranche,
+    HolderWordLibrary.extraCount,
+    HolderWordLibrary.isWhitelisted,
+    HolderWordLibrary.credit,
+    HolderWordLibrary.debit,
+    HolderWordLibrary.withFirstTranche,
+    HolderWordLibrary.withExtraCount,
+    HolderWordLibrary.withWhitelisted
+} for HolderWord global;
+
+library HolderWordLibrary {
+    uint256 private constant _UNITS = type(uint96).max;
+    uint256 private constant _TRANCHE_SHIFT = 96;
+    uint256 private constant _TRANCHE = (1 << 136) - 1;
+    uint256 private constant _RELEASE_SHIFT = 192;
+    uint256 private constant _EXTRA_SHIFT = 232;
+    uint256 private constant _WHITELISTED = 1 << 240;
+
+    function balance(HolderWord word) internal pure returns (uint256) {
+        return HolderWord.unwrap(word) & _UNITS;
+    }
+
+    function firstUnits(HolderWord word) internal pure returns (uint256) {
+        return (HolderWord.unwrap(word) >> _TRANCHE_SHIFT) & _UNITS;
+    }
+
+    function firstRelease(HolderWord word) internal pure returns (uint256) {
+        return uint40(HolderWord.unwrap(word) >> _RELEASE_SHIFT);
+    }
+
+    /// @dev The first tranche in the form of `Locks`: release time above units.
+    function firstTranche(HolderWord word) internal pure returns (uint256) {
+        return (HolderWord.unwrap(word) >> _TRANCHE_SHIFT) & _TRANCHE;
+    }
+
+    function extraCount(HolderWord word) internal pure returns (uint256) {
+        return uint8(HolderWord.unwrap(word) >> _EXTRA_SHIFT);
+    }
+
+    function isWhitelisted(HolderWord word) internal pure returns (bool) {
+        return HolderWord.unwrap(word) & _WHITELISTED != 0;
+    }
+
+    function credit(HolderWord word, uint256 units) internal pure returns (HolderWord) {
+        unchecked {
+            return HolderWord.wrap(HolderWord.unwrap(word) + units);
+        }
+    }
+
+    function debit(HolderWord word, uint256 units) internal pure returns (HolderWord) {
+        unchecked {
+            return HolderWord.wrap(HolderWord.unwrap(word) - units);
+        }
+    }
+
+    function withFirstTranche(HolderWord word, uint256 tranche) internal pure returns (HolderWord) {
+        return HolderWord.wrap((HolderWord.unwrap(word) & ~(_TRANCHE << _TRANCHE_SHIFT)) | (tranche << _TRANCHE_SHIFT));
+    }
+
+    function withExtraCount(HolderWord word, uint256 count) internal pure returns (HolderWord) {
+        return HolderWord.wrap((HolderWord.unwrap(word) & ~(uint256(0xff) << _EXTRA_SHIFT)) | (count << _EXTRA_SHIFT));
+    }
+
+    function withWhitelisted(HolderWord word, bool allowed) internal pure returns (HolderWord) {
+        uint256 raw = HolderWord.unwrap(word);
+        return HolderWord.wrap(allowed ? raw | _WHITELISTED : raw & ~_WHITELISTED);
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {HolderWord} from "./HolderWord.sol";
+
+/// @title Locks
+/// @notice The tranches of one holder in one partition: a list sorted by release time, each time once. The first lives
+/// in the holder's word, so that the usual holder with one lock costs no further slot; up to 15 more follow in `extras`.
+/// @dev A tranche is `releaseAt << 96 | units`, so that the order of words is the order of times. A tranche ends by
+/// time alone; what is due is dropped when the word is written anyway (`settle`). Functions that take the word return
+/// it changed; the caller stores it.
+library Locks {
+    /// @notice Further tranches beside the first.
+    uint256 internal constant MAX_EXTRAS = 15;
+    /// @notice The release time that never comes: units frozen by `setFrozenTokens`.
+    uint256 internal constant NEVER = type(uint40).max;
+
+    uint256 private constant _RELEASE_SHIFT = 96;
+
+    function unitsOf(uint256 tranche) internal pure returns (uint256) {
+        return uint96(tranche);
+    }
+
+    function releaseOf(uint256 tranche) internal pure returns (uint256) {
+        return tranche >> _RELEASE_SHIFT;
+    }
+
+    /// @dev How many tranches are on the books, due ones included.
+    function count(HolderWord word) internal pure returns (uint256) {
+        return word.firstTranche() == 0 ? 0 : word.extraCount() + 1;
+    }
+
+    function trancheAt(HolderWord word, uint256[15] storage extras, uint256 index) internal view returns (uint256) {
+        return index == 0 ? word.firstTranche() : extras[index - 1];
+    }
+
+    /// @dev Units whose release time is still to come. The list is sorted, so it is read from the end.
+    function lockedUnits(HolderWord word, uint256[15] storage extras) internal view returns (uint256 units) {
+        for (uint256 i = count(word); i > 0; --i) {
+            uint256 tranche = trancheAt(word, extras, i - 1);
+            if (releaseOf(tranche) <= block.timestamp) break;
+            units += unitsOf(tranche);
+        }
+    }
+
+    /// @dev Units in the tranche that never ends.
+    function frozenUnits(HolderWord word, uint256[15] storage extras) internal view returns (uint256) {
+        uint256 length = count(word);
+        if (length == 0) return 0;
+        uint256 last = trancheAt(word, extras, length - 1);
+        return releaseOf(last) == NEVER ? unitsOf(last) : 0;
+    }
+
+    /// @dev Drops what is due. The first tranche is the earliest: if it is not due, nothing is.
+    function settle(HolderWord word, uint256[15] storage extras) internal returns (HolderWord, bool dropped) {
+        if (word.firstTranche() == 0 || word.firstRelease() > block.timestamp) return (word, false);
+        uint256 length = count(word);
+        uint256 due = 1;
+        while (due < length && releaseOf(extras[due - 1]) <= block.timestamp) ++due;
+        for (uint256 i = due; i < length; ++i) {
+            word = _put(word, extras, i - due, extras[i - 1]);
+        }
+        return (_shorten(word, extras, length, length - due), true);
+    }
+
+    /// @dev Adds units to the tranche of `releaseAt`, or inserts one in its place. `full` is true, and nothing
+    /// changed, when there is no room for another release time. The word must be settled.
+    function add(HolderWord word, uint256[15] storage extras, uint256 units, uint256 releaseAt)
+        internal
+        returns (HolderWord, bool full)
+    {
+        uint256 length = count(word);
+        uint256 place = length;
+        for (; place > 0; --place) {
+            uint256 tranche = trancheAt(word, extras, place - 1);
+            if (releaseOf(tranche) == releaseAt) return (_put(word, extras, place - 1, tranche + units), false);
+            if (releaseOf(tranche) < releaseAt) break;
+        }
+        if (length > MAX_EXTRAS) return (word, true);
+        for (uint256 i = length; i > place; --i) {
+            word = _put(word, extras, i, trancheAt(word, extras, i - 1));
+        }
+        word = _put(word, extras, place, (releaseAt << _RELEASE_SHIFT) | units);
+        return (word.withExtraCount(length), false);
+    }
+
+    /// @dev Takes `units` off the latest tranches; the caller knows that so many are locked. The word must be settled.
+    function cut(HolderWord word, uint256[15] storage extras, uint256 units) internal returns (HolderWord) {
+        uint256 length = count(word);
+        uint256 left = length;
+        while (units > 0) {
+            uint256 tranche = trancheAt(word, extras, left - 1);
+            uint256 held = unitsOf(tranche);
+            if (held > units) {
+                word = _put(word, extras, left - 1, tranche - units);
+                break;
+            }
+            units -= held;
+            --left;
+        }
+        return _shorten(word, extras, length, left);
+    }
+
+    /// @dev Moves the further tranches to another holder's empty place; the first one moves with the word.
+    function moveExtras(HolderWord word, uint256[15] storage source, uint256[15] storage target) internal {
+        for (uint256 i = word.extraCount(); i > 0; --i) {
+            target[i - 1] = source[i - 1];
+            source[i - 1] = 0;
+        }
+    }
+
+    function _put(HolderWord word, uint256[15] storage extras, uint256 index, uint256 tranche)
+        private
+        returns (HolderWord)
+    {
+        if (index == 0) return word.withFirstTranche(tranche);
+        extras[index - 1] = tranche;
+        return word;
+    }
+
+    /// @dev Forgets the tranches from `left` on.
+    function _shorten(HolderWord word, uint256[15] storage extras, uint256 length, uint256 left)
+        private
+        returns (HolderWord)
+    {
+        for (uint256 i = left; i < length; ++i) {
+            word = _put(word, extras, i, 0);
+        }
+        return word.withExtraCount(left == 0 ? 0 : left - 1);
+    }
+}

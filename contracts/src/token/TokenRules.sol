@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {AgentGated} from "../AgentGated.sol";
+import {Operations} from "../Operations.sol";
+import {IERC7518} from "../interfaces/IERC7518.sol";
+import {IPlatformSecurityToken7518} from "../interfaces/IPlatformSecurityToken7518.sol";
+import {IRule144} from "../interfaces/IRule144.sol";
+import {HolderWord} from "./HolderWord.sol";
+import {Locks} from "./Locks.sol";
+import {PartitionWord} from "./PartitionWord.sol";
+import {Reasons} from "./Reasons.sol";
+import {TokenStorage} from "./TokenStorage.sol";
+import {TotalWord} from "./TotalWord.sol";
+
+/// @title TokenRules
+/// @notice The one predicate behind `canTransfer` and every voluntary transfer, and the reads it is made of.
+abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operations {
+    /// @inheritdoc IERC7518
+    function canTransfer(address from, address to, uint256 id, uint256 amount, bytes calldata)
+        external
+        view
+        returns (bool allowed, bytes32 reason)
+    {
+        reason = _refusal(from, to, id, amount);
+        allowed = reason == Reasons.ALLOWED;
+    }
+
+    /// @inheritdoc IERC7518
+    function transferableBalance(address account, uint256 id) external view returns (uint256) {
+        return _holder(account, id).balance() - _locked(account, id);
+    }
+
+    /// @inheritdoc IERC7518
+    function lockedBalanceOf(address account, uint256 id) external view returns (uint256) {
+        return _locked(account, id);
+    }
+
+    /// @inheritdoc IPlatformSecurityToken7518
+    function isFrozen(address holder) public view returns (bool) {
+        return TokenStorage.state().accounts[holder].isFrozen();
+    }
+
+    /// @dev Why `amount` of `partition` may not go from `from` to `to` now, or 0. From zero it is a mint.
+    function _refusal(address from, address to, uint256 partition, uint256 amount) internal view returns (bytes32) {
+        PartitionWord word = TokenStorage.state().partitions[partition];
+        if (!word.exists()) return Reasons.UNKNOWN_PARTITION;
+        if (to == address(0)) return Reasons.TO_ZERO;
+        if (from != address(0)) {
+            if (word.isRestricted()) return Reasons.RESTRICTED;
+            if (isFrozen(from)) return Reasons.FROM_FROZEN;
+        }
+        if (isFrozen(to)) return Reasons.TO_FROZEN;
+        if (!_holder(to, partition).isWhitelisted()) return Reasons.TO_NOT_WHITELISTED;
+        if (from == address(0)) return _mintRefusal(word, amount);
+        bytes32 reason = _balanceRefusal(from, partition, amount);
+        if (reason != Reasons.ALLOWED || !word.asksRule144()) return reason;
+        return _rule144Refusal(from, to, partition, amount);
+    }
+
+    function _holder(address holder, uint256 partition) internal view returns (HolderWord) {
+        return TokenStorage.state().holders[partition][holder];
+    }
+
+    function _locked(address holder, uint256 partition) internal view returns (uint256) {
+        return Locks.lockedUnits(_holder(holder, partition), TokenStorage.state().extras[partition][holder]);
+    }
+
+    /// @dev The holder's word without what is due; the caller stores it.
+    function _settled(address holder, uint256 partition) internal returns (HolderWord word) {
+        bool dropped;
+        (word, dropped) = Locks.settle(_holder(holder, partition), TokenStorage.state().extras[partition][holder]);
+        if (dropped) emit TokenUnlocked(holder, partition);
+    }
+
+    /// @dev The word of a partition that must exist.
+    function _partition(uint256 partition) internal view returns (PartitionWord word) {
+        word = TokenStorage.state().partitions[partition];
+        if (!word.exists()) revert UnknownPartition(partition);
+    }
+
+    function _requireFitting(uint256 amount) internal pure {
+        if (amount > type(uint96).max) revert AmountTooLarge(amount);
+    }
+
+    function _requireNotZero(address account) internal pure {
+        if (account == address(0)) revert ZeroAddress();
+    }
+
+    function _requireNotFrozen(address account) internal view {
+        if (isFrozen(account)) revert AddressIsFrozen(account);
+    }
+
+    function _mintRefusal(PartitionWord word, uint256 amount) private view returns (bytes32) {
+        if (amount > word.cap() - word.supply()) return Reasons.CAP;
+        TotalWord total = TokenStorage.state().total;
+        if (amount > total.cap() - total.supply()) return Reasons.TOTAL_CAP;
+        return
+            word.asksRule144() && TokenStorage.state().rule144 == address(0) ? Reasons.RULE144_UNSET : Reasons.ALLOWED;
+    }
+
+    function _balanceRefusal(address from, uint256 partition, uint256 amount) private view returns (bytes32) {
+        HolderWord word = _holder(from, partition);
+        uint256 balance = word.balance();
+        if (amount > balance) return Reasons.INSUFFICIENT_BALANCE;
+        uint256 locked = Locks.lockedUnits(word, TokenStorage.state().extras[partition][from]);
+        return amount > balance - locked ? Reasons.LOCKED : Reasons.ALLOWED;
+    }
+
+    function _rule144Refusal(address from, address to, uint256 partition, uint256 amount)
+        private
+        view
+        returns (bytes32)
+    {
+        address module = TokenStorage.state().rule144;
+        if (module == address(0)) return Reasons.RULE144_UNSET;
+        (bool allowed, bytes32 reason) = IRule144(module).check(from, to, partition, amount);
+        if (allowed) return Reasons.ALLOWED;
+        return reason == 0 ? Reasons.RULE144 : reason;
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+/// @title TotalWord
+/// @notice The whole token in one slot: supply 96 bits | cap 96 | count of partitions 8 | one bit for each partition
+/// that asks Rule 144, 32.
+/// @dev The last field repeats the partitions' own flags, so that a recovery need not read each partition's word.
+type TotalWord is uint256;
+
+using {
+    TotalWordLibrary.supply,
+    TotalWordLibrary.cap,
+    TotalWordLibrary.count,
+    TotalWordLibrary.asksRule144,
+    TotalWordLibrary.withSupply,
+    TotalWordLibrary.withCap,
+    TotalWordLibrary.withPartition
+} for TotalWord global;
+
+library TotalWordLibrary {
+    uint256 private constant _UNITS = type(uint96).max;
+    uint256 private constant _CAP_SHIFT = 96;
+    uint256 private constant _COUNT_SHIFT = 192;
+    uint256 private constant _RULE144_SHIFT = 200;
+
+    /// @dev The word of a contract that can never become a token: it has all the partitions it may have.
+    function sealedWord(uint256 partitions) internal pure returns (TotalWord) {
+        return TotalWord.wrap(partitions << _COUNT_SHIFT);
+    }
+
+    function supply(TotalWord word) internal pure returns (uint256) {
+        return TotalWord.unwrap(word) & _UNITS;
+    }
+
+    function cap(TotalWord word) internal pure returns (uint256) {
+        return (TotalWord.unwrap(word) >> _CAP_SHIFT) & _UNITS;
+    }
+
+    function count(TotalWord word) internal pure returns (uint256) {
+        return uint8(TotalWord.unwrap(word) >> _COUNT_SHIFT);
+    }
+
+    /// @dev `partition` counts from 1.
+    function asksRule144(TotalWord word, uint256 partition) internal pure returns (bool) {
+        return (TotalWord.unwrap(word) >> (_RULE144_SHIFT + partition - 1)) & 1 != 0;
+    }
+
+    function withSupply(TotalWord word, uint256 units) internal pure returns (TotalWord) {
+        return TotalWord.wrap((TotalWord.unwrap(word) & ~_UNITS) | units);
+    }
+
+    function withCap(TotalWord word, uint256 units) internal pure returns (TotalWord) {
+        return TotalWord.wrap((TotalWord.unwrap(word) & ~(_UNITS << _CAP_SHIFT)) | (units << _CAP_SHIFT));
+    }
+
+    /// @dev Counts one partition more.
+    function withPartition(TotalWord word, bool rule144) internal pure returns (TotalWord) {
+        uint256 raw = TotalWord.unwrap(word) + (1 << _COUNT_SHIFT);
+        return TotalWord.wrap(rule144 ? raw | (1 << (_RULE144_SHIFT + count(word))) : raw);
+    }
+}
