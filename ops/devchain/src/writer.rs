@@ -1,0 +1,265 @@
+//! The only one that changes the chain: it makes blocks durable and then visible.
+//!
+//! Orders that arrive while a disk write runs are carried out together after it, so that one
+//! write serves all of them; each still gets its own block.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use alloy::consensus::Transaction;
+use alloy::primitives::{Address, U256};
+use serde_json::{Value, json};
+
+use crate::block::Signed;
+use crate::chain::Chain;
+use crate::config::Clock;
+use crate::error::{Error, Result};
+use crate::fault::Fault;
+use crate::journal::Journal;
+use crate::mine::{Staged, build};
+use crate::record::{Entry, encode};
+use crate::schedule::Schedule;
+use crate::state::{Account, Diff};
+use crate::transaction::{Terms, admit};
+
+/// Staged blocks are written at the latest when there are this many.
+const GROUP_BLOCKS_MAX: usize = 256;
+
+/// What a client gets back.
+pub(crate) type Answer = Result<Value, Fault>;
+
+/// A wish to change the chain.
+pub(crate) enum Order {
+    /// Take transactions into the pool; with instant mining one block holds what they made ready.
+    Send(Vec<Signed>),
+    /// Make this many blocks, the first with the timestamp if one is given.
+    Mine(u64, Option<u64>),
+    SetBalance(Address, U256),
+    IncreaseTime(u64),
+    NextTimestamp(u64),
+    Automine(bool),
+    Interval(u64),
+}
+
+type Slot = Arc<Mutex<Option<Vec<Answer>>>>;
+
+/// Where orders wait for the writer, and the writer behind its lock.
+pub(crate) struct Desk {
+    queue: Mutex<Vec<(Order, Slot)>>,
+    writer: Mutex<Writer>,
+}
+
+/// The journal and what is on the way to it.
+pub(crate) struct Writer {
+    journal: Option<Journal>,
+    clock: Clock,
+    pub schedule: Schedule,
+    staged: Staged,
+    answered: Vec<(Slot, Vec<Answer>)>,
+    broken: bool,
+}
+
+/// Takes a lock also after a panic elsewhere: the data behind it is changed in whole steps.
+pub(crate) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Desk {
+    pub fn new(writer: Writer) -> Self {
+        Self { queue: Mutex::default(), writer: Mutex::new(writer) }
+    }
+
+    /// Carries out an order, together with all that others have queued meanwhile.
+    pub fn submit(&self, chain: &RwLock<Chain>, order: Order) -> Vec<Answer> {
+        let slot = Slot::default();
+        hold(&self.queue).push((order, slot.clone()));
+        let mut writer = hold(&self.writer);
+        if let Some(answers) = hold(&slot).take() {
+            return answers;
+        }
+        let orders = std::mem::take(&mut *hold(&self.queue));
+        writer.run(chain, orders);
+        hold(&slot).take().unwrap_or_default()
+    }
+
+    /// How blocks are scheduled now.
+    pub fn schedule(&self) -> Schedule {
+        hold(&self.writer).schedule
+    }
+}
+
+impl Writer {
+    pub fn new(journal: Option<Journal>, clock: Clock, schedule: Schedule) -> Self {
+        Self { journal, clock, schedule, staged: Staged::default(), answered: Vec::new(), broken: false }
+    }
+
+    fn run(&mut self, chain: &RwLock<Chain>, orders: Vec<(Order, Slot)>) {
+        for (order, slot) in orders {
+            let answers = if self.broken {
+                vec![Err(Fault::server(Error::Broken.to_string()))]
+            } else {
+                self.carry_out(chain, order)
+            };
+            self.answered.push((slot, answers));
+            if self.staged.blocks.len() >= GROUP_BLOCKS_MAX {
+                self.flush(chain);
+            }
+        }
+        self.flush(chain);
+    }
+
+    fn carry_out(&mut self, chain: &RwLock<Chain>, order: Order) -> Vec<Answer> {
+        match order {
+            Order::Send(transactions) => self.send(chain, transactions),
+            Order::Mine(blocks, timestamp) => vec![self.mine(chain, blocks, timestamp)],
+            Order::SetBalance(address, balance) => vec![self.set_balance(chain, address, balance)],
+            Order::IncreaseTime(seconds) => vec![Ok(json!(self.schedule.ahead(seconds)))],
+            Order::NextTimestamp(timestamp) => vec![self.next_timestamp(chain, timestamp)],
+            Order::Automine(on) => {
+                self.schedule.automine(on);
+                // What has been waiting is mined at once, as if it came now.
+                if on && has_ready(&read(chain), &self.staged) {
+                    self.stage(chain);
+                }
+                vec![Ok(Value::Null)]
+            }
+            Order::Interval(seconds) => {
+                self.schedule.interval(seconds);
+                vec![Ok(Value::Null)]
+            }
+        }
+    }
+
+    fn send(&mut self, chain: &RwLock<Chain>, transactions: Vec<Signed>) -> Vec<Answer> {
+        let mut guard = chain.write().unwrap_or_else(PoisonError::into_inner);
+        let tip = self.staged.tip(&guard);
+        let terms =
+            Terms { chain_id: guard.chain_id, gas_limit: guard.gas_limit, base_fee: tip.next_base_fee() };
+        let mut answers = Vec::with_capacity(transactions.len());
+        for transaction in transactions {
+            let hash = *transaction.inner().tx_hash();
+            let mined = guard.place(&hash).is_some();
+            let account = self.staged.account(&guard, &transaction.signer());
+            let taken = match admit(&transaction, account, &terms) {
+                Err(_) if mined => Err(Fault::rejected("already known")),
+                Err(fault) => Err(fault),
+                Ok(()) => guard.pool.insert(Arc::new(transaction)),
+            };
+            answers.push(taken.map(|()| json!(hash)));
+        }
+        drop(guard);
+        if self.schedule.automine && has_ready(&read(chain), &self.staged) {
+            self.stage(chain);
+        }
+        answers
+    }
+
+    fn mine(&mut self, chain: &RwLock<Chain>, blocks: u64, timestamp: Option<u64>) -> Answer {
+        if let Some(timestamp) = timestamp {
+            self.next_timestamp(chain, timestamp)?;
+        }
+        for _ in 0..blocks {
+            self.stage(chain);
+            if self.staged.blocks.len() >= GROUP_BLOCKS_MAX {
+                self.flush(chain);
+            }
+        }
+        Ok(json!("0x0"))
+    }
+
+    fn next_timestamp(&mut self, chain: &RwLock<Chain>, timestamp: u64) -> Answer {
+        let last = self.staged.tip(&read(chain)).header.timestamp;
+        if timestamp < last {
+            return Err(Fault::params(format!(
+                "Timestamp error: {timestamp} is lower than previous block's timestamp"
+            )));
+        }
+        self.schedule.next_timestamp(timestamp);
+        Ok(Value::Null)
+    }
+
+    fn set_balance(&mut self, chain: &RwLock<Chain>, address: Address, balance: U256) -> Answer {
+        // Staged blocks are older than this order, so they must be durable first.
+        self.flush(chain);
+        let old = read(chain).state.account(&address).unwrap_or(Account::funded(U256::ZERO));
+        let diff = Diff::of(address, Account { balance, ..old });
+        let entry = Entry::new(read(chain).chain_id, self.schedule.ahead_seconds, None, &diff);
+        self.write(vec![entry]).map_err(|error| Fault::server(error.to_string()))?;
+        chain.write().unwrap_or_else(PoisonError::into_inner).patch(&diff);
+        Ok(Value::Null)
+    }
+
+    /// Builds one block on top of what is staged.
+    fn stage(&mut self, chain: &RwLock<Chain>) {
+        let timestamp = self.schedule.timestamp((self.clock)());
+        let mined = build(&read(chain), &mut self.staged, timestamp);
+        self.staged.push(mined);
+    }
+
+    /// Writes the staged blocks, shows them, and answers everybody who waits for them.
+    fn flush(&mut self, chain: &RwLock<Chain>) {
+        let staged = std::mem::take(&mut self.staged);
+        let written = self.persist(chain, &staged);
+        if written.is_ok() {
+            self.show(chain, staged);
+        }
+        for (slot, mut answers) in self.answered.drain(..) {
+            if let Err(error) = &written {
+                for answer in &mut answers {
+                    *answer = Err(Fault::server(error.to_string()));
+                }
+            }
+            *hold(&slot) = Some(answers);
+        }
+    }
+
+    fn persist(&mut self, chain: &RwLock<Chain>, staged: &Staged) -> Result<()> {
+        if self.journal.is_none() || staged.blocks.is_empty() {
+            return Ok(());
+        }
+        let chain_id = read(chain).chain_id;
+        let ahead = self.schedule.ahead_seconds;
+        let blocks = staged.blocks.iter();
+        self.write(blocks.map(|mined| Entry::new(chain_id, ahead, Some(&mined.block), &mined.diff)).collect())
+    }
+
+    fn write(&mut self, entries: Vec<Entry>) -> Result<()> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        if self.broken {
+            return Err(Error::Broken);
+        }
+        let written = journal.append(&encode(&entries));
+        if let Err(error) = &written {
+            // After a failed sync nobody knows what the disk has; only a restart finds out.
+            tracing::error!(%error, "the chain's journal could not be written; it takes no more blocks");
+            self.broken = true;
+        }
+        written
+    }
+
+    fn show(&mut self, chain: &RwLock<Chain>, staged: Staged) {
+        if staged.blocks.is_empty() && staged.dropped.is_empty() {
+            return;
+        }
+        let mut guard = chain.write().unwrap_or_else(PoisonError::into_inner);
+        for mined in staged.blocks {
+            guard.append(mined.block, &mined.diff);
+        }
+        for (sender, nonce) in staged.dropped {
+            guard.pool.remove(&sender, nonce);
+        }
+    }
+}
+
+/// Reads the chain also after a panic elsewhere.
+pub(crate) fn read(chain: &RwLock<Chain>) -> std::sync::RwLockReadGuard<'_, Chain> {
+    chain.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the next block would have a transaction.
+fn has_ready(chain: &Chain, staged: &Staged) -> bool {
+    let base_fee = u128::from(staged.tip(chain).next_base_fee());
+    chain.pool.senders().any(|sender| {
+        let nonce = staged.account(chain, sender).map_or(0, |account| account.nonce);
+        chain.pool.get(sender, nonce).is_some_and(|waiting| waiting.transaction.max_fee_per_gas() >= base_fee)
+    })
+}
