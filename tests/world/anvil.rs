@@ -1,0 +1,145 @@
+//! A real node: anvil, from the npm packages of the contracts.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::log::Log;
+use crate::rpc::quantity;
+use crate::{Rpc, repository};
+
+const START_SECONDS: u64 = 20;
+
+/// Private keys of anvil's first four accounts, each with 10,000 ether; known to everyone.
+pub const KEYS: [&str; 4] = [
+    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
+    "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
+    "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
+];
+
+/// When a block comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mining {
+    /// With each transaction. The last ones never become final, as no block follows them.
+    Instant,
+    /// With each transaction and every second, so that everything becomes final.
+    Mixed,
+    /// Every so many seconds: transactions wait in the pool.
+    Every(u64),
+    /// When the test says so.
+    Manual,
+}
+
+/// A running node, ended with the value.
+pub struct Anvil {
+    child: Child,
+    url: String,
+    log: Log,
+}
+
+impl Anvil {
+    /// A node whose `finalized` block is two behind its head.
+    pub fn start(mining: Mining) -> Self {
+        let mut args = vec!["--slots-in-an-epoch".to_owned(), "1".to_owned()];
+        match mining {
+            Mining::Instant => {}
+            Mining::Mixed => args.extend(["--block-time", "1", "--mixed-mining"].map(str::to_owned)),
+            Mining::Every(seconds) => args.extend(["--block-time".to_owned(), seconds.to_string()]),
+            Mining::Manual => args.push("--no-mining".to_owned()),
+        }
+        Self::with(&args)
+    }
+
+    /// A node with these arguments besides its port.
+    pub fn with(args: &[String]) -> Self {
+        let mut child = Command::new(path())
+            .args(["--host", "127.0.0.1", "--port", "0"])
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("anvil can be run");
+        let log = Log::default();
+        log.follow(child.stdout.take().expect("stdout is piped"));
+        log.follow(child.stderr.take().expect("stderr is piped"));
+        let listening = log.line_with("Listening on ", Duration::from_secs(START_SECONDS));
+        let address = listening.as_deref().and_then(|line| line.split("Listening on ").nth(1));
+        let Some(address) = address else {
+            let _ = child.kill();
+            panic!("anvil did not start.\n{}", log.text());
+        };
+        Self { child, url: format!("http://{}", address.trim()), log }
+    }
+
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A client that sees the truth, past every fault.
+    pub fn rpc(&self) -> Rpc {
+        Rpc::new(&self.url)
+    }
+
+    /// Mines so many blocks.
+    pub async fn mine(&self, blocks: u64) {
+        self.rpc().call("anvil_mine", json!([quantity(blocks)])).await;
+    }
+
+    /// Replaces the last blocks by as many empty ones: what they held is gone for good.
+    pub async fn reorg(&self, depth: u64) {
+        self.rpc().call("anvil_reorg", json!([depth, []])).await;
+    }
+
+    /// Takes a transaction out of the pool.
+    pub async fn evict(&self, hash: &str) {
+        self.rpc().call("anvil_dropTransaction", json!([hash])).await;
+    }
+
+    /// The least fee of a block's gas from the next block on.
+    pub async fn set_base_fee(&self, wei: u64) {
+        self.rpc().call("anvil_setNextBlockBaseFeePerGas", json!([quantity(wei)])).await;
+    }
+
+    /// An account's ether, in wei.
+    pub async fn set_balance(&self, address: &str, wei: u64) {
+        self.rpc().call("anvil_setBalance", json!([address, quantity(wei)])).await;
+    }
+
+    /// All state, to be loaded into a second node by `--load-state` or [`Anvil::load`].
+    pub async fn dump(&self) -> Value {
+        self.rpc().call("anvil_dumpState", json!([])).await
+    }
+
+    /// The state of another node.
+    pub async fn load(&self, state: Value) {
+        self.rpc().call("anvil_loadState", json!([state])).await;
+    }
+
+    /// What it printed.
+    pub fn log(&self) -> String {
+        self.log.text()
+    }
+}
+
+impl Drop for Anvil {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn path() -> PathBuf {
+    if let Some(path) = std::env::var_os("MUNIMENT_ANVIL") {
+        return path.into();
+    }
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+    let package = format!("contracts/node_modules/@foundry-rs/anvil-linux-{machine}/bin/anvil");
+    let path = repository().join(package);
+    assert!(path.exists(), "anvil is missing: run `ops/test`, or `npm ci` in contracts/");
+    path
+}

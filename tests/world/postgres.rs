@@ -1,0 +1,128 @@
+//! A private PostgreSQL cluster, and a fresh database for each test in it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqlx::{Connection, Executor, PgConnection};
+
+use crate::repository;
+
+/// A cluster that runs until the value is dropped or the process ends, however it ends.
+pub struct Cluster {
+    url: String,
+    holder: Option<(Child, ChildStdin)>,
+}
+
+impl Cluster {
+    /// Starts one of its own: for tests that end or restore the server.
+    pub fn start() -> Self {
+        let mut child = Command::new(repository().join("ops/postgres"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("ops/postgres can be run");
+        let held = child.stdin.take().expect("stdin is piped");
+        let mut url = String::new();
+        let printed = child.stdout.take().expect("stdout is piped");
+        let _ = BufReader::new(printed).read_line(&mut url);
+        if !url.starts_with("postgres://") {
+            let mut why = String::new();
+            let _ = child.stderr.take().expect("stderr is piped").read_to_string(&mut why);
+            panic!("no PostgreSQL for the tests.\n{why}");
+        }
+        Self { url: url.trim().to_owned(), holder: Some((child, held)) }
+    }
+
+    /// The one that all tests of this process share; `ops/test` shares one among all processes.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        SHARED.get_or_init(|| match std::env::var("MUNIMENT_TEST_POSTGRES") {
+            Ok(url) if !url.is_empty() => Self { url, holder: None },
+            _ => Self::start(),
+        })
+    }
+
+    /// A fresh, empty database in this cluster.
+    pub async fn database(&self) -> Postgres {
+        self.copy("template1").await
+    }
+
+    /// A fresh database with the content of another one, which nobody may have open meanwhile.
+    pub async fn copy(&self, source: &str) -> Postgres {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("test_{}_{count}", std::process::id());
+        let server = self.url.clone();
+        // A process of the same number may have been killed before it could clean up.
+        administer(&server, &format!("drop database if exists {name} with (force)")).await;
+        administer(&server, &format!("create database {name} template {source}")).await;
+        Postgres { server, name }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if let Some((mut child, held)) = self.holder.take() {
+            drop(held);
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A database of one test, dropped with the value.
+pub struct Postgres {
+    server: String,
+    name: String,
+}
+
+impl Postgres {
+    /// A fresh database in the shared cluster.
+    pub async fn fresh() -> Self {
+        let cluster = tokio::task::spawn_blocking(Cluster::shared).await;
+        cluster.expect("the cluster starts").database().await
+    }
+
+    /// The address to connect to.
+    pub fn url(&self) -> String {
+        let (server, _) = self.server.rsplit_once('/').expect("the address names a database");
+        format!("{server}/{}", self.name)
+    }
+
+    /// A second database with the same content: a backup taken now. Nobody may be connected.
+    pub async fn backup(&self) -> Self {
+        Cluster { url: self.server.clone(), holder: None }.copy(&self.name).await
+    }
+
+    /// Ends every session, as a failover does.
+    pub async fn disconnect_all(&self) {
+        let name = &self.name;
+        let text = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
+        administer(&self.server, &text).await;
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let (server, name) = (self.server.clone(), self.name.clone());
+        // The test's own runtime may be ending, so the farewell has a thread and a runtime of its own.
+        let farewell = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(async {
+                let mut admin = PgConnection::connect(&server).await.map_err(std::io::Error::other)?;
+                let text = format!("drop database if exists {name} with (force)");
+                admin.execute(sqlx::AssertSqlSafe(text)).await.map_err(std::io::Error::other)
+            })
+        });
+        // A server that a test has ended cannot drop anything any more.
+        let _ = farewell.join();
+    }
+}
+
+async fn administer(server: &str, text: &str) {
+    let mut admin = PgConnection::connect(server).await.expect("the test server answers");
+    let done = admin.execute(sqlx::AssertSqlSafe(text.to_owned())).await;
+    done.unwrap_or_else(|error| panic!("{text}: {error}"));
+}

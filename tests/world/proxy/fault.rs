@@ -1,0 +1,77 @@
+//! What can go wrong between the engine and a node, one variant a fault.
+
+use std::time::Duration;
+
+/// A fault; a rule says when it strikes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The request never reaches the node; the connection breaks.
+    DropRequest,
+    /// The node has done the work; the connection breaks before its answer.
+    DropResponse,
+    /// The call waits this long before it goes on.
+    Delay(Duration),
+    /// The node gets the request twice; its first answer is given.
+    Duplicate,
+    /// `null` instead of what the node knows: receipts, unless the rule names other methods.
+    Null,
+    /// The account's count of transactions is this much too low.
+    StaleNonce(u64),
+    /// Another chain answers.
+    WrongChainId(u64),
+    /// Receipts with their status turned round: success for revert and revert for success.
+    ForgedReceipt,
+    /// The answer to a sent transaction names another hash.
+    OtherHash,
+    /// The head is this many blocks behind the node's.
+    StaleHead(u64),
+    /// An HTTP status, such as 429 or 500, instead of an answer.
+    Status(u16),
+    /// A body that is no JSON.
+    Garbage,
+    /// This error object instead of an answer; the node never sees the call.
+    Error(i64, String),
+    /// geth's rule: a replacement must pay at least 10 % more on both fee fields.
+    ReplacementRule,
+    /// A transaction whose nonce is above the next one is refused.
+    GapRule,
+}
+
+const SEND: &[&str] = &["eth_sendRawTransaction"];
+const RECEIPTS: &[&str] = &["eth_getTransactionReceipt", "eth_getBlockReceipts"];
+const HEAD: &[&str] = &["eth_blockNumber", "eth_getBlockByNumber", "eth_getBlockReceipts"];
+
+impl Fault {
+    /// Its name, under which hits are counted.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DropRequest => "drop_request",
+            Self::DropResponse => "drop_response",
+            Self::Delay(_) => "delay",
+            Self::Duplicate => "duplicate",
+            Self::Null => "null",
+            Self::StaleNonce(_) => "stale_nonce",
+            Self::WrongChainId(_) => "wrong_chain_id",
+            Self::ForgedReceipt => "forged_receipt",
+            Self::OtherHash => "other_hash",
+            Self::StaleHead(_) => "stale_head",
+            Self::Status(_) => "status",
+            Self::Garbage => "garbage",
+            Self::Error(..) => "error",
+            Self::ReplacementRule => "replacement_rule",
+            Self::GapRule => "gap_rule",
+        }
+    }
+
+    /// The methods that it means where a rule names none; empty means every method.
+    pub(crate) fn methods(&self) -> &'static [&'static str] {
+        match self {
+            Self::Null | Self::ForgedReceipt => RECEIPTS,
+            Self::StaleNonce(_) => &["eth_getTransactionCount"],
+            Self::WrongChainId(_) => &["eth_chainId", "net_version"],
+            Self::OtherHash | Self::ReplacementRule | Self::GapRule => SEND,
+            Self::StaleHead(_) => HEAD,
+            _ => &[],
+        }
+    }
+}

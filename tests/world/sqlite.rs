@@ -1,0 +1,33 @@
+//! A SQLite database in a folder of its own.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// The folder goes with the value.
+pub struct Sqlite {
+    folder: TempDir,
+}
+
+impl Sqlite {
+    /// A file that does not exist yet, in a fresh folder.
+    pub fn fresh() -> Self {
+        let folder = tempfile::Builder::new().prefix("muniment-sqlite.").tempdir();
+        Self { folder: folder.expect("the temporary folder is writable") }
+    }
+
+    /// The address to open; the file is created where it is missing.
+    pub fn url(&self) -> String {
+        format!("sqlite://{}?mode=rwc", self.path().display())
+    }
+
+    /// The database file.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("muniment.db")
+    }
+
+    /// Its folder, for what belongs beside the database.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
