@@ -1,0 +1,247 @@
+//! Blocks and heads: what the follower walks along.
+use alloy::primitives::{Address, B256, U64, U256};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    chain::{Chain, Tag},
+    config::Finality,
+    endpoint::Endpoint,
+    fault::Fault,
+    rpc::{Answer, Request, optional, required},
+};
+
+const METHOD: &str = "eth_getBlockByNumber";
+/// Full blocks in one batch; mainnet blocks take up to a megabyte each.
+const BLOCKS_PER_BATCH: u64 = 16;
+
+/// A block without its transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RawHeader")]
+pub struct Header {
+    /// The height.
+    pub number: u64,
+    /// The hash.
+    pub hash: B256,
+    /// The hash of the block below.
+    pub parent_hash: B256,
+    /// Seconds since 1970, as the chain sees them.
+    pub timestamp: u64,
+    /// The fee that is burned per unit of gas, in wei; 0 on chains without one.
+    pub base_fee_per_gas: u128,
+    /// The most gas that the block could hold.
+    pub gas_limit: u64,
+}
+
+/// A block with its transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RawBlock")]
+pub struct Block {
+    /// The height.
+    pub number: u64,
+    /// The hash.
+    pub hash: B256,
+    /// The hash of the block below.
+    pub parent_hash: B256,
+    /// Seconds since 1970, as the chain sees them.
+    pub timestamp: u64,
+    /// The fee that is burned per unit of gas, in wei; 0 on chains without one.
+    pub base_fee_per_gas: u128,
+    /// The most gas that the block could hold.
+    pub gas_limit: u64,
+    /// The transactions, in order.
+    pub transactions: Vec<BlockTx>,
+}
+
+/// A transaction as a block lists it: enough to see which nonces of our signers were taken, and by what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RawTx")]
+pub struct BlockTx {
+    /// The hash.
+    pub hash: B256,
+    /// Who signed it.
+    pub from: Address,
+    /// The nonce that it took.
+    pub nonce: u64,
+    /// Whom it called; none for a deployment.
+    pub to: Option<Address>,
+}
+
+/// The two ends that matter: the newest block and the newest final one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heads {
+    /// The newest block, with its transactions.
+    pub latest: Block,
+    /// The newest final block; none while the node says nothing about finality, which moves nothing.
+    pub finalized: Option<Header>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawHeader {
+    number: U64,
+    hash: B256,
+    parent_hash: B256,
+    timestamp: U64,
+    #[serde(default)]
+    base_fee_per_gas: U256,
+    gas_limit: U64,
+}
+
+#[derive(Deserialize)]
+struct RawBlock {
+    #[serde(flatten)]
+    header: RawHeader,
+    transactions: Vec<RawTx>,
+}
+
+#[derive(Deserialize)]
+struct RawTx {
+    hash: B256,
+    from: Address,
+    nonce: U64,
+    #[serde(default)]
+    to: Option<Address>,
+}
+
+impl From<RawHeader> for Header {
+    fn from(raw: RawHeader) -> Header {
+        Header {
+            number: raw.number.to(),
+            hash: raw.hash,
+            parent_hash: raw.parent_hash,
+            timestamp: raw.timestamp.to(),
+            base_fee_per_gas: raw.base_fee_per_gas.saturating_to(),
+            gas_limit: raw.gas_limit.to(),
+        }
+    }
+}
+
+impl From<RawBlock> for Block {
+    fn from(raw: RawBlock) -> Block {
+        let Header { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit } = raw.header.into();
+        let transactions = raw.transactions.into_iter().map(BlockTx::from).collect();
+        Block { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit, transactions }
+    }
+}
+
+impl From<RawTx> for BlockTx {
+    fn from(raw: RawTx) -> BlockTx {
+        BlockTx { hash: raw.hash, from: raw.from, nonce: raw.nonce.to(), to: raw.to }
+    }
+}
+
+impl Block {
+    /// The block without its transactions.
+    pub fn header(&self) -> Header {
+        let Block { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit, .. } = *self;
+        Header { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit }
+    }
+}
+
+impl Chain {
+    /// The newest block with its transactions and the newest final header, in one batch where the chain has the tag.
+    pub async fn heads(&self) -> Result<Heads, Fault> {
+        let latest = by_number(Tag::Latest, true);
+        let mut faults = Vec::new();
+        for endpoint in self.candidates() {
+            let heads = match self.config.finality {
+                Finality::Tag => self.heads_by_tag(endpoint, latest.clone()).await,
+                Finality::Confirmations(count) => self.heads_by_count(endpoint, latest.clone(), count).await,
+            };
+            match heads {
+                Ok(heads) => {
+                    endpoint.saw_head(heads.latest.number);
+                    return Ok(heads);
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        Err(crate::chain::together(faults))
+    }
+
+    async fn heads_by_tag(&self, endpoint: &Endpoint, latest: Request) -> Result<Heads, Fault> {
+        let requests = |_: &Endpoint| vec![latest.clone(), by_number(Tag::Finalized, false)];
+        self.ask_one(endpoint, &requests, &|answers| {
+            let (latest, finalized) = pair(answers)?;
+            // Before the first checkpoint nodes answer null or "unknown block": nothing is final yet.
+            let finalized = match optional::<Header>(METHOD, finalized) {
+                Err(Fault::UnknownBlock) => None,
+                other => other?,
+            };
+            Ok(Heads { latest: required(METHOD, latest)?, finalized })
+        })
+        .await
+    }
+
+    async fn heads_by_count(&self, endpoint: &Endpoint, latest: Request, count: u64) -> Result<Heads, Fault> {
+        let latest: Block = self.ask_one(endpoint, &|_: &Endpoint| vec![latest.clone()], &|answers| first(METHOD, answers)).await?;
+        let number = latest.number.saturating_sub(count);
+        let request = by_number(Tag::Number(number), false);
+        let finalized: Header = self.ask_one(endpoint, &|_: &Endpoint| vec![request.clone()], &|answers| first(METHOD, answers)).await?;
+        if finalized.number != number {
+            return Err(other_number(number, finalized.number));
+        }
+        Ok(Heads { latest, finalized: Some(finalized) })
+    }
+
+    /// The blocks from one height to another, both included, each the parent of the next.
+    pub async fn blocks(&self, from: u64, to: u64) -> Result<Vec<Block>, Fault> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut start = from;
+        while start <= to {
+            let end = to.min(start + BLOCKS_PER_BATCH - 1);
+            let requests = (start..=end).map(|number| by_number(Tag::Number(number), true)).collect();
+            let part: Vec<Block> =
+                self.ask(requests, |answers| answers.into_iter().map(|answer| required(METHOD, answer)).collect()).await?;
+            for (number, block) in (start..).zip(part) {
+                if block.number != number {
+                    return Err(other_number(number, block.number));
+                }
+                if blocks.last().is_some_and(|below| below.hash != block.parent_hash) {
+                    return Err(Fault::Incomplete(format!("block {number} does not follow the one below; the chain moved during the read")));
+                }
+                blocks.push(block);
+            }
+            start = end + 1;
+        }
+        Ok(blocks)
+    }
+
+    /// The header at a height; none above the head.
+    pub async fn header(&self, number: u64) -> Result<Option<Header>, Fault> {
+        let header: Option<Header> = self
+            .ask(vec![by_number(Tag::Number(number), false)], |mut answers| match answers.pop() {
+                Some(answer) => optional(METHOD, answer).or_else(|fault| match fault {
+                    Fault::UnknownBlock => Ok(None),
+                    other => Err(other),
+                }),
+                None => Err(Fault::Incomplete("no answer".into())),
+            })
+            .await?;
+        match header {
+            Some(header) if header.number != number => Err(other_number(number, header.number)),
+            header => Ok(header),
+        }
+    }
+}
+
+fn by_number(tag: Tag, full: bool) -> Request {
+    Request::new(METHOD, json!([tag.param(), full]))
+}
+
+fn other_number(asked: u64, found: u64) -> Fault {
+    Fault::Malformed(format!("block {asked} was asked for and block {found} came back"))
+}
+
+/// The typed answer to a single call.
+pub(crate) fn first<T: serde::de::DeserializeOwned>(method: &str, answers: Vec<Answer>) -> Result<T, Fault> {
+    let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+    required(method, answer)
+}
+
+/// The answers to two calls.
+pub(crate) fn pair(answers: Vec<Answer>) -> Result<(Answer, Answer), Fault> {
+    let [one, two] = <[Answer; 2]>::try_from(answers).map_err(|_| Fault::Incomplete("two answers were expected".into()))?;
+    Ok((one, two))
+}

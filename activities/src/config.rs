@@ -1,0 +1,192 @@
+//! The keys of the configuration file that describe a chain and its signers.
+use std::{fmt, path::PathBuf};
+
+use alloy::primitives::Address;
+use serde::{Deserialize, Serialize};
+
+/// One chain: where its nodes are, when a block is final, and the limits the engine keeps on it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChainConfig {
+    /// The short name by which operations and URLs refer to the chain, for example `sepolia`.
+    pub key: String,
+    /// The name shown to people.
+    pub name: String,
+    /// The chain id that every endpoint must answer with; an endpoint with another one is never used.
+    pub chain_id: u64,
+    /// The URLs of the JSON-RPC endpoints, the preferred one first.
+    pub endpoints: Vec<String>,
+    /// How many endpoints must show the same receipt before a value-moving operation is final.
+    pub quorum: usize,
+    /// Whether every signed transaction is sent to all endpoints instead of the preferred one alone.
+    pub broadcast_all: bool,
+    /// How a block becomes final.
+    pub finality: Finality,
+    /// How often the follower asks for a new head, in milliseconds.
+    pub poll_milliseconds: u64,
+    /// The usual time between two blocks, in seconds.
+    pub block_seconds: u64,
+    /// The most gas that one transaction may take; mainnet's own limit is 16,777,216 (EIP-7825).
+    pub gas_cap: u64,
+    /// The most that is ever offered for a unit of gas, in gwei.
+    pub max_fee_per_gas_gwei_cap: u64,
+    /// By how many percent a replacement raises both fee fields; 13 or more, because nodes ask for 10 to 12.5.
+    pub bump_percent: u64,
+    /// After how many seconds without inclusion the lowest nonce of a lane is bumped.
+    pub bump_after_seconds: u64,
+    /// How often one step is bumped at most.
+    pub bumps_max: u32,
+    /// After how many seconds a transaction that cannot be bumped further is called stuck.
+    pub stuck_after_seconds: u64,
+    /// How many signed transactions of one lane may wait for inclusion.
+    pub in_flight_max: u32,
+    /// How long one request to an endpoint may take, in seconds.
+    pub request_timeout_seconds: u64,
+    /// Where people look at a transaction; `/tx/<hash>` is appended.
+    pub explorer_url: Option<String>,
+    /// The address of the platform's `TokenFactory`.
+    pub factory: Option<Address>,
+    /// The address of the platform's `AgentRegistry`.
+    pub registry: Option<Address>,
+    /// The keys that may sign on this chain; each is a lane of its own.
+    pub signers: Vec<SignerConfig>,
+}
+
+impl Default for ChainConfig {
+    fn default() -> Self {
+        ChainConfig {
+            key: "dev".into(),
+            name: "Development".into(),
+            chain_id: 31337,
+            endpoints: Vec::new(),
+            quorum: 1,
+            broadcast_all: false,
+            finality: Finality::Tag,
+            poll_milliseconds: 1_000,
+            block_seconds: 12,
+            gas_cap: 16_000_000,
+            max_fee_per_gas_gwei_cap: 300,
+            bump_percent: 15,
+            bump_after_seconds: 60,
+            bumps_max: 6,
+            stuck_after_seconds: 21_600,
+            in_flight_max: 16,
+            request_timeout_seconds: 10,
+            explorer_url: None,
+            factory: None,
+            registry: None,
+            signers: Vec::new(),
+        }
+    }
+}
+
+impl ChainConfig {
+    /// Refuses what cannot work, before the first request.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let refuse = |key: &'static str, why: String| {
+            Err(ConfigError { chain: self.key.clone(), key, why })
+        };
+        if self.endpoints.is_empty() {
+            return refuse("endpoints", "at least one URL is needed".into());
+        }
+        if self.quorum == 0 || self.quorum > self.endpoints.len() {
+            let have = self.endpoints.len();
+            return refuse("quorum", format!("must be between 1 and the number of endpoints ({have})"));
+        }
+        if self.bump_percent < 13 {
+            let bump = self.bump_percent;
+            return refuse("bump_percent", format!("{bump} is too low; nodes refuse a replacement below 12.5, set 13 or more"));
+        }
+        if self.request_timeout_seconds == 0 || self.poll_milliseconds == 0 || self.in_flight_max == 0 {
+            return refuse("request_timeout_seconds, poll_milliseconds, in_flight_max", "must be above zero".into());
+        }
+        if self.finality == Finality::Confirmations(0) {
+            return refuse("finality", "zero confirmations would call every block final; use the tag on a chain without reorgs".into());
+        }
+        Ok(())
+    }
+
+    /// The fee cap in wei.
+    pub fn max_fee_per_gas_cap(&self) -> u128 {
+        u128::from(self.max_fee_per_gas_gwei_cap) * 1_000_000_000
+    }
+}
+
+/// When a block counts as final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finality {
+    /// The chain's own `finalized` tag.
+    Tag,
+    /// So many blocks on top of it, for chains whose tag means nothing.
+    Confirmations(u64),
+}
+
+/// Where the program runs; some conveniences exist in development alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// A machine whose chain holds nothing of value.
+    Development,
+    /// Everything else.
+    #[default]
+    Production,
+}
+
+/// One signing key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum SignerConfig {
+    /// An encrypted keystore file (JSON v3).
+    Keystore {
+        /// The path of the keystore file.
+        path: PathBuf,
+        /// The path of a file with the password; its last newline is ignored.
+        #[serde(default)]
+        password_file: Option<PathBuf>,
+        /// The name of an environment variable with the password.
+        #[serde(default)]
+        password_env: Option<String>,
+    },
+    /// A private key in the clear, for the development profile alone.
+    Raw {
+        /// The key as 32 bytes in hexadecimal.
+        private_key: Secret,
+    },
+}
+
+/// A text that never shows itself.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(pub(crate) String);
+
+impl Secret {
+    /// Takes the text in.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("[redacted]")
+    }
+}
+
+/// A configuration that cannot work, and what to change.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("configuration of chain {chain}, key {key}: {why}")]
+pub struct ConfigError {
+    /// The key of the chain.
+    pub chain: String,
+    /// The key in the file.
+    pub key: &'static str,
+    /// What is wrong and what to write instead.
+    pub why: String,
+}

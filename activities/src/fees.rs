@@ -1,0 +1,139 @@
+//! What is offered for gas: from the market, capped, and raised together on a replacement.
+use alloy::primitives::{U64, U256};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    block::{Header, first},
+    chain::{Chain, Tag},
+    fault::Fault,
+    rpc::Request,
+};
+
+const HISTORY: &str = "eth_feeHistory";
+/// How many blocks the market is read from.
+const HISTORY_BLOCKS: u64 = 20;
+/// The tip when blocks are empty or the node has no history: 1 gwei, low on mainnet and enough elsewhere.
+const PRIORITY_FALLBACK_WEI: u128 = 1_000_000_000;
+
+/// The two fee fields of a transaction (EIP-1559), in wei.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fees {
+    /// The most that is paid for a unit of gas, tip included.
+    pub max_fee_per_gas: u128,
+    /// The tip for a unit of gas.
+    pub max_priority_fee_per_gas: u128,
+}
+
+/// What became of a bump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bump {
+    /// These fees replace the old ones in every pool.
+    Raised(Fees),
+    /// The cap leaves no room for a replacement that pools accept; the same bytes stay in force.
+    AtCap,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct History {
+    base_fee_per_gas: Vec<U256>,
+    #[serde(default)]
+    reward: Option<Vec<Vec<U256>>>,
+}
+
+/// Fees for a first attempt: room for the base fee to double, and never above the cap.
+pub fn offer(base_fee: u128, tip: u128, cap: u128) -> Fees {
+    let max_fee_per_gas = base_fee.saturating_mul(2).saturating_add(tip).min(cap);
+    Fees { max_fee_per_gas, max_priority_fee_per_gas: tip.min(max_fee_per_gas) }
+}
+
+/// Fees for a replacement: both fields up by the percentage, or to the market if that is higher.
+pub fn bump(old: Fees, percent: u64, market: Fees, cap: u128) -> Bump {
+    // Rounded up, and by one wei at least: pools ask for strictly more.
+    let raised = |fee: u128| (fee.saturating_mul(100 + u128::from(percent)).div_ceil(100)).max(fee.saturating_add(1));
+    let max_fee_per_gas = raised(old.max_fee_per_gas).max(market.max_fee_per_gas.min(cap));
+    let tip = raised(old.max_priority_fee_per_gas).max(market.max_priority_fee_per_gas.min(cap));
+    match max_fee_per_gas <= cap && tip <= max_fee_per_gas {
+        true => Bump::Raised(Fees { max_fee_per_gas, max_priority_fee_per_gas: tip }),
+        false => Bump::AtCap,
+    }
+}
+
+impl Chain {
+    /// What the market asks for now, capped by the configuration.
+    pub async fn fees(&self) -> Result<Fees, Fault> {
+        let cap = self.config.max_fee_per_gas_cap();
+        let request = Request::new(HISTORY, json!([format!("{HISTORY_BLOCKS:#x}"), "latest", [50]]));
+        let history: Result<History, Fault> = self.ask(vec![request], |answers| first(HISTORY, answers)).await;
+        match history {
+            Ok(history) => {
+                // The entry after the last block is the base fee of the next one.
+                let base = history.base_fee_per_gas.last().map_or(0, |fee| fee.saturating_to());
+                Ok(offer(base, median_tip(&history), cap))
+            }
+            Err(Fault::NoMethod(_)) => {
+                let latest = Request::new("eth_getBlockByNumber", json!([Tag::Latest.param(), false]));
+                let header: Header = self.ask(vec![latest], |answers| first("eth_getBlockByNumber", answers)).await?;
+                Ok(offer(header.base_fee_per_gas, PRIORITY_FALLBACK_WEI, cap))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The price of gas that the node itself would name, for people.
+    pub async fn gas_price(&self) -> Result<u64, Fault> {
+        let request = Request::new("eth_gasPrice", json!([]));
+        let price: U64 = self.ask(vec![request], |answers| first("eth_gasPrice", answers)).await?;
+        Ok(price.to())
+    }
+}
+
+fn median_tip(history: &History) -> u128 {
+    let rewards = history.reward.iter().flatten().filter_map(|block| block.first());
+    // Empty blocks report zero, which says nothing about what a full one takes.
+    let mut tips: Vec<u128> = rewards.map(|tip| tip.saturating_to()).filter(|tip| *tip > 0).collect();
+    tips.sort_unstable();
+    tips.get(tips.len() / 2).copied().unwrap_or(PRIORITY_FALLBACK_WEI)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GWEI: u128 = 1_000_000_000;
+
+    fn fees(max: u128, tip: u128) -> Fees {
+        Fees { max_fee_per_gas: max, max_priority_fee_per_gas: tip }
+    }
+
+    #[test]
+    fn a_bump_raises_both_fields_by_an_eighth_at_least() {
+        for (max, tip) in [(0, 0), (1, 1), (7, 3), (21 * GWEI, GWEI), (299 * GWEI / 2, 2 * GWEI)] {
+            let Bump::Raised(new) = bump(fees(max, tip), 13, fees(0, 0), 1_000 * GWEI) else { panic!("{max} {tip}") };
+            assert!(new.max_fee_per_gas * 8 >= max * 9 && new.max_fee_per_gas > max);
+            assert!(new.max_priority_fee_per_gas * 8 >= tip * 9 && new.max_priority_fee_per_gas > tip);
+            assert!(new.max_priority_fee_per_gas <= new.max_fee_per_gas);
+        }
+    }
+
+    #[test]
+    fn a_bump_follows_the_market_up_to_the_cap() {
+        let market = fees(90 * GWEI, 3 * GWEI);
+        assert_eq!(bump(fees(20 * GWEI, GWEI), 15, market, 100 * GWEI), Bump::Raised(market));
+        let Bump::Raised(new) = bump(fees(20 * GWEI, GWEI), 15, market, 50 * GWEI) else { panic!() };
+        assert_eq!(new.max_fee_per_gas, 50 * GWEI);
+    }
+
+    #[test]
+    fn a_bump_that_pools_would_refuse_is_not_made() {
+        assert_eq!(bump(fees(95 * GWEI, GWEI), 15, fees(0, 0), 100 * GWEI), Bump::AtCap);
+        assert_eq!(bump(fees(u128::MAX, GWEI), 15, fees(0, 0), u128::MAX - 1), Bump::AtCap);
+    }
+
+    #[test]
+    fn an_offer_never_passes_the_cap() {
+        assert_eq!(offer(200 * GWEI, GWEI, 300 * GWEI), fees(300 * GWEI, GWEI));
+        assert_eq!(offer(7, 400 * GWEI, 300 * GWEI), fees(300 * GWEI, 300 * GWEI));
+    }
+}

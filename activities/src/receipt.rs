@@ -1,0 +1,207 @@
+//! Receipts: fetched by block, checked against what was asked, and agreed on by several endpoints.
+use alloy::primitives::{Address, B256, Bytes, U64, U256};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    chain::Chain,
+    endpoint::Endpoint,
+    fault::Fault,
+    rpc::{Answer, Request, optional, required},
+};
+
+const ONE: &str = "eth_getTransactionReceipt";
+const OF_BLOCK: &str = "eth_getBlockReceipts";
+
+/// What a transaction did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The transaction.
+    pub tx_hash: B256,
+    /// The height of its block.
+    pub block_number: u64,
+    /// The hash of its block.
+    pub block_hash: B256,
+    /// Who signed it.
+    pub from: Address,
+    /// Whom it called; none for a deployment.
+    pub to: Option<Address>,
+    /// The address of the contract that it deployed.
+    pub contract_address: Option<Address>,
+    /// Whether it was executed, or reverted.
+    pub success: bool,
+    /// The gas that it took.
+    pub gas_used: u64,
+    /// The price of a unit of gas, in wei.
+    pub effective_gas_price: u128,
+    /// What it emitted, in order.
+    pub logs: Vec<Log>,
+}
+
+/// One event of a receipt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// The contract that emitted it.
+    pub address: Address,
+    /// The hash of its signature and its indexed fields.
+    pub topics: Vec<B256>,
+    /// Its other fields.
+    pub data: Bytes,
+}
+
+/// Whether several endpoints show the same receipt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// As many as the quorum asks for show it.
+    Agreed,
+    /// Too few have answered.
+    Pending,
+    /// At least one shows something else; the text says who and what.
+    Disputed(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawReceipt {
+    transaction_hash: B256,
+    block_number: U64,
+    block_hash: B256,
+    from: Address,
+    #[serde(default)]
+    to: Option<Address>,
+    #[serde(default)]
+    contract_address: Option<Address>,
+    status: U64,
+    gas_used: U64,
+    #[serde(default)]
+    effective_gas_price: U256,
+    logs: Vec<Log>,
+}
+
+impl From<RawReceipt> for Receipt {
+    fn from(raw: RawReceipt) -> Receipt {
+        Receipt {
+            tx_hash: raw.transaction_hash,
+            block_number: raw.block_number.to(),
+            block_hash: raw.block_hash,
+            from: raw.from,
+            to: raw.to,
+            contract_address: raw.contract_address,
+            success: raw.status == U64::from(1),
+            gas_used: raw.gas_used.to(),
+            effective_gas_price: raw.effective_gas_price.saturating_to(),
+            logs: raw.logs,
+        }
+    }
+}
+
+impl Chain {
+    /// The receipts of `ours` in the block of this hash; a missing one is a fault, never silence.
+    pub async fn receipts_of_block(&self, hash: B256, ours: &[B256]) -> Result<Vec<Receipt>, Fault> {
+        if ours.is_empty() {
+            return Ok(Vec::new());
+        }
+        let requests = |endpoint: &Endpoint| match endpoint.lacks(OF_BLOCK) {
+            false => vec![Request::new(OF_BLOCK, json!([hash]))],
+            true => ours.iter().map(one).collect(),
+        };
+        self.ask_each(requests, |answers| of_block(hash, ours, answers)).await
+    }
+
+    /// The receipts by hash, in the order asked; none where the node has none, which says nothing.
+    pub async fn receipts(&self, hashes: &[B256]) -> Result<Vec<Option<Receipt>>, Fault> {
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.ask(hashes.iter().map(one).collect(), |answers| {
+            answers.into_iter().zip(hashes).map(|(answer, hash)| checked(optional(ONE, answer)?, *hash)).collect()
+        })
+        .await
+    }
+
+    /// Asks as many endpoints as the quorum wants whether they show this very receipt.
+    pub async fn confirm_receipt(&self, receipt: &Receipt) -> Result<Agreement, Fault> {
+        let quorum = self.config.quorum.max(1);
+        if quorum == 1 || self.endpoints().len() == 1 {
+            return Ok(Agreement::Agreed);
+        }
+        let hash = receipt.tx_hash;
+        let mut agreed = 0;
+        for endpoint in self.candidates() {
+            match self.receipt_of(endpoint, hash).await {
+                Ok(Some(found)) if found == *receipt => agreed += 1,
+                Ok(Some(found)) => {
+                    let label = &endpoint.redaction.label;
+                    return Ok(Agreement::Disputed(format!("{label} shows {hash} {}", difference(receipt, &found))));
+                }
+                // Silence and absence are no vote, on either side.
+                Ok(None) | Err(_) => {}
+            }
+            if agreed >= quorum {
+                return Ok(Agreement::Agreed);
+            }
+        }
+        Ok(Agreement::Pending)
+    }
+
+    async fn receipt_of(&self, endpoint: &Endpoint, hash: B256) -> Result<Option<Receipt>, Fault> {
+        let requests = |_: &Endpoint| vec![one(&hash)];
+        self.ask_one(endpoint, &requests, &|answers| {
+            let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+            checked(optional(ONE, answer)?, hash)
+        })
+        .await
+    }
+}
+
+fn one(hash: &B256) -> Request {
+    Request::new(ONE, json!([hash]))
+}
+
+fn of_block(hash: B256, ours: &[B256], answers: Vec<Answer>) -> Result<Vec<Receipt>, Fault> {
+    // A block of one transaction looks the same in both forms but for the array.
+    let by_block = answers.len() == 1 && !matches!(&answers[0], Ok(value) if value.is_object());
+    let mut found: Vec<Receipt> = Vec::new();
+    if by_block {
+        let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+        let all: Vec<RawReceipt> = required(OF_BLOCK, answer)?;
+        found.extend(all.into_iter().map(Receipt::from).filter(|receipt| ours.contains(&receipt.tx_hash)));
+    } else {
+        for answer in answers {
+            found.push(required::<RawReceipt>(ONE, answer)?.into());
+        }
+    }
+    if let Some(receipt) = found.iter().find(|receipt| receipt.block_hash != hash) {
+        let (tx, other) = (receipt.tx_hash, receipt.block_hash);
+        return Err(Fault::Incomplete(format!("the receipt of {tx} is of block {other}, not of {hash}; the chain moved")));
+    }
+    ours.iter()
+        .map(|tx| {
+            let receipt = found.iter().find(|receipt| receipt.tx_hash == *tx);
+            receipt.cloned().ok_or_else(|| Fault::Incomplete(format!("block {hash} came without the receipt of {tx}")))
+        })
+        .collect()
+}
+
+fn checked(raw: Option<RawReceipt>, hash: B256) -> Result<Option<Receipt>, Fault> {
+    match raw.map(Receipt::from) {
+        Some(receipt) if receipt.tx_hash != hash => {
+            Err(Fault::Malformed(format!("the receipt of {hash} was asked for, that of {} came back", receipt.tx_hash)))
+        }
+        receipt => Ok(receipt),
+    }
+}
+
+fn difference(ours: &Receipt, theirs: &Receipt) -> String {
+    if ours.block_hash != theirs.block_hash {
+        return format!("in block {} instead of {}", theirs.block_hash, ours.block_hash);
+    }
+    if ours.success != theirs.success {
+        return format!("as {} instead of {}", outcome(theirs), outcome(ours));
+    }
+    "with other logs or figures".into()
+}
+
+fn outcome(receipt: &Receipt) -> &'static str {
+    if receipt.success { "executed" } else { "reverted" }
+}

@@ -1,0 +1,68 @@
+//! Keeps the keys that providers put into URLs out of every message.
+
+/// The longest text of a node that is repeated in a message, in characters.
+const TEXT_CHARACTERS_MAX: usize = 400;
+
+/// What of a URL may be shown, and what must be cut out of any text that comes back from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Redaction {
+    /// Scheme, host and port.
+    pub label: String,
+    secrets: Vec<String>,
+}
+
+impl Redaction {
+    /// Every part of the URL after the host is taken for a secret, and so is a user name.
+    pub fn of(url: &str) -> Redaction {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, tail) = rest.split_at(end);
+        let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let parts = user.split(':').chain(tail.split(['/', '?', '&', '=', '#']));
+        // Short parts such as "v3" are no secrets, and cutting them out would garble ordinary words.
+        let mut secrets: Vec<String> =
+            parts.filter(|part| part.len() >= 6).map(str::to_owned).collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let hidden = if tail.len() > 1 { "/…" } else { "" };
+        let label = if scheme.is_empty() { format!("{host}{hidden}") } else { format!("{scheme}://{host}{hidden}") };
+        Redaction { label, secrets }
+    }
+
+    /// The text without the secrets, on one line and not longer than a message may be.
+    pub fn clean(&self, text: &str) -> String {
+        let mut clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        for secret in &self.secrets {
+            clean = clean.replace(secret.as_str(), "…");
+        }
+        match clean.char_indices().nth(TEXT_CHARACTERS_MAX) {
+            Some((end, _)) => format!("{}…", &clean[..end]),
+            None => clean,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_path_query_or_user_never_shows() {
+        for url in [
+            "https://mainnet.infura.io/v3/0123456789abcdef",
+            "https://node.example/?apikey=0123456789abcdef",
+            "https://operator:0123456789abcdef@node.example:8545/rpc",
+        ] {
+            let redaction = Redaction::of(url);
+            assert!(!redaction.label.contains("0123456789abcdef"), "{}", redaction.label);
+            let text = format!("cannot reach {url}: key 0123456789abcdef is unknown");
+            assert!(!redaction.clean(&text).contains("0123456789abcdef"));
+        }
+        assert_eq!(Redaction::of("https://a.example/v3/0123456789").label, "https://a.example/…");
+        assert_eq!(Redaction::of("http://127.0.0.1:8545").label, "http://127.0.0.1:8545");
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        assert!(Redaction::of("http://a").clean(&"é".repeat(10_000)).chars().count() <= TEXT_CHARACTERS_MAX + 1);
+    }
+}

@@ -1,0 +1,168 @@
+//! JSON-RPC 2.0: requests, batches, and answers matched to them by id.
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::{classify, fault::Fault, revert};
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub method: &'static str,
+    pub params: Value,
+}
+
+impl Request {
+    pub fn new(method: &'static str, params: Value) -> Request {
+        Request { method, params }
+    }
+
+    fn envelope(&self, id: usize) -> Value {
+        json!({ "jsonrpc": "2.0", "id": id, "method": self.method, "params": self.params })
+    }
+}
+
+/// The error object of an answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RpcError {
+    pub code: i64,
+    pub message: String,
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    pub fn of(error: &Value) -> RpcError {
+        RpcError {
+            code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
+            message: error.get("message").and_then(Value::as_str).unwrap_or("no message").to_owned(),
+            data: error.get("data").cloned(),
+        }
+    }
+
+    /// What a refused read means to the caller.
+    pub fn fault(&self, method: &str) -> Fault {
+        let RpcError { code, message, .. } = self;
+        match classify::classify_read(*code, message) {
+            classify::ReadClass::UnknownBlock => Fault::UnknownBlock,
+            classify::ReadClass::Pruned => Fault::Pruned(message.clone()),
+            classify::ReadClass::MethodNotFound => Fault::NoMethod(method.to_owned()),
+            classify::ReadClass::RateLimited => {
+                Fault::RateLimited { endpoint: "the node".into(), retry_after_seconds: None }
+            }
+            _ => Fault::Refused(format!("{method}: {message} (code {code})")),
+        }
+    }
+
+    /// The revert that the error reports, if it reports one.
+    pub fn revert(&self) -> Option<revert::Revert> {
+        match classify::classify_read(self.code, &self.message) {
+            classify::ReadClass::Reverts => Some(match self.data.as_ref().and_then(revert::data_of) {
+                Some(data) => revert::decode(&data),
+                None => revert::from_message(&self.message),
+            }),
+            classify::ReadClass::OutOfGas => Some(revert::out_of_gas(&self.message)),
+            _ => None,
+        }
+    }
+}
+
+/// What came back for one request.
+pub(crate) type Answer = Result<Value, RpcError>;
+
+/// The body to post: one object, or an array for several requests.
+pub(crate) fn body(requests: &[Request]) -> Value {
+    match requests {
+        [request] => request.envelope(0),
+        several => several.iter().enumerate().map(|(id, request)| request.envelope(id)).collect(),
+    }
+}
+
+/// The answers in the order of the requests, or why the body is none. A batch may come back in any order.
+pub(crate) fn answers(count: usize, body: Value) -> Result<Vec<Answer>, Unreadable> {
+    let parts = match body {
+        Value::Array(parts) if count != 1 => parts,
+        object @ Value::Object(_) if count == 1 => vec![object],
+        Value::Object(object) => {
+            return Err(match object.get("error") {
+                Some(error) => Unreadable::BatchRefused(RpcError::of(error)),
+                None => Unreadable::Text("one object came back for a batch".into()),
+            });
+        }
+        _ => return Err(Unreadable::Text("the body is neither an object nor an array".into())),
+    };
+    let mut answers: Vec<Option<Answer>> = vec![None; count];
+    for mut part in parts {
+        // A single answer to a request that the node could not parse has no id; there is only one it can belong to.
+        let id = match part.get("id").and_then(Value::as_u64) {
+            Some(id) => usize::try_from(id).unwrap_or(usize::MAX),
+            None if count == 1 => 0,
+            None => return Err(Unreadable::Text("an answer of the batch has no id".into())),
+        };
+        let answer = match part.get("error") {
+            Some(error) if !error.is_null() => Err(RpcError::of(error)),
+            _ => Ok(part.get_mut("result").ok_or(Unreadable::Text("an answer has neither result nor error".into()))?.take()),
+        };
+        match answers.get_mut(id) {
+            Some(slot @ None) => *slot = Some(answer),
+            _ => return Err(Unreadable::Text(format!("an answer has the id {id}, which was not asked"))),
+        }
+    }
+    answers
+        .into_iter()
+        .collect::<Option<Vec<Answer>>>()
+        .ok_or(Unreadable::Text("the batch came back with answers missing".into()))
+}
+
+/// Why a body holds no answers.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// The node answered a batch with one error.
+    BatchRefused(RpcError),
+    /// It is not JSON-RPC.
+    Text(String),
+}
+
+/// The typed result of an answer; `None` for null.
+pub(crate) fn optional<T: DeserializeOwned>(method: &str, answer: Answer) -> Result<Option<T>, Fault> {
+    let value = answer.map_err(|error| error.fault(method))?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    serde_json::from_value(value).map(Some).map_err(|error| Fault::Malformed(format!("{method}: {error}")))
+}
+
+/// The typed result of an answer that must not be null.
+pub(crate) fn required<T: DeserializeOwned>(method: &str, answer: Answer) -> Result<T, Fault> {
+    optional(method, answer)?.ok_or_else(|| Fault::Incomplete(format!("{method} answered null")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_matched_by_id_whatever_its_order() {
+        let body = json!([{ "id": 1, "result": "b" }, { "id": 0, "result": "a" }]);
+        let answers = answers(2, body).unwrap();
+        assert_eq!(answers[0].as_ref().unwrap(), "a");
+        assert_eq!(answers[1].as_ref().unwrap(), "b");
+    }
+
+    #[test]
+    fn a_batch_with_a_hole_a_double_or_a_stranger_is_unreadable() {
+        for body in [
+            json!([{ "id": 0, "result": 1 }]),
+            json!([{ "id": 0, "result": 1 }, { "id": 0, "result": 2 }]),
+            json!([{ "id": 0, "result": 1 }, { "id": 7, "result": 2 }]),
+            json!([{ "id": 0, "result": 1 }, { "id": 1 }]),
+            json!("hello"),
+        ] {
+            assert!(answers(2, body.clone()).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn one_error_for_a_batch_is_told_apart() {
+        let refused = answers(2, json!({ "id": null, "error": { "code": -32600, "message": "batch not supported" } }));
+        assert!(matches!(refused, Err(Unreadable::BatchRefused(_))));
+    }
+}
