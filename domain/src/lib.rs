@@ -1,1 +1,27 @@
-//! placeholder
+#![doc = include_str!("../README.md")]
+
+pub mod attempt;
+pub mod chain;
+pub mod clock;
+pub mod column;
+pub mod contract;
+pub mod db;
+pub mod error;
+pub mod event;
+pub mod holding;
+pub mod id;
+pub mod idempotency;
+pub mod investor;
+pub mod item;
+pub mod lane;
+pub mod lease;
+pub mod migrate;
+pub mod money;
+pub mod offering;
+pub mod operation;
+pub mod point;
+pub mod step;
+pub mod subscription;
+pub mod user;
+
+pub use error::{Code, Error, Result};

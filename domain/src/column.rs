@@ -1,0 +1,134 @@
+//! How a Rust value stands in a text column, the same on both databases.
+
+use std::fmt::{Display, LowerHex};
+use std::ops::Deref;
+use std::str::FromStr;
+
+use sqlx::encode::IsNull;
+use sqlx::error::BoxDynError;
+use sqlx::{Database, Decode, Encode, Type};
+
+/// A hash or an address, stored as `0x` and lower-case digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hex<T>(pub T);
+
+/// A number too large for the database's own, stored as decimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dec<T>(pub T);
+
+impl<T: LowerHex> Display for Hex<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+impl<T: Display> Display for Dec<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+macro_rules! as_text {
+    ($wrapper:ident, $shows:ident) => {
+        impl<T> Deref for $wrapper<T> {
+            type Target = T;
+            fn deref(&self) -> &T {
+                &self.0
+            }
+        }
+
+        impl<T: FromStr> FromStr for $wrapper<T> {
+            type Err = T::Err;
+            fn from_str(text: &str) -> Result<Self, T::Err> {
+                text.parse().map(Self)
+            }
+        }
+
+        impl<T, DB: Database> Type<DB> for $wrapper<T>
+        where
+            String: Type<DB>,
+        {
+            fn type_info() -> DB::TypeInfo {
+                String::type_info()
+            }
+            fn compatible(ty: &DB::TypeInfo) -> bool {
+                String::compatible(ty)
+            }
+        }
+
+        impl<'q, T: $shows, DB: Database> Encode<'q, DB> for $wrapper<T>
+        where
+            String: Encode<'q, DB>,
+            Self: Display,
+        {
+            fn encode_by_ref(&self, buffer: &mut DB::ArgumentBuffer) -> Result<IsNull, BoxDynError> {
+                self.to_string().encode_by_ref(buffer)
+            }
+        }
+
+        impl<'r, T: FromStr, DB: Database> Decode<'r, DB> for $wrapper<T>
+        where
+            &'r str: Decode<'r, DB>,
+            T::Err: std::error::Error + Send + Sync + 'static,
+        {
+            fn decode(value: DB::ValueRef<'r>) -> Result<Self, BoxDynError> {
+                Ok(Self(<&str as Decode<DB>>::decode(value)?.parse()?))
+            }
+        }
+    };
+}
+as_text!(Hex, LowerHex);
+as_text!(Dec, Display);
+
+/// An enum whose variants are words in the database, in JSON and in the documentation, from one list.
+#[macro_export]
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $variant),+ }
+
+        impl $name {
+            /// Every value, in the order of the text.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word for it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::error::UnknownWord;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err($crate::error::UnknownWord { kind: stringify!($name), word: text.to_owned() }),
+                }
+            }
+        }
+
+        impl<DB: sqlx::Database> sqlx::Type<DB> for $name where String: sqlx::Type<DB> {
+            fn type_info() -> DB::TypeInfo { <String as sqlx::Type<DB>>::type_info() }
+            fn compatible(ty: &DB::TypeInfo) -> bool { <String as sqlx::Type<DB>>::compatible(ty) }
+        }
+
+        impl<'q, DB: sqlx::Database> sqlx::Encode<'q, DB> for $name where String: sqlx::Encode<'q, DB> {
+            fn encode_by_ref(&self, buffer: &mut DB::ArgumentBuffer) -> Result<sqlx::encode::IsNull, sqlx::error::BoxDynError> {
+                self.as_str().to_owned().encode_by_ref(buffer)
+            }
+        }
+
+        impl<'r, DB: sqlx::Database> sqlx::Decode<'r, DB> for $name where &'r str: sqlx::Decode<'r, DB> {
+            fn decode(value: DB::ValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
+                Ok(<&str as sqlx::Decode<DB>>::decode(value)?.parse::<Self>()?)
+            }
+        }
+    };
+}

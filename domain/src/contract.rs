@@ -1,0 +1,71 @@
+//! Contracts of the platform, and the numbers that operations get on each of them.
+
+use alloy_primitives::Address;
+
+use crate::column::Hex;
+use crate::db::Tx;
+use crate::{Code, Error, Result, on};
+
+crate::words! {
+    /// What a contract is.
+    Kind {
+        /// Deploys tokens.
+        Factory = "factory",
+        /// Knows the agents.
+        Registry = "registry",
+        /// The token of an offering.
+        Token = "token",
+        /// Pays distributions.
+        Distributor = "distributor",
+    }
+}
+
+/// Notes a contract; a known one stays as it is.
+pub async fn ensure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind, offering_id: Option<&str>) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at) values ($1, $2, $3, $4, 1, $5) \
+         on conflict do nothing")
+        .bind(chain_id).bind(Hex(address)).bind(kind).bind(offering_id).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// Gives out `count` operation numbers of a contract and returns the first. They come back only if the commit does not happen.
+pub async fn take_op_numbers(tx: &mut Tx, chain_id: i64, address: Address, count: i64) -> Result<i64> {
+    let next = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "update contracts set next_op_number = next_op_number + $3 where chain_id = $1 and address = $2 returning next_op_number")
+        .bind(chain_id).bind(Hex(address)).bind(count).fetch_optional(conn).await?);
+    next.map(|n| n - count).ok_or_else(|| {
+        Error::refused(Code::ContractMissing, format!("The contract {address} is not known on chain {chain_id}."))
+    })
+}
+
+/// Lifts the counter above what the chain has seen, after a restored backup. It never goes down.
+pub async fn raise_op_number(tx: &mut Tx, chain_id: i64, address: Address, above: i64) -> Result<()> {
+    on!(tx, conn => sqlx::query(
+        "update contracts set next_op_number = $3 + 1 where chain_id = $1 and address = $2 and next_op_number <= $3")
+        .bind(chain_id).bind(Hex(address)).bind(above).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// The tokens and distributors of a chain: what the gate lets us call besides the factory.
+pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, Kind)>> {
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, (Hex<Address>, Kind)>("select address, kind from contracts where chain_id = $1 order by address")
+        .bind(chain_id).fetch_all(conn).await?),
+    )
+}
+
+/// The contract of a kind that a chain has one of, such as the factory.
+pub async fn only(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<Address> {
+    on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
+        "select address from contracts where chain_id = $1 and kind = $2 order by created_at desc limit 1")
+        .bind(chain_id).bind(kind).fetch_optional(conn).await?)
+    .map(|address| address.0)
+    .ok_or_else(|| {
+        Error::refused(
+            Code::ContractMissing,
+            format!("No {kind} is known on chain {chain_id}. Configure it and start again."),
+        )
+    })
+}

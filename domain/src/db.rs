@@ -1,0 +1,224 @@
+//! Both databases behind one transaction type. SQLite is embedded, PostgreSQL is the server; the URL decides.
+
+use std::fs::File;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::id::Ids;
+use crate::point::{self, Point, When};
+use crate::{Error, Result};
+
+/// A database, with the clock and the ids that everything written to it uses.
+#[derive(Clone, Debug)]
+pub struct Db {
+    pools: Pools,
+    clock: Clock,
+    ids: Ids,
+    // Rung when a commit has pushed a wake, for the workers of this process; those of others hear it from the server.
+    bell: Arc<watch::Sender<u64>>,
+    // Held for the life of the process: a second one on the same file would be two engines on one SQLite.
+    _lock: Option<Arc<File>>,
+}
+
+/// The connections of one engine.
+#[derive(Clone, Debug)]
+pub enum Pools {
+    /// One connection writes, so that nobody waits for a lock; the others read beside it.
+    Sqlite {
+        /// The writer.
+        write: SqlitePool,
+        /// The readers.
+        read: SqlitePool,
+    },
+    /// A server.
+    Postgres(PgPool),
+}
+
+/// An open transaction. Dropped without [`Tx::commit`], it never happened.
+pub struct Tx {
+    /// The connection, for [`on!`](crate::on) and for the queue.
+    pub conn: Conn,
+    now: DateTime<Utc>,
+    ids: Ids,
+    bell: Arc<watch::Sender<u64>>,
+    rings: bool,
+}
+
+/// The transaction of one engine.
+pub enum Conn {
+    /// SQLite's.
+    Sqlite(Transaction<'static, Sqlite>),
+    /// PostgreSQL's.
+    Postgres(Transaction<'static, Postgres>),
+}
+
+/// Runs the same statement on whichever database the transaction is of: `on!(tx, conn => sqlx::query("…").execute(conn).await)`.
+#[macro_export]
+macro_rules! on {
+    ($tx:expr, $conn:ident => $body:expr) => {
+        match &mut $tx.conn {
+            $crate::db::Conn::Sqlite(transaction) => {
+                let $conn = &mut **transaction;
+                $body
+            }
+            $crate::db::Conn::Postgres(transaction) => {
+                let $conn = &mut **transaction;
+                $body
+            }
+        }
+    };
+}
+
+impl Db {
+    /// Opens `sqlite:path`, `sqlite::memory:` or `postgres://…`.
+    pub async fn open(url: &str, connections_max: u32, clock: Clock, ids: Ids) -> Result<Self> {
+        if url.starts_with("postgres") {
+            let options = PgConnectOptions::from_str(url)?
+                .options([("statement_timeout", "30000"), ("synchronous_commit", "on")]);
+            let pool = PgPoolOptions::new()
+                .max_connections(connections_max)
+                .acquire_timeout(Duration::from_secs(10))
+                .connect_with(options)
+                .await?;
+            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, bell: Arc::default(), _lock: None });
+        }
+        let in_memory = url.contains(":memory:");
+        let options = SqliteConnectOptions::from_str(url)?
+            .create_if_missing(true)
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_secs(10))
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename())?)) };
+        let write =
+            SqlitePoolOptions::new().max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
+        let write = write.connect_with(options.clone()).await?;
+        let read = if in_memory {
+            write.clone()
+        } else {
+            SqlitePoolOptions::new()
+                .max_connections(connections_max.clamp(1, 4))
+                .connect_with(options.read_only(true))
+                .await?
+        };
+        Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, bell: Arc::default(), _lock: lock })
+    }
+
+    /// The pools, for the queue, which brings its own statements.
+    pub const fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// The clock that this database writes by.
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The source of its ids.
+    pub const fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// Whether several processes may share it.
+    pub const fn is_shared(&self) -> bool {
+        matches!(self.pools, Pools::Postgres(_))
+    }
+
+    /// Changes whenever a commit of this process has pushed a wake.
+    pub fn bell(&self) -> watch::Receiver<u64> {
+        self.bell.subscribe()
+    }
+
+    /// Begins to write.
+    pub async fn begin(&self) -> Result<Tx> {
+        let conn = match &self.pools {
+            Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with("begin immediate").await?),
+            Pools::Postgres(pool) => Conn::Postgres(pool.begin().await?),
+        };
+        Ok(self.tx(conn))
+    }
+
+    /// Begins to read: one view of everything until it is dropped.
+    pub async fn read(&self) -> Result<Tx> {
+        let conn = match &self.pools {
+            Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
+            Pools::Postgres(pool) => Conn::Postgres(pool.begin().await?),
+        };
+        Ok(self.tx(conn))
+    }
+
+    fn tx(&self, conn: Conn) -> Tx {
+        Tx { conn, now: self.clock.now(), ids: self.ids.clone(), bell: self.bell.clone(), rings: false }
+    }
+
+    /// Closes all connections, after those in use are given back.
+    pub async fn close(&self) {
+        match &self.pools {
+            Pools::Sqlite { write, read } => {
+                read.close().await;
+                write.close().await;
+            }
+            Pools::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+impl Tx {
+    /// The time of everything in this commit.
+    pub const fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// A new id.
+    pub fn new_id(&self, prefix: &str) -> String {
+        self.ids.new_id(prefix, self.now)
+    }
+
+    /// Rings the bell after the commit: a wake was pushed that is due now.
+    pub const fn ring_after_commit(&mut self) {
+        self.rings = true;
+    }
+
+    /// Makes it durable. The point names this write for the tests that crash there.
+    pub async fn commit(self, point: Point) -> Result<()> {
+        point::pass(point, When::Before)?;
+        match self.conn {
+            Conn::Sqlite(transaction) => transaction.commit().await?,
+            Conn::Postgres(transaction) => transaction.commit().await?,
+        }
+        if self.rings {
+            self.bell.send_modify(|n| *n = n.wrapping_add(1));
+        }
+        point::pass(point, When::After)
+    }
+}
+
+/// Demands that a guarded update touched its row, and tells the caller to read again if it did not.
+pub fn touched(rows: u64, what: &'static str, id: &str) -> Result<()> {
+    if rows == 1 { Ok(()) } else { Err(Error::Stale { what, id: id.to_owned() }) }
+}
+
+fn lock(database: &Path) -> Result<File> {
+    let path = database.with_extension("lock");
+    let failed = |e: std::io::Error| Error::Database(sqlx::Error::Io(e));
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(failed)?;
+    }
+    let file = File::create(&path).map_err(failed)?;
+    file.try_lock().map_err(|_| {
+        Error::Migration(format!(
+            "{} is in use by another muniment process. SQLite serves one process at a time: stop the other one, or use PostgreSQL.",
+            database.display()
+        ))
+    })?;
+    Ok(file)
+}

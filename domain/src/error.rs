@@ -1,0 +1,106 @@
+//! What can go wrong in the domain.
+
+use crate::point::Point;
+
+/// The domain's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why the domain did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database failed or is away.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The migrations could not be run.
+    #[error("{0}")]
+    Migration(String),
+    /// Somebody else moved the row since it was read. Read again and decide again.
+    #[error("{what} {id} was moved by somebody else meanwhile")]
+    Stale {
+        /// The noun.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// The rules say no. The code is part of the public contract.
+    #[error("{detail}")]
+    Refused {
+        /// The stable code.
+        code: Code,
+        /// A sentence for a person.
+        detail: String,
+    },
+    /// A row holds what this program never writes.
+    #[error("{what} {id} cannot be read: {why}")]
+    Unreadable {
+        /// The noun.
+        what: &'static str,
+        /// Its id.
+        id: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A test ended the move here, as a crash would.
+    #[error("crashed at {0:?}, as the test asked")]
+    Crashed(Point),
+}
+
+impl Error {
+    /// A refusal with its code and a sentence.
+    pub fn refused(code: Code, detail: impl Into<String>) -> Self {
+        Self::Refused { code, detail: detail.into() }
+    }
+
+    /// Whether waiting may help: the database is away or busy.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Database(e) if !matches!(e, sqlx::Error::RowNotFound | sqlx::Error::ColumnDecode { .. }))
+    }
+}
+
+/// A word that is not of the list.
+#[derive(Debug, thiserror::Error)]
+#[error("{word:?} is no {kind}")]
+pub struct UnknownWord {
+    /// The enum.
+    pub kind: &'static str,
+    /// What was found.
+    pub word: String,
+}
+
+crate::words! {
+    /// The stable codes of refusals; `ops/runbooks` has a page for each that an operator may meet.
+    Code {
+        /// No such thing, or not yours.
+        NotFound = "not_found",
+        /// A field does not fit.
+        ValidationFailed = "validation_failed",
+        /// The state does not allow it.
+        InvalidState = "invalid_state",
+        /// The offering has its token.
+        TokenAlreadyDeployed = "token_already_deployed",
+        /// Something else is under way on it.
+        OperationInProgress = "operation_in_progress",
+        /// No subscription can be minted now.
+        NothingToMint = "nothing_to_mint",
+        /// The chain is not configured here.
+        UnknownChain = "unknown_chain",
+        /// A contract of the platform is not known on that chain.
+        ContractMissing = "contract_missing",
+        /// The key came with another request.
+        IdempotencyKeyReuse = "idempotency_key_reuse",
+        /// The key had its effect long ago.
+        IdempotencyKeySpent = "idempotency_key_spent",
+        /// A signed transaction may still be mined.
+        NonceStillOpen = "nonce_still_open",
+        /// Value has moved: the rest must be finished.
+        PartialEffect = "partial_effect",
+        /// The transaction succeeded without the effect that it should have had.
+        EffectMismatch = "effect_mismatch",
+        /// A hash does not prove the effect.
+        ReconcileVerificationFailed = "reconcile_verification_failed",
+        /// The chain contradicts itself and was stopped.
+        ChainHalted = "chain_halted",
+        /// A key or token is unknown, expired or revoked.
+        TokenInvalid = "token_invalid",
+    }
+}

@@ -1,0 +1,45 @@
+//! The outbox: what happened, written with the change itself.
+
+use chrono::{DateTime, Utc};
+use sqlx::types::Json;
+
+use crate::db::Tx;
+use crate::{Result, on};
+
+/// One event.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Event {
+    pub id: String,
+    #[sqlx(rename = "type")]
+    pub name: String,
+    pub subject_type: String,
+    pub subject_id: String,
+    /// The subject's version, so that a reader can drop what is stale.
+    pub sequence: i64,
+    pub data: Json<serde_json::Value>,
+    pub created_at: DateTime<Utc>,
+}
+
+/// Writes an event. Payloads are thin: ids, statuses, amounts, never a person's data.
+pub async fn write(
+    tx: &mut Tx,
+    name: &str,
+    subject_type: &str,
+    subject_id: &str,
+    sequence: i64,
+    data: serde_json::Value,
+) -> Result<()> {
+    let (id, now) = (tx.new_id("evt"), tx.now());
+    on!(tx, conn => sqlx::query(
+        "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) values ($1, $2, $3, $4, $5, $6, $7)")
+        .bind(id).bind(name).bind(subject_type).bind(subject_id).bind(sequence).bind(Json(data)).bind(now)
+        .execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// Everything that was told about a subject, oldest first.
+pub async fn of_subject(tx: &mut Tx, subject_id: &str) -> Result<Vec<Event>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Event>("select * from events where subject_id = $1 order by sequence, id")
+        .bind(subject_id).fetch_all(conn).await?))
+}

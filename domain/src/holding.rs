@@ -1,0 +1,65 @@
+//! Holdings: who holds how much, as of a final block.
+
+use alloy_primitives::Address;
+use chrono::{DateTime, Utc};
+
+use crate::column::{Dec, Hex};
+use crate::db::Tx;
+use crate::{Error, Result, on};
+
+/// One row of `holdings`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Holding {
+    pub offering_id: String,
+    pub wallet_address: Hex<Address>,
+    pub partition_id: i64,
+    pub balance: Dec<u128>,
+    pub locked: Dec<u128>,
+    pub synced_block: i64,
+    pub version: i64,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// What a final mint adds to a holder.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Credit<'a> {
+    pub offering_id: &'a str,
+    pub wallet: Address,
+    pub partition_id: i64,
+    pub quantity: u128,
+    pub locked: u128,
+    pub block_number: i64,
+}
+
+/// The holdings of an offering, largest wallets in no special order.
+pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>> {
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, Holding>("select * from holdings where offering_id = $1 order by wallet_address, partition_id")
+        .bind(offering_id).fetch_all(conn).await?),
+    )
+}
+
+/// Adds minted tokens. Sums are made here, not in SQL, because no database type holds them exactly on both engines.
+pub async fn credit(tx: &mut Tx, c: &Credit<'_>) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into holdings (offering_id, wallet_address, partition_id, balance, locked, synced_block, version, updated_at) \
+         values ($1, $2, $3, '0', '0', $4, 1, $5) on conflict do nothing")
+        .bind(c.offering_id).bind(Hex(c.wallet)).bind(c.partition_id).bind(c.block_number).bind(now).execute(conn).await?.rows_affected());
+    // The update locks the row before it is read, so that two pages that credit one holder cannot lose a sum.
+    let held = on!(tx, conn => sqlx::query_as::<_, Holding>(
+        "update holdings set version = version + 1 where offering_id = $1 and wallet_address = $2 and partition_id = $3 returning *")
+        .bind(c.offering_id).bind(Hex(c.wallet)).bind(c.partition_id).fetch_one(conn).await?);
+    let overflow =
+        || Error::Unreadable { what: "holding", id: c.wallet.to_string(), why: "its sum is over 128 bits".to_owned() };
+    let balance = held.balance.checked_add(c.quantity).ok_or_else(overflow)?;
+    let locked = held.locked.checked_add(c.locked).ok_or_else(overflow)?;
+    on!(tx, conn => sqlx::query(
+        "update holdings set balance = $4, locked = $5, synced_block = $6, updated_at = $7 \
+         where offering_id = $1 and wallet_address = $2 and partition_id = $3")
+        .bind(c.offering_id).bind(Hex(c.wallet)).bind(c.partition_id).bind(Dec(balance)).bind(Dec(locked))
+        .bind(held.synced_block.max(c.block_number)).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}

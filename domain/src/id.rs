@@ -1,0 +1,104 @@
+//! Ids: a TypeID is a prefix that says what it is and a UUIDv7 in 26 characters that sort by time.
+
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, Utc};
+
+use crate::{Code, Error, Result};
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const SUFFIX_LENGTH: usize = 26;
+
+/// Where the random bits of an id come from: the machine, or a seed.
+#[derive(Clone, Debug)]
+pub enum Ids {
+    /// The operating system's random source.
+    Random,
+    /// A sequence that a seed decides, for replays.
+    Seeded(Arc<Mutex<u64>>),
+}
+
+impl Ids {
+    /// Ids that are the same for the same seed and the same times.
+    pub fn seeded(seed: u64) -> Self {
+        Self::Seeded(Arc::new(Mutex::new(seed)))
+    }
+
+    /// Sixteen random bytes.
+    pub fn bytes(&self) -> [u8; 16] {
+        let mut bytes = [0u8; 16];
+        match self {
+            Self::Random => {
+                // Without a random source no id is safe to hand out, and nothing else can go on either.
+                getrandom::fill(&mut bytes).expect("the operating system has a random source");
+            }
+            Self::Seeded(state) => {
+                let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                for half in bytes.chunks_mut(8) {
+                    half.copy_from_slice(&split_mix(&mut state).to_be_bytes());
+                }
+            }
+        }
+        bytes
+    }
+
+    /// A new id: `new("op", now)` is `op_01k…`.
+    pub fn new_id(&self, prefix: &str, now: DateTime<Utc>) -> String {
+        let mut bytes = self.bytes();
+        let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0).to_be_bytes();
+        bytes[..6].copy_from_slice(&millis[2..]);
+        bytes[6] = 0x70 | (bytes[6] & 0x0f);
+        bytes[8] = 0x80 | (bytes[8] & 0x3f);
+        format!("{prefix}_{}", encode(u128::from_be_bytes(bytes)))
+    }
+}
+
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn encode(value: u128) -> String {
+    (0..SUFFIX_LENGTH).rev().map(|i| char::from(ALPHABET[(value >> (5 * i)) as usize & 31])).collect()
+}
+
+/// Whether `id` is a well-formed TypeID with this prefix; `not_found` if it is not, because no such thing can exist.
+pub fn check(prefix: &str, id: &str) -> Result<()> {
+    let suffix = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+    let sound = suffix.is_some_and(|s| {
+        s.len() == SUFFIX_LENGTH && s.as_bytes()[0] <= b'7' && s.bytes().all(|b| ALPHABET.contains(&b))
+    });
+    if sound { Ok(()) } else { Err(Error::refused(Code::NotFound, format!("There is no {prefix}_… with this id."))) }
+}
+
+/// The 128 bits of an id, in the text form that the queue wants (a ULID is the same alphabet in capitals).
+pub fn ulid_of(id: &str) -> String {
+    id.rsplit('_').next().unwrap_or_default().to_ascii_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_well_formed_and_sorts_by_time() {
+        let ids = Ids::Random;
+        let early = ids.new_id("op", DateTime::from_timestamp_millis(1_700_000_000_000).unwrap());
+        let late = ids.new_id("op", DateTime::from_timestamp_millis(1_700_000_000_001).unwrap());
+        assert!(early < late);
+        check("op", &early).unwrap();
+        assert!(check("off", &early).is_err());
+        assert!(check("op", "op_zzzzzzzzzzzzzzzzzzzzzzzzzz").is_err());
+        assert!(check("op", "op_").is_err());
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_ids_again() {
+        let at = DateTime::UNIX_EPOCH;
+        assert_eq!(Ids::seeded(7).new_id("op", at), Ids::seeded(7).new_id("op", at));
+        assert_ne!(Ids::seeded(7).new_id("op", at), Ids::seeded(8).new_id("op", at));
+    }
+}

@@ -1,0 +1,69 @@
+//! Idempotency keys: the first answer is stored with its effect and given again.
+
+use chrono::Duration;
+
+use crate::db::Tx;
+use crate::{Code, Error, Result, on};
+
+/// How long an answer is given again.
+pub const REPLAY_HOURS: i64 = 24;
+
+/// Whose key, on which request.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Key {
+    pub principal: String,
+    pub method: String,
+    pub path: String,
+    pub key: String,
+    /// SHA-256 of method, path and body.
+    pub fingerprint: String,
+}
+
+/// An answer as it was given.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Answer {
+    pub status: i64,
+    pub location: Option<String>,
+    pub body: String,
+}
+
+/// The stored answer, if this request was answered before. Another request under the same key is refused.
+pub async fn replay(tx: &mut Tx, k: &Key) -> Result<Option<Answer>> {
+    let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
+    let found = on!(tx, conn => sqlx::query_as::<_, (String, i64, Option<String>, String)>(
+        "select fingerprint, status, location, body from idempotency_keys \
+         where principal = $1 and method = $2 and path = $3 and key = $4 and created_at > $5")
+        .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).fetch_optional(conn).await?);
+    match found {
+        Some((fingerprint, ..)) if fingerprint != k.fingerprint => Err(Error::refused(
+            Code::IdempotencyKeyReuse,
+            "This Idempotency-Key came with another request. Use a new key for a new request.",
+        )),
+        Some((_, status, location, body)) => Ok(Some(Answer { status, location, body })),
+        None => Ok(None),
+    }
+}
+
+/// Stores the answer in the commit of its effect. Of two at once, the second finds the row taken and must not commit.
+pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
+    let now = tx.now();
+    let oldest = now - Duration::hours(REPLAY_HOURS);
+    let rows = on!(tx, conn => sqlx::query(
+        "insert into idempotency_keys (principal, method, path, key, fingerprint, status, location, body, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (principal, method, path, key) do update set \
+         fingerprint = excluded.fingerprint, status = excluded.status, location = excluded.location, body = excluded.body, \
+         created_at = excluded.created_at where idempotency_keys.created_at <= $10")
+        .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(&k.fingerprint).bind(answer.status)
+        .bind(&answer.location).bind(&answer.body).bind(now).bind(oldest)
+        .execute(conn).await?.rows_affected());
+    if rows == 1 { Ok(()) } else { Err(Error::Stale { what: "idempotency key", id: k.key.clone() }) }
+}
+
+/// Forgets answers that are no longer given again.
+pub async fn prune(tx: &mut Tx) -> Result<u64> {
+    let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
+    Ok(on!(tx, conn => sqlx::query("delete from idempotency_keys where created_at <= $1").bind(oldest)
+        .execute(conn).await?.rows_affected()))
+}

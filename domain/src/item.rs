@@ -1,0 +1,58 @@
+//! Items: what an operation is about, one row each. A live subject is in one operation only.
+
+use alloy_primitives::Address;
+
+use crate::column::{Dec, Hex};
+use crate::db::Tx;
+use crate::{Code, Error, Result, on};
+
+const ROWS_PER_STATEMENT: usize = 500;
+
+/// One row of `operation_items`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Item {
+    pub subject_id: String,
+    pub wallet_address: Hex<Address>,
+    pub quantity: Dec<u128>,
+}
+
+/// Stores the items of an operation. If one of them is in another live operation, nothing of this commit may stand.
+pub async fn insert(tx: &mut Tx, operation_id: &str, subject_type: &str, items: &[Item]) -> Result<()> {
+    for chunk in items.chunks(ROWS_PER_STATEMENT) {
+        let rows = on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "insert into operation_items (operation_id, subject_type, subject_id, wallet_address, quantity, live) ");
+            query.push_values(chunk, |mut row, item| {
+                row.push_bind(operation_id).push_bind(subject_type).push_bind(&item.subject_id).push_bind(item.wallet_address)
+                    .push_bind(item.quantity).push_bind(true);
+            });
+            query.push(" on conflict do nothing");
+            query.build().execute(conn).await?.rows_affected()
+        });
+        if rows != chunk.len() as u64 {
+            return Err(Error::refused(
+                Code::OperationInProgress,
+                format!(
+                    "{} of these {subject_type}s are in another operation that is not finished.",
+                    chunk.len() as u64 - rows
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The items of an operation.
+pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Item>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Item>(
+        "select subject_id, wallet_address, quantity from operation_items where operation_id = $1 order by subject_id")
+        .bind(operation_id).fetch_all(conn).await?))
+}
+
+/// Frees the subjects for other operations: this one is confirmed or given up.
+pub async fn release(tx: &mut Tx, operation_id: &str) -> Result<()> {
+    on!(tx, conn => sqlx::query("update operation_items set live = $2 where operation_id = $1")
+        .bind(operation_id).bind(false).execute(conn).await?.rows_affected());
+    Ok(())
+}

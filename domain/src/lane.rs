@@ -1,0 +1,88 @@
+//! Lanes: one signer on one chain, with its own sequence of nonces.
+
+use alloy_primitives::{Address, U256};
+use chrono::{DateTime, Utc};
+
+use crate::column::{Dec, Hex};
+use crate::db::{Tx, touched};
+use crate::{Code, Error, Result, event, on};
+
+crate::words! {
+    /// Whether a lane signs.
+    Mode {
+        /// It does.
+        Active = "active",
+        /// A person stopped it.
+        Paused = "paused",
+        /// The chain knows more of its nonces than we do: nothing is signed until a person has looked.
+        Quarantined = "quarantined",
+    }
+}
+
+/// One row of `lanes`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Lane {
+    pub id: String,
+    pub chain_id: i64,
+    pub signer: Hex<Address>,
+    pub next_nonce: i64,
+    pub mode: Mode,
+    pub mode_reason: Option<String>,
+    pub balance_wei: Option<Dec<U256>>,
+    pub version: i64,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// The lane of a signer, made at first sight with the chain's own count as its next nonce.
+pub async fn ensure(tx: &mut Tx, chain_id: i64, signer: Address, chain_nonce: i64) -> Result<Lane> {
+    let (id, now) = (tx.new_id("lan"), tx.now());
+    on!(tx, conn => sqlx::query(
+        "insert into lanes (id, chain_id, signer, next_nonce, mode, version, created_at, updated_at) \
+         values ($1, $2, $3, $4, 'active', 1, $5, $5) on conflict do nothing")
+        .bind(id).bind(chain_id).bind(Hex(signer)).bind(chain_nonce).bind(now).execute(conn).await?.rows_affected());
+    Ok(on!(tx, conn => sqlx::query_as::<_, Lane>("select * from lanes where chain_id = $1 and signer = $2")
+        .bind(chain_id).bind(Hex(signer)).fetch_one(conn).await?))
+}
+
+/// The lane with this id.
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Lane> {
+    on!(tx, conn => sqlx::query_as::<_, Lane>("select * from lanes where id = $1").bind(id).fetch_optional(conn).await?)
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no lane {id}.")))
+}
+
+/// The lanes of a chain.
+pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<Lane>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Lane>("select * from lanes where chain_id = $1 order by id")
+        .bind(chain_id).fetch_all(conn).await?))
+}
+
+/// Takes `count` nonces from `first` on, if the lane signs and nobody took them meanwhile. In the commit of their bytes, or never.
+pub async fn take_nonces(tx: &mut Tx, lane_id: &str, first: i64, count: i64) -> Result<()> {
+    let now = tx.now();
+    let rows = on!(tx, conn => sqlx::query(
+        "update lanes set next_nonce = next_nonce + $3, version = version + 1, updated_at = $4 \
+         where id = $1 and next_nonce = $2 and mode = 'active'")
+        .bind(lane_id).bind(first).bind(count).bind(now).execute(conn).await?.rows_affected());
+    touched(rows, "lane", lane_id)
+}
+
+/// Changes the mode, with the reason that a person will read.
+pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_nonce: i64) -> Result<()> {
+    let now = tx.now();
+    let rows = on!(tx, conn => sqlx::query(
+        "update lanes set mode = $3, mode_reason = $4, next_nonce = $5, version = version + 1, updated_at = $6 \
+         where id = $1 and version = $2")
+        .bind(&lane.id).bind(lane.version).bind(mode).bind(reason).bind(next_nonce).bind(now).execute(conn).await?.rows_affected());
+    touched(rows, "lane", &lane.id)?;
+    let data = serde_json::json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string(), "reason": reason });
+    event::write(tx, &format!("lane.{mode}"), "lane", &lane.id, lane.version + 1, data).await
+}
+
+/// Notes the balance of the signer, for the eyes of people.
+pub async fn note_balance(tx: &mut Tx, lane_id: &str, balance: U256) -> Result<()> {
+    on!(tx, conn => sqlx::query("update lanes set balance_wei = $2 where id = $1")
+        .bind(lane_id).bind(Dec(balance)).execute(conn).await?.rows_affected());
+    Ok(())
+}

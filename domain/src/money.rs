@@ -1,0 +1,121 @@
+//! Money: minor units in an integer, two decimals on the outside, never a float.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+
+/// An amount in minor units, up to 9 999 999 999 999.99.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Money(i64);
+
+/// The largest amount.
+pub const MAXIMUM: Money = Money(999_999_999_999_999);
+
+/// The text is no amount.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "an amount is a string such as \"1500.00\": digits without a leading zero, a point, two decimals, at most 9999999999999.99"
+)]
+pub struct AmountFormat;
+
+impl Money {
+    /// An amount from its minor units, as the database holds it.
+    pub const fn from_minor(minor: i64) -> Self {
+        Self(minor)
+    }
+
+    /// Its minor units.
+    pub const fn minor(self) -> i64 {
+        self.0
+    }
+
+    /// How many base units of a token it buys at this price, if that is a whole number.
+    pub fn base_units(self, unit_price: Self, token_decimals: u32) -> Option<u128> {
+        if unit_price.0 <= 0 || self.0 < 0 {
+            return None;
+        }
+        let scaled = u128::try_from(self.0).ok()?.checked_mul(10u128.checked_pow(token_decimals)?)?;
+        let price = u128::try_from(unit_price.0).ok()?;
+        (scaled % price == 0).then_some(scaled / price)
+    }
+}
+
+impl FromStr for Money {
+    type Err = AmountFormat;
+
+    fn from_str(text: &str) -> Result<Self, AmountFormat> {
+        let (whole, cents) = text.split_once('.').ok_or(AmountFormat)?;
+        let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        let leading_zero = whole.len() > 1 && whole.starts_with('0');
+        if !digits(whole) || whole.len() > 13 || leading_zero || !digits(cents) || cents.len() != 2 {
+            return Err(AmountFormat);
+        }
+        let whole: i64 = whole.parse().map_err(|_| AmountFormat)?;
+        let cents: i64 = cents.parse().map_err(|_| AmountFormat)?;
+        Ok(Self(whole * 100 + cents))
+    }
+}
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Decimal::new(self.0, 2))
+    }
+}
+
+/// A token quantity as people read it: base units with the point where the token's decimals put it.
+pub fn quantity(base_units: u128, token_decimals: u32) -> String {
+    let digits = format!("{base_units:0>width$}", width = token_decimals as usize + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - token_decimals as usize);
+    if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_reads_and_writes_the_same() {
+        for text in ["0.00", "0.01", "1500.00", "9999999999999.99"] {
+            assert_eq!(text.parse::<Money>().unwrap().to_string(), text);
+        }
+        assert_eq!("9999999999999.99".parse(), Ok(MAXIMUM));
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        for text in [
+            "",
+            "1",
+            "1.0",
+            "1.000",
+            "01.00",
+            "-1.00",
+            "+1.00",
+            "1,00",
+            " 1.00",
+            "1e3.00",
+            "10000000000000.00",
+            ".50",
+            "1.٠٠",
+        ] {
+            assert_eq!(text.parse::<Money>(), Err(AmountFormat), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_amount_buys_whole_base_units_or_nothing() {
+        let price = Money::from_minor(100);
+        assert_eq!("1500.00".parse::<Money>().unwrap().base_units(price, 2), Some(150_000));
+        assert_eq!("0.01".parse::<Money>().unwrap().base_units(Money::from_minor(300), 0), None);
+        assert_eq!(MAXIMUM.base_units(price, 18), Some(9_999_999_999_999_990_000_000_000_000_000));
+        assert_eq!(MAXIMUM.base_units(Money::from_minor(0), 2), None);
+    }
+
+    #[test]
+    fn a_quantity_shows_its_decimals() {
+        assert_eq!(quantity(150_000, 2), "1500.00");
+        assert_eq!(quantity(5, 2), "0.05");
+        assert_eq!(quantity(5, 0), "5");
+    }
+}

@@ -1,0 +1,130 @@
+//! Offerings: what an issuer offers, and the token that stands for it.
+
+use alloy_primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+use crate::column::Hex;
+use crate::db::{Tx, touched};
+use crate::{Code, Error, Result, event, on};
+
+crate::words! {
+    /// The life of an offering.
+    Status {
+        /// Being written.
+        Draft = "draft",
+        /// Waiting for the operator's word.
+        InReview = "in_review",
+        /// Allowed to be published.
+        Approved = "approved",
+        /// Taking subscriptions.
+        Open = "open",
+        /// Taking none for now.
+        Paused = "paused",
+        /// Fully subscribed or ended.
+        Closed = "closed",
+        /// Everything minted or ended.
+        Settled = "settled",
+        /// Missed its soft cap.
+        Failed = "failed",
+        /// Called off.
+        Cancelled = "cancelled",
+        /// Put away.
+        Archived = "archived",
+    }
+}
+
+/// One row of `offerings`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Offering {
+    pub id: String,
+    pub issuer_id: String,
+    pub name: String,
+    pub status: Status,
+    pub template: String,
+    pub currency: String,
+    pub minimum_investment: i64,
+    pub hard_cap: i64,
+    pub unit_price: i64,
+    pub token_symbol: String,
+    pub token_decimals: i64,
+    pub partition_id: i64,
+    pub issuance_policy: String,
+    pub lockup_release_at: Option<DateTime<Utc>>,
+    pub chain_id: i64,
+    pub token_status: String,
+    pub token_address: Option<Hex<Address>>,
+    pub token_tx_hash: Option<Hex<B256>>,
+    pub token_block_number: Option<i64>,
+    pub version: i64,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+impl Offering {
+    /// Whether its token may be deployed in this state.
+    pub const fn may_deploy(&self) -> bool {
+        matches!(self.status, Status::Approved | Status::Open | Status::Paused | Status::Closed)
+    }
+
+    /// Whether subscriptions may be minted in this state.
+    pub fn may_mint(&self) -> bool {
+        self.status == Status::Closed
+            || (self.issuance_policy == "rolling" && matches!(self.status, Status::Open | Status::Paused))
+    }
+}
+
+/// One offering; `not_found` if there is none.
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Offering> {
+    on!(tx, conn => sqlx::query_as::<_, Offering>("select * from offerings where id = $1").bind(id).fetch_optional(conn).await?)
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
+}
+
+/// Offerings, newest first.
+pub async fn list(tx: &mut Tx, status: Option<Status>, limit: i64, offset: i64) -> Result<(Vec<Offering>, i64)> {
+    let status = status.map(Status::as_str);
+    let rows = on!(tx, conn => sqlx::query_as::<_, Offering>(
+        "select * from offerings where (cast($1 as text) is null or status = $1) order by id desc limit $2 offset $3")
+        .bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from offerings where (cast($1 as text) is null or status = $1)").bind(status).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
+/// Stores an offering and its issuer, as the demo and the tests make them.
+pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into offerings (id, issuer_id, name, status, template, currency, minimum_investment, hard_cap, unit_price, token_symbol, \
+         token_decimals, partition_id, issuance_policy, lockup_release_at, chain_id, token_status, version, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'not_deployed', 1, $16, $16)")
+        .bind(&o.id).bind(&o.issuer_id).bind(&o.name).bind(o.status).bind(&o.template).bind(&o.currency).bind(o.minimum_investment)
+        .bind(o.hard_cap).bind(o.unit_price).bind(&o.token_symbol).bind(o.token_decimals).bind(o.partition_id)
+        .bind(&o.issuance_policy).bind(o.lockup_release_at).bind(o.chain_id).bind(now)
+        .execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// Stores an issuer.
+pub async fn insert_issuer(tx: &mut Tx, id: &str, name: &str) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into issuers (id, name, status, version, created_at, updated_at) values ($1, $2, 'active', 1, $3, $3)")
+        .bind(id).bind(name).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// The token is deployed and final. Called by the commit that confirms the deployment, and by nothing else.
+pub async fn set_deployed(tx: &mut Tx, id: &str, token: Address, tx_hash: B256, block_number: i64) -> Result<()> {
+    let offering = find(tx, id).await?;
+    let now = tx.now();
+    let rows = on!(tx, conn => sqlx::query(
+        "update offerings set token_status = 'deployed', token_address = $3, token_tx_hash = $4, token_block_number = $5, \
+         version = version + 1, updated_at = $6 where id = $1 and version = $2 and token_status = 'not_deployed'")
+        .bind(id).bind(offering.version).bind(Hex(token)).bind(Hex(tx_hash)).bind(block_number).bind(now)
+        .execute(conn).await?.rows_affected());
+    touched(rows, "offering", id)?;
+    let data = json!({ "chain_id": offering.chain_id, "contract_address": token.to_checksum(None), "tx_hash": tx_hash.to_string() });
+    event::write(tx, "offering.token_deployed", "offering", id, offering.version + 1, data).await
+}

@@ -1,0 +1,112 @@
+//! Steps: one contract transaction each.
+
+use alloy_primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+
+use crate::column::Hex;
+use crate::db::{Tx, touched};
+use crate::{Result, on};
+
+crate::words! {
+    /// How far a step is on the chain. A reorg may take `included` back to `signed`; `final` stays.
+    State {
+        /// Nothing was signed for it in this cycle.
+        Unsigned = "unsigned",
+        /// Its bytes are stored and may be on the chain.
+        Signed = "signed",
+        /// A canonical block holds one of its attempts.
+        Included = "included",
+        /// The fate of its nonce is final.
+        Final = "final",
+    }
+}
+
+crate::words! {
+    /// What became of it.
+    Outcome {
+        /// Executed, with its effect.
+        Success = "success",
+        /// Executed and reverted, or without its effect.
+        Reverted = "reverted",
+        /// Our own cancel took its nonce.
+        Cancelled = "cancelled",
+        /// A stranger took its nonce.
+        Taken = "taken",
+    }
+}
+
+/// One row of `operation_steps`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Step {
+    pub operation_id: String,
+    pub position: i64,
+    pub name: String,
+    pub target: Hex<Address>,
+    pub calldata: Vec<u8>,
+    pub op_number: Option<i64>,
+    pub payload_hash: Option<Hex<B256>>,
+    pub state: State,
+    pub outcome: Option<Outcome>,
+    pub chain_id: i64,
+    pub lane_id: Option<String>,
+    pub nonce: Option<i64>,
+    pub gas_limit: Option<i64>,
+    pub tx_hash: Option<Hex<B256>>,
+    pub block_number: Option<i64>,
+    pub block_hash: Option<Hex<B256>>,
+    pub signed_at: Option<DateTime<Utc>>,
+    pub final_at: Option<DateTime<Utc>>,
+}
+
+/// The steps of an operation, in order.
+pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Step>> {
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, Step>("select * from operation_steps where operation_id = $1 order by position")
+        .bind(operation_id).fetch_all(conn).await?),
+    )
+}
+
+/// Writes what moved, if the step still is where it was read.
+pub async fn save(tx: &mut Tx, step: &Step, read: State) -> Result<()> {
+    let rows = on!(tx, conn => sqlx::query(
+        "update operation_steps set state = $4, outcome = $5, lane_id = $6, nonce = $7, gas_limit = $8, tx_hash = $9, block_number = $10, \
+         block_hash = $11, signed_at = $12, final_at = $13 where operation_id = $1 and position = $2 and state = $3")
+        .bind(&step.operation_id).bind(step.position).bind(read).bind(step.state).bind(step.outcome).bind(&step.lane_id)
+        .bind(step.nonce).bind(step.gas_limit).bind(step.tx_hash).bind(step.block_number).bind(step.block_hash)
+        .bind(step.signed_at).bind(step.final_at)
+        .execute(conn).await?.rows_affected());
+    touched(rows, "step of", &step.operation_id)
+}
+
+/// How many steps of a lane are signed and not yet included: what the pools of nodes limit.
+pub async fn in_flight(tx: &mut Tx, lane_id: &str) -> Result<i64> {
+    Ok(
+        on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from operation_steps where lane_id = $1 and state = 'signed'")
+        .bind(lane_id).fetch_one(conn).await?),
+    )
+}
+
+/// The steps of a lane that wait for inclusion, lowest nonce first.
+pub async fn signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Step>> {
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, Step>("select * from operation_steps where lane_id = $1 and state = 'signed' order by nonce")
+        .bind(lane_id).fetch_all(conn).await?),
+    )
+}
+
+/// Included steps at or below a final block, in chain order: what the finaliser settles.
+pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, limit: i64) -> Result<Vec<Step>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Step>(
+        "select * from operation_steps where chain_id = $1 and state = 'included' and block_number <= $2 order by block_number, \
+         lane_id, nonce limit $3")
+        .bind(chain_id).bind(block).bind(limit).fetch_all(conn).await?))
+}
+
+/// Whether anything of a chain is signed or included and not yet final.
+pub async fn any_under_way(tx: &mut Tx, chain_id: i64) -> Result<bool> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select case when exists (select 1 from operation_steps where chain_id = $1 and state = 'included') or exists (select 1 from \
+         operation_steps s join lanes l on l.id = s.lane_id where l.chain_id = $1 and s.state = 'signed') then 1 else 0 end")
+        .bind(chain_id).fetch_one(conn).await.map(|n| n == 1)?))
+}

@@ -1,0 +1,150 @@
+//! Subscriptions: what an investor committed, until it is minted.
+
+use alloy_primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+use crate::column::{Dec, Hex};
+use crate::db::{Tx, touched};
+use crate::money::Money;
+use crate::{Result, event, on};
+
+crate::words! {
+    /// The life of a subscription.
+    Status {
+        /// In its cooling-off time.
+        Committed = "committed",
+        /// Terms changed: the investor must say yes again.
+        PendingReconfirmation = "pending_reconfirmation",
+        /// Past its cooling-off time.
+        Binding = "binding",
+        /// Every gate is passed and the quantity is fixed.
+        Accepted = "accepted",
+        /// The tokens are the investor's, finally.
+        Minted = "minted",
+        /// Withdrawn.
+        Cancelled = "cancelled",
+        /// Turned down.
+        Rejected = "rejected",
+        /// Never paid.
+        Expired = "expired",
+        /// Money has to go back.
+        RefundPending = "refund_pending",
+        /// Money went back.
+        Refunded = "refunded",
+    }
+}
+
+/// One row of `subscriptions`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Subscription {
+    pub id: String,
+    pub offering_id: String,
+    pub investor_id: String,
+    pub status: Status,
+    pub amount: i64,
+    pub quantity: Option<Dec<u128>>,
+    pub wallet_address: Option<Hex<Address>>,
+    pub cooling_off_expires_at: DateTime<Utc>,
+    pub mint_operation_id: Option<String>,
+    pub mint_tx_hash: Option<Hex<B256>>,
+    pub mint_block_number: Option<i64>,
+    pub minted_at: Option<DateTime<Utc>>,
+    pub lock_release_at: Option<DateTime<Utc>>,
+    pub version: i64,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A subscription that may be minted or not, with the operation that it is in.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Candidate {
+    pub id: String,
+    pub status: Status,
+    pub quantity: Option<Dec<u128>>,
+    pub wallet_address: Option<Hex<Address>>,
+    pub kyc_status: String,
+    pub live_operation_id: Option<String>,
+}
+
+/// Every subscription of an offering that could be meant by "mint all", oldest first.
+pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Candidate>(
+        "select s.id, s.status, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id from subscriptions s \
+         join investors i on i.id = s.investor_id \
+         left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
+         where s.offering_id = $1 and s.status = 'accepted' order by s.id")
+        .bind(offering_id).fetch_all(conn).await?))
+}
+
+/// One subscription of an offering, whatever its status, as a candidate.
+pub async fn candidate(tx: &mut Tx, offering_id: &str, id: &str) -> Result<Option<Candidate>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Candidate>(
+        "select s.id, s.status, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id from subscriptions s \
+         join investors i on i.id = s.investor_id \
+         left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
+         where s.offering_id = $1 and s.id = $2")
+        .bind(offering_id).bind(id).fetch_optional(conn).await?))
+}
+
+/// The subscriptions of an offering, newest first.
+pub async fn of_offering(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Result<(Vec<Subscription>, i64)> {
+    let rows = on!(tx, conn => sqlx::query_as::<_, Subscription>(
+        "select * from subscriptions where offering_id = $1 order by id desc limit $2 offset $3")
+        .bind(offering_id).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from subscriptions where offering_id = $1")
+        .bind(offering_id).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
+/// One subscription.
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Subscription>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Subscription>("select * from subscriptions where id = $1")
+        .bind(id).fetch_optional(conn).await?))
+}
+
+/// An accepted subscription, as the demo and the tests make them.
+#[allow(missing_docs)]
+pub struct Accepted<'a> {
+    pub offering_id: &'a str,
+    pub investor_id: &'a str,
+    pub amount: Money,
+    pub quantity: u128,
+    pub wallet: Address,
+}
+
+/// Stores an accepted subscription and returns its id.
+pub async fn insert_accepted(tx: &mut Tx, a: &Accepted<'_>) -> Result<String> {
+    let (id, now) = (tx.new_id("sub"), tx.now());
+    on!(tx, conn => sqlx::query(
+        "insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, cooling_off_expires_at, \
+         version, created_at, updated_at) values ($1, $2, $3, 'accepted', $4, $5, $6, $7, 1, $7, $7)")
+        .bind(&id).bind(a.offering_id).bind(a.investor_id).bind(a.amount.minor()).bind(Dec(a.quantity)).bind(Hex(a.wallet)).bind(now)
+        .execute(conn).await?.rows_affected());
+    Ok(id)
+}
+
+/// What a final mint says about a subscription.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Minted<'a> {
+    pub operation_id: &'a str,
+    pub tx_hash: B256,
+    pub block_number: i64,
+    pub lock_release_at: Option<DateTime<Utc>>,
+}
+
+/// Marks a subscription as minted. Called by the commit that confirms the mint, and by nothing else.
+pub async fn set_minted(tx: &mut Tx, id: &str, m: &Minted<'_>) -> Result<()> {
+    let now = tx.now();
+    let version = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "update subscriptions set status = 'minted', mint_operation_id = $2, mint_tx_hash = $3, mint_block_number = $4, minted_at = $5, \
+         lock_release_at = $6, version = version + 1, updated_at = $5 where id = $1 and status = 'accepted' returning version")
+        .bind(id).bind(m.operation_id).bind(Hex(m.tx_hash)).bind(m.block_number).bind(now).bind(m.lock_release_at)
+        .fetch_optional(conn).await?);
+    touched(u64::from(version.is_some()), "subscription", id)?;
+    let data = json!({ "status": "minted", "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
+    event::write(tx, "subscription.minted", "subscription", id, version.unwrap_or(0), data).await
+}
