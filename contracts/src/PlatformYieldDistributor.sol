@@ -105,6 +105,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
     /// @inheritdoc IPlatformYieldDistributor
     function cancelDistribution(bytes32 id) external nonReentrant onlyRole(Roles.PAYOUT) {
         Escrow storage escrow = _open(id);
+        if (escrow.next == escrow.count) revert DistributionClosed(id);
         uint256 rest = escrow.total - escrow.allocated;
         address funder = escrow.funder;
         escrow.cancelled = true;
