@@ -175,10 +175,12 @@ impl Chain {
     }
 
     async fn heads_by_count(&self, endpoint: &Endpoint, latest: Request, count: u64) -> Result<Heads, Fault> {
-        let latest: Block = self.ask_one(endpoint, &|_: &Endpoint| vec![latest.clone()], &|answers| first(METHOD, answers)).await?;
+        let latest: Block =
+            self.ask_one(endpoint, &|_: &Endpoint| vec![latest.clone()], &|answers| first(METHOD, answers)).await?;
         let number = latest.number.saturating_sub(count);
         let request = by_number(Tag::Number(number), false);
-        let finalized: Header = self.ask_one(endpoint, &|_: &Endpoint| vec![request.clone()], &|answers| first(METHOD, answers)).await?;
+        let finalized: Header =
+            self.ask_one(endpoint, &|_: &Endpoint| vec![request.clone()], &|answers| first(METHOD, answers)).await?;
         if finalized.number != number {
             return Err(other_number(number, finalized.number));
         }
@@ -192,14 +194,17 @@ impl Chain {
         while start <= to {
             let end = to.min(start + BLOCKS_PER_BATCH - 1);
             let requests = (start..=end).map(|number| by_number(Tag::Number(number), true)).collect();
-            let part: Vec<Block> =
-                self.ask(requests, |answers| answers.into_iter().map(|answer| required(METHOD, answer)).collect()).await?;
+            let part: Vec<Block> = self
+                .ask(requests, |answers| answers.into_iter().map(|answer| required(METHOD, answer)).collect())
+                .await?;
             for (number, block) in (start..).zip(part) {
                 if block.number != number {
                     return Err(other_number(number, block.number));
                 }
                 if blocks.last().is_some_and(|below| below.hash != block.parent_hash) {
-                    return Err(Fault::Incomplete(format!("block {number} does not follow the one below; the chain moved during the read")));
+                    return Err(Fault::Incomplete(format!(
+                        "block {number} does not follow the one below; the chain moved during the read"
+                    )));
                 }
                 blocks.push(block);
             }
@@ -242,6 +247,7 @@ pub(crate) fn first<T: serde::de::DeserializeOwned>(method: &str, answers: Vec<A
 
 /// The answers to two calls.
 pub(crate) fn pair(answers: Vec<Answer>) -> Result<(Answer, Answer), Fault> {
-    let [one, two] = <[Answer; 2]>::try_from(answers).map_err(|_| Fault::Incomplete("two answers were expected".into()))?;
+    let [one, two] =
+        <[Answer; 2]>::try_from(answers).map_err(|_| Fault::Incomplete("two answers were expected".into()))?;
     Ok((one, two))
 }

@@ -1,7 +1,10 @@
 //! Counts the calls that went out, because what the engine costs a provider is a promise of ours.
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError, atomic::{AtomicU64, Ordering}},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use crate::rpc::Request;

@@ -62,7 +62,10 @@ impl Chain {
             let wire = Wire::http(url, &config).map_err(|why| ConfigError {
                 chain: config.key.clone(),
                 key: "endpoints",
-                why: format!("{}: {why}; write http:// or https://, a host and a path", crate::redact::Redaction::of(url).label),
+                why: format!(
+                    "{}: {why}; write http:// or https://, a host and a path",
+                    crate::redact::Redaction::of(url).label
+                ),
             })?;
             endpoints.push(Endpoint::new(wire, url));
         }
@@ -105,7 +108,8 @@ impl Chain {
     /// Asks every endpoint who it is; those that are down are skipped as long as one answers.
     pub async fn contact(&self) -> Result<Contact, Fault> {
         let asked = self.endpoints.iter().map(|endpoint| self.verify(endpoint));
-        let mut contact = Contact { chain_id: self.config.chain_id, genesis: B256::ZERO, answered: Vec::new(), silent: Vec::new() };
+        let mut contact =
+            Contact { chain_id: self.config.chain_id, genesis: B256::ZERO, answered: Vec::new(), silent: Vec::new() };
         for (endpoint, found) in self.endpoints.iter().zip(futures::future::join_all(asked).await) {
             let label = endpoint.redaction.label.clone();
             match found {
@@ -243,10 +247,8 @@ impl Chain {
     }
 
     async fn verify(&self, endpoint: &Endpoint) -> Result<B256, Fault> {
-        let requests = [
-            Request::new("eth_chainId", json!([])),
-            Request::new("eth_getBlockByNumber", json!(["0x0", false])),
-        ];
+        let requests =
+            [Request::new("eth_chainId", json!([])), Request::new("eth_getBlockByNumber", json!(["0x0", false]))];
         let mut answers = self.post(endpoint, &requests).await?.into_iter();
         let (Some(id), Some(genesis)) = (answers.next(), answers.next()) else {
             return Err(Fault::Malformed("a batch of two came back shorter".into()));

@@ -54,77 +54,280 @@ pub enum ReadClass {
 
 /// The rules for sends; the first that matches decides, so the more particular ones stand first.
 const SEND: &[(SendClass, &[&str])] = &[
-    (SendClass::AlreadyKnown, &[
-        "already known", "alreadyknown", "already imported", "known transaction", "already exists", "already_exists",
-        "same hash", "already in mempool", "already in the pool", "tx already in", "transaction already in", "already submitted",
-    ]),
-    (SendClass::Underpriced, &[
-        "replacement transaction underpriced", "replacement not allowed", "replacementnotallowed", "replacement_underpriced",
-        "could not replace", "replacement fee too low", "another transaction with same nonce", "future transaction tries to replace pending",
-        "replacement gas price", "insufficient fee to replace", "cannot be replaced",
-    ]),
-    (SendClass::NonceTooLow, &[
-        "nonce too low", "nonce is too low", "nonce_too_low", "oldnonce", "old nonce", "nonce has already been used", "invalid transaction nonce: too low",
-        "nonce below current",
-    ]),
-    (SendClass::NonceTooHigh, &[
-        "nonce too high", "nonce is too high", "noncegap", "nonce gap", "gapped", "noncetoofarinfuture", "nonce too distant", "too distant from current",
-        "nonce too far", "lower nonce exists", "tx nonce is higher",
-    ]),
-    (SendClass::InsufficientFunds, &[
-        "insufficient funds", "insufficientfunds", "insufficient balance", "upfront cost exceeds account balance", "does not have enough funds",
-        "sender doesn't have enough funds", "insufficient_funds", "balance too low", "overshot",
-    ]),
-    (SendClass::PoolFull, &[
-        "txpool is full", "pool is full", "transaction pool limit", "too many transactions in the queue", "pool overflow",
-        "limit reached for", "account limit exceeded", "exceeds the pool", "mempool is full", "feetoolowtocompete", "spammer", "discarded by pool",
-    ]),
-    (SendClass::FeeTooLow, &[
-        "transaction underpriced", "underpriced", "less than block base fee", "less than the block base fee", "below the block base fee", "feetoolow", "fee too low",
-        "gas price too low", "gas price is too low", "gas price supplied is too low", "below configured minimum gas price", "below current base fee", "minimum needed",
-        "gas tip cap", "priority fee", "max fee per gas", "gasprice too low", "effective gas price too low",
-    ]),
-    (SendClass::GasLimit, &[
-        "exceeds block gas limit", "intrinsic gas", "intrinsicgas", "gas limit is too high", "gas limit too high", "gaslimitexceeded", "exceeds the configured cap",
-        "fee cap exceeded", "gas limit exceeds", "gas too low", "gas required exceeds", "exceeds gas limit", "gas limit is too low", "gas uint64 overflow", "out of gas",
-    ]),
+    (
+        SendClass::AlreadyKnown,
+        &[
+            "already known",
+            "alreadyknown",
+            "already imported",
+            "known transaction",
+            "already exists",
+            "already_exists",
+            "same hash",
+            "already in mempool",
+            "already in the pool",
+            "tx already in",
+            "transaction already in",
+            "already submitted",
+        ],
+    ),
+    (
+        SendClass::Underpriced,
+        &[
+            "replacement transaction underpriced",
+            "replacement not allowed",
+            "replacementnotallowed",
+            "replacement_underpriced",
+            "could not replace",
+            "replacement fee too low",
+            "another transaction with same nonce",
+            "future transaction tries to replace pending",
+            "replacement gas price",
+            "insufficient fee to replace",
+            "cannot be replaced",
+        ],
+    ),
+    (
+        SendClass::NonceTooLow,
+        &[
+            "nonce too low",
+            "nonce is too low",
+            "nonce_too_low",
+            "oldnonce",
+            "old nonce",
+            "nonce has already been used",
+            "invalid transaction nonce: too low",
+            "nonce below current",
+        ],
+    ),
+    (
+        SendClass::NonceTooHigh,
+        &[
+            "nonce too high",
+            "nonce is too high",
+            "noncegap",
+            "nonce gap",
+            "gapped",
+            "noncetoofarinfuture",
+            "nonce too distant",
+            "too distant from current",
+            "nonce too far",
+            "lower nonce exists",
+            "tx nonce is higher",
+        ],
+    ),
+    (
+        SendClass::InsufficientFunds,
+        &[
+            "insufficient funds",
+            "insufficientfunds",
+            "insufficient balance",
+            "upfront cost exceeds account balance",
+            "does not have enough funds",
+            "sender doesn't have enough funds",
+            "insufficient_funds",
+            "balance too low",
+            "overshot",
+        ],
+    ),
+    (
+        SendClass::PoolFull,
+        &[
+            "txpool is full",
+            "pool is full",
+            "transaction pool limit",
+            "too many transactions in the queue",
+            "pool overflow",
+            "limit reached for",
+            "account limit exceeded",
+            "exceeds the pool",
+            "mempool is full",
+            "feetoolowtocompete",
+            "spammer",
+            "discarded by pool",
+        ],
+    ),
+    (
+        SendClass::FeeTooLow,
+        &[
+            "transaction underpriced",
+            "underpriced",
+            "less than block base fee",
+            "less than the block base fee",
+            "below the block base fee",
+            "feetoolow",
+            "fee too low",
+            "gas price too low",
+            "gas price is too low",
+            "gas price supplied is too low",
+            "below configured minimum gas price",
+            "below current base fee",
+            "gas tip cap",
+            "priority fee",
+            "max fee per gas",
+            "gasprice too low",
+            "effective gas price too low",
+        ],
+    ),
+    (
+        SendClass::GasLimit,
+        &[
+            "exceeds block gas limit",
+            "intrinsic gas",
+            "intrinsicgas",
+            "gas limit is too high",
+            "gas limit too high",
+            "gaslimitexceeded",
+            "exceeds the configured cap",
+            "fee cap exceeded",
+            "gas limit exceeds",
+            "gas too low",
+            "gas required exceeds",
+            "exceeds gas limit",
+            "gas limit is too low",
+            "gas uint64 overflow",
+            "out of gas",
+        ],
+    ),
     (SendClass::Reverts, &["execution reverted", "reverted", "vm execution error"]),
 ];
 
 /// The rules for reads.
 const READ: &[(ReadClass, &[&str])] = &[
-    (ReadClass::Reverts, &["execution reverted", "vm execution error", "transaction reverted", "reverted with", "reverted 0x", "always failing transaction"]),
-    (ReadClass::OutOfGas, &["gas required exceeds", "out of gas", "intrinsic gas", "exceeds block gas limit", "gas limit exceeded", "gas too low", "cannot execute with gas limit"]),
-    (ReadClass::RangeTooWide, &[
-        "query returned more than", "block range", "response size exceeded", "max results", "limited to a", "exceeds max", "too many logs",
-        "range is too large", "range too large", "range too wide", "response size should not", "logs are limited", "exceed maximum block", "too many results",
-    ]),
-    (ReadClass::MethodNotFound, &[
-        "method not found", "does not exist/is not available", "unsupported method", "method not supported", "not supported", "is not available on", "is not whitelisted",
-        "unknown method", "no such method", "not available on the free", "method is not available", "upgrade your", "not implemented",
-    ]),
-    (ReadClass::Pruned, &[
-        "missing trie node", "pruned", "historical state", "archive", "state unavailable", "no state available", "world state", "state is not available",
-        "state not available", "distance to target block exceeds", "state already discarded", "missing state", "old data not available", "state histories",
-    ]),
-    (ReadClass::UnknownBlock, &[
-        "header not found", "unknown block", "block not found", "header for hash not found", "not currently canonical", "is not canonical", "blocknotfound",
-        "could not find block", "block could not be found", "block not known", "block is not available", "finalized block not found", "cannot find block", "unknown ancestor", "was not found",
-        "block with such an id is pruned", "after last accepted block", "not yet known", "beyond current head", "blockoutofrange", "out of range", "hash is not found", "no block", "block hash not found",
-    ]),
+    (
+        ReadClass::Reverts,
+        &[
+            "execution reverted",
+            "vm execution error",
+            "transaction reverted",
+            "reverted with",
+            "reverted 0x",
+            "always failing transaction",
+        ],
+    ),
+    (
+        ReadClass::OutOfGas,
+        &[
+            "gas required exceeds",
+            "out of gas",
+            "intrinsic gas",
+            "exceeds block gas limit",
+            "gas limit exceeded",
+            "gas too low",
+            "cannot execute with gas limit",
+        ],
+    ),
+    (
+        ReadClass::RangeTooWide,
+        &[
+            "query returned more than",
+            "block range",
+            "response size exceeded",
+            "max results",
+            "limited to a",
+            "exceeds max",
+            "too many logs",
+            "range is too large",
+            "range too large",
+            "range too wide",
+            "response size should not",
+            "logs are limited",
+            "exceed maximum block",
+            "too many results",
+        ],
+    ),
+    (
+        ReadClass::MethodNotFound,
+        &[
+            "method not found",
+            "does not exist/is not available",
+            "unsupported method",
+            "method not supported",
+            "not supported",
+            "is not available on",
+            "is not whitelisted",
+            "unknown method",
+            "no such method",
+            "not available on the free",
+            "method is not available",
+            "upgrade your",
+            "not implemented",
+        ],
+    ),
+    (
+        ReadClass::Pruned,
+        &[
+            "missing trie node",
+            "pruned",
+            "historical state",
+            "archive",
+            "state unavailable",
+            "no state available",
+            "world state",
+            "state is not available",
+            "state not available",
+            "distance to target block exceeds",
+            "state already discarded",
+            "missing state",
+            "old data not available",
+            "state histories",
+        ],
+    ),
+    (
+        ReadClass::UnknownBlock,
+        &[
+            "header not found",
+            "unknown block",
+            "block not found",
+            "header for hash not found",
+            "not currently canonical",
+            "is not canonical",
+            "blocknotfound",
+            "could not find block",
+            "block could not be found",
+            "block not known",
+            "block is not available",
+            "finalized block not found",
+            "cannot find block",
+            "unknown ancestor",
+            "was not found",
+            "block with such an id is pruned",
+            "after last accepted block",
+            "not yet known",
+            "beyond current head",
+            "blockoutofrange",
+            "out of range",
+            "hash is not found",
+            "no block",
+            "block hash not found",
+        ],
+    ),
 ];
 
+/// Texts that can mean nothing but too many calls.
 const RATE_LIMIT: &[&str] = &[
-    "rate limit", "rate-limit", "ratelimit", "rate exceeded", "too many requests", "compute units", "request limit", "requests per second", "request count exceeded", "limit exceeded",
-    "capacity exceeded", "exceeded its", "quota", "throttl", "call rate", "reached the free tier", "credits limit",
+    "rate limit",
+    "rate-limit",
+    "ratelimit",
+    "request rate",
+    "too many requests",
+    "compute units",
+    "request limit",
+    "requests per second",
+    "request count exceeded",
+    "call rate",
+    "throttl",
 ];
+/// Texts that mean it when nothing else fits: ranges, gas and results have limits and capacities too.
+const RATE_LIMIT_PERHAPS: &[&str] =
+    &["limit exceeded", "capacity exceeded", "exceeded its", "rate exceeded", "quota", "credits limit", "free tier"];
 
 /// What a refused send says.
 pub fn classify_send(code: i64, message: &str) -> SendClass {
     let text = message.to_lowercase();
     match first(SEND, &text) {
+        _ if is_rate_limit(code, message) => SendClass::RateLimited,
         Some(class) => class,
-        None if is_rate_limit(code, message) => SendClass::RateLimited,
         None if code == 3 => SendClass::Reverts,
         None => SendClass::Unknown,
     }
@@ -141,8 +344,8 @@ pub fn classify_read(code: i64, message: &str) -> ReadClass {
         _ => {}
     }
     match first(READ, &text) {
+        _ if is_rate_limit(code, message) => ReadClass::RateLimited,
         Some(class) => class,
-        None if is_rate_limit(code, message) => ReadClass::RateLimited,
         None => ReadClass::Unknown,
     }
 }
@@ -150,11 +353,15 @@ pub fn classify_read(code: i64, message: &str) -> ReadClass {
 /// Whether the endpoint asks for fewer calls.
 pub fn is_rate_limit(code: i64, message: &str) -> bool {
     let text = message.to_lowercase();
-    // Providers say "limit exceeded" of ranges and of gas too; those are other troubles.
-    if first(READ, &text).is_some() || first(SEND, &text).is_some() {
+    let any = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+    // A contract can write anything into its revert reason, so a revert never counts.
+    if code == 3 || text.contains("reverted") {
         return false;
     }
-    matches!(code, 429 | -32005 | -32029 | -32097) || RATE_LIMIT.iter().any(|part| text.contains(part))
+    any(RATE_LIMIT)
+        || (first(READ, &text).is_none()
+            && first(SEND, &text).is_none()
+            && (matches!(code, 429 | -32005 | -32029) || any(RATE_LIMIT_PERHAPS)))
 }
 
 /// Whether a log query asked for too much at once.

@@ -83,9 +83,7 @@ impl Default for ChainConfig {
 impl ChainConfig {
     /// Refuses what cannot work, before the first request.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let refuse = |key: &'static str, why: String| {
-            Err(ConfigError { chain: self.key.clone(), key, why })
-        };
+        let refuse = |key: &'static str, why: String| Err(ConfigError { chain: self.key.clone(), key, why });
         if self.endpoints.is_empty() {
             return refuse("endpoints", "at least one URL is needed".into());
         }
@@ -95,13 +93,19 @@ impl ChainConfig {
         }
         if self.bump_percent < 13 {
             let bump = self.bump_percent;
-            return refuse("bump_percent", format!("{bump} is too low; nodes refuse a replacement below 12.5, set 13 or more"));
+            return refuse(
+                "bump_percent",
+                format!("{bump} is too low; nodes refuse a replacement below 12.5, set 13 or more"),
+            );
         }
         if self.request_timeout_seconds == 0 || self.poll_milliseconds == 0 || self.in_flight_max == 0 {
             return refuse("request_timeout_seconds, poll_milliseconds, in_flight_max", "must be above zero".into());
         }
         if self.finality == Finality::Confirmations(0) {
-            return refuse("finality", "zero confirmations would call every block final; use the tag on a chain without reorgs".into());
+            return refuse(
+                "finality",
+                "zero confirmations would call every block final; use the tag on a chain without reorgs".into(),
+            );
         }
         Ok(())
     }

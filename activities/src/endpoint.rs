@@ -1,13 +1,19 @@
 //! One endpoint: its wire, its health, and what it was found unable to do.
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, MutexGuard, PoisonError, atomic::{AtomicBool, Ordering}},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde::Serialize;
 
 use crate::{
-    calls::Calls, classify, fault::Fault, redact::Redaction,
+    calls::Calls,
+    classify,
+    fault::Fault,
+    redact::Redaction,
     rpc::{self, Answer, Request, Unreadable},
     wire::{Wire, WireFault},
 };
@@ -86,7 +92,9 @@ impl Endpoint {
                 match self.post_body(std::slice::from_ref(request), calls).await {
                     Ok(part) => answers.extend(part),
                     Err(PostFault::Fault(fault)) => return Err(fault),
-                    Err(PostFault::BatchRefused) => return Err(Fault::Malformed("a single call was answered as a batch".into())),
+                    Err(PostFault::BatchRefused) => {
+                        return Err(Fault::Malformed("a single call was answered as a batch".into()));
+                    }
                 }
             }
         }
@@ -106,7 +114,8 @@ impl Endpoint {
         for error in answers.iter_mut().filter_map(|answer| answer.as_mut().err()) {
             error.message = self.redaction.clean(&error.message);
         }
-        let limited = |answer: &Answer| matches!(answer, Err(error) if classify::is_rate_limit(error.code, &error.message));
+        let limited =
+            |answer: &Answer| matches!(answer, Err(error) if classify::is_rate_limit(error.code, &error.message));
         // A send must keep the answers of its other transactions, so its limits stay in their place.
         if requests.iter().all(|request| request.method != "eth_sendRawTransaction") && answers.iter().any(limited) {
             return Err(PostFault::Fault(self.fault(WireFault::RateLimited(None))));

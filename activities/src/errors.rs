@@ -101,13 +101,19 @@ const SENTENCES: &[(&str, &str)] = &[
     ("CapExceeded", "Partition {partition} would hold {supplyAfter} units, above its cap of {cap}."),
     ("DistributionClosed", "The distribution {id} is completed or cancelled."),
     ("DistributionExists", "The distribution {id} exists already (same terms: {sameTerms})."),
-    ("ERC20InsufficientAllowance", "{spender} may spend {allowance} units of the payer, {needed} are needed; approve them first."),
+    (
+        "ERC20InsufficientAllowance",
+        "{spender} may spend {allowance} units of the payer, {needed} are needed; approve them first.",
+    ),
     ("ERC20InsufficientBalance", "{sender} owns {balance} units of the payout asset, {needed} are needed."),
     ("EmptyPage", "The page has no lines."),
     ("HolderNotWhitelisted", "{holder} is not on the whitelist of partition {partition}."),
     ("InsufficientGas", "{available} gas is left where {required} is needed; cut the page smaller."),
     ("LockExceedsBalance", "{holder} has {balance} units in partition {partition} and would have {locked} locked."),
-    ("NotAuthorized", "{caller} has not the role {rolesNeeded} that the function {selector} asks for; grant it in the AgentRegistry."),
+    (
+        "NotAuthorized",
+        "{caller} has not the role {rolesNeeded} that the function {selector} asks for; grant it in the AgentRegistry.",
+    ),
     ("NotRestricted", "Partition {partition} is not restricted."),
     ("NothingToUnlock", "No lock of {holder} in partition {partition} is due."),
     ("OfferingParamsDiffer", "The offering {offeringId} was deployed with other parameters ({deployed}, now {given})."),
@@ -125,7 +131,10 @@ const SENTENCES: &[(&str, &str)] = &[
     ("TransferRefused", "{amount} units of partition {partition} may not go from {from} to {to}: {reason}."),
     ("UnknownDistribution", "There is no distribution {id}."),
     ("UnknownPartition", "The token has no partition {partition}."),
-    ("WalletNotEmpty", "{wallet} holds {balance} units of partition {partition} already; recovery needs an empty wallet."),
+    (
+        "WalletNotEmpty",
+        "{wallet} holds {balance} units of partition {partition} already; recovery needs an empty wallet.",
+    ),
 ];
 
 #[cfg(test)]
@@ -151,7 +160,8 @@ mod tests {
         for (name, template) in SENTENCES {
             let error = ERRORS.values().find(|error| error.name == *name);
             let error = error.unwrap_or_else(|| panic!("{name} is no error of the contracts"));
-            let operands: Vec<(String, String)> = error.inputs.iter().map(|(operand, _)| (operand.clone(), "7".into())).collect();
+            let operands: Vec<(String, String)> =
+                error.inputs.iter().map(|(operand, _)| (operand.clone(), "7".into())).collect();
             for (operand, _) in &operands {
                 assert!(template.contains(&format!("{{{operand}}}")), "{name} leaves out {operand}");
             }

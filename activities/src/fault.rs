@@ -15,7 +15,9 @@ pub enum FaultClass {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Every endpoint is down or refuses.
-    #[error("no endpoint of the chain answers: {0}; check the nodes and the network, work goes on by itself when one is back")]
+    #[error(
+        "no endpoint of the chain answers: {0}; check the nodes and the network, work goes on by itself when one is back"
+    )]
     Outage(String),
     /// Every endpoint that is up asks for fewer calls.
     #[error("{endpoint} limits the rate of calls (retry after {}); raise its limit or add an endpoint", seconds(.retry_after_seconds))]
@@ -26,7 +28,9 @@ pub enum Fault {
         retry_after_seconds: Option<u64>,
     },
     /// Another chain stands behind the URL.
-    #[error("{endpoint} serves {found}, the configuration says {expected}; correct the URL or the chain id, the endpoint is not used")]
+    #[error(
+        "{endpoint} serves {found}, the configuration says {expected}; correct the URL or the chain id, the endpoint is not used"
+    )]
     WrongChain {
         /// The endpoint, redacted.
         endpoint: String,
@@ -61,11 +65,9 @@ impl Fault {
         match self {
             Fault::Outage(_) | Fault::RateLimited { .. } => FaultClass::Outage,
             Fault::WrongChain { .. } | Fault::NoMethod(_) => FaultClass::Fatal,
-            Fault::Incomplete(_)
-            | Fault::Malformed(_)
-            | Fault::UnknownBlock
-            | Fault::Pruned(_)
-            | Fault::Refused(_) => FaultClass::Transient,
+            Fault::Incomplete(_) | Fault::Malformed(_) | Fault::UnknownBlock | Fault::Pruned(_) | Fault::Refused(_) => {
+                FaultClass::Transient
+            }
         }
     }
 

@@ -83,7 +83,10 @@ impl Chain {
         let mut found = Vec::new();
         let mut ranges = vec![(filter.from_block, filter.to_block)];
         while let Some((from, to)) = ranges.pop() {
-            match self.ask(vec![filter.request(from, to)], |answers| first::<Vec<PlacedLog>>("eth_getLogs", answers)).await {
+            match self
+                .ask(vec![filter.request(from, to)], |answers| first::<Vec<PlacedLog>>("eth_getLogs", answers))
+                .await
+            {
                 Ok(part) => found.extend(part),
                 Err(Fault::Refused(text)) if classify::is_range_too_wide(&text) => {
                     let end = match to {

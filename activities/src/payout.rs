@@ -20,7 +20,9 @@ sol! {
 pub fn amount(data: &[u8]) -> Result<U256, Error> {
     match data.first_chunk::<4>() {
         Some(&payoutCall::SELECTOR) => payoutCall::abi_decode_validate(data).map(|call| call.amount),
-        Some(&createDistributionCall::SELECTOR) => createDistributionCall::abi_decode_validate(data).map(|call| call.total),
+        Some(&createDistributionCall::SELECTOR) => {
+            createDistributionCall::abi_decode_validate(data).map(|call| call.total)
+        }
         Some(&batchPayoutCall::SELECTOR) => {
             let call = batchPayoutCall::abi_decode_validate(data)?;
             Ok(call.lines.iter().map(|word| line::units(*word)).fold(U256::ZERO, U256::saturating_add))

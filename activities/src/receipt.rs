@@ -173,7 +173,9 @@ fn of_block(hash: B256, ours: &[B256], answers: Vec<Answer>) -> Result<Vec<Recei
     }
     if let Some(receipt) = found.iter().find(|receipt| receipt.block_hash != hash) {
         let (tx, other) = (receipt.tx_hash, receipt.block_hash);
-        return Err(Fault::Incomplete(format!("the receipt of {tx} is of block {other}, not of {hash}; the chain moved")));
+        return Err(Fault::Incomplete(format!(
+            "the receipt of {tx} is of block {other}, not of {hash}; the chain moved"
+        )));
     }
     ours.iter()
         .map(|tx| {

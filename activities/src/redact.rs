@@ -20,8 +20,7 @@ impl Redaction {
         let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
         let parts = user.split(':').chain(tail.split(['/', '?', '&', '=', '#']));
         // Short parts such as "v3" are no secrets, and cutting them out would garble ordinary words.
-        let mut secrets: Vec<String> =
-            parts.filter(|part| part.len() >= 6).map(str::to_owned).collect();
+        let mut secrets: Vec<String> = parts.filter(|part| part.len() >= 6).map(str::to_owned).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let hidden = if tail.len() > 1 { "/…" } else { "" };
         let label = if scheme.is_empty() { format!("{host}{hidden}") } else { format!("{scheme}://{host}{hidden}") };

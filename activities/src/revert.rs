@@ -79,7 +79,12 @@ pub(crate) fn from_message(message: &str) -> Revert {
 
 /// A call that no block could hold.
 pub(crate) fn out_of_gas(message: &str) -> Revert {
-    Revert::new("OutOfGas", Vec::new(), format!("The call needs more gas than a transaction may take ({message})."), &[])
+    Revert::new(
+        "OutOfGas",
+        Vec::new(),
+        format!("The call needs more gas than a transaction may take ({message})."),
+        &[],
+    )
 }
 
 /// The revert data of an error object: nodes put it there as hex, behind a word, or one level deeper.
@@ -119,7 +124,14 @@ fn show(kind: &str, word: [u8; 32]) -> String {
             let rest_is_zero = bytes[text.len()..].iter().all(|byte| *byte == 0);
             // Reasons are short ASCII words, left-aligned; hashes and selectors are not.
             match std::str::from_utf8(text) {
-                Ok(word) if length == 32 && !word.is_empty() && rest_is_zero && word.bytes().all(|b| b.is_ascii_graphic()) => word.to_owned(),
+                Ok(word)
+                    if length == 32
+                        && !word.is_empty()
+                        && rest_is_zero
+                        && word.bytes().all(|b| b.is_ascii_graphic()) =>
+                {
+                    word.to_owned()
+                }
                 _ => alloy::hex::encode_prefixed(bytes),
             }
         }

@@ -99,7 +99,10 @@ pub(crate) fn answers(count: usize, body: Value) -> Result<Vec<Answer>, Unreadab
         };
         let answer = match part.get("error") {
             Some(error) if !error.is_null() => Err(RpcError::of(error)),
-            _ => Ok(part.get_mut("result").ok_or(Unreadable::Text("an answer has neither result nor error".into()))?.take()),
+            _ => Ok(part
+                .get_mut("result")
+                .ok_or(Unreadable::Text("an answer has neither result nor error".into()))?
+                .take()),
         };
         match answers.get_mut(id) {
             Some(slot @ None) => *slot = Some(answer),

@@ -116,7 +116,9 @@ fn merge(sent: &mut [Sent], answers: Vec<Sent>) {
 fn is_worth_another(sent: &Sent) -> bool {
     match sent {
         Sent::Unknown(_) => true,
-        Sent::Refused(refusal) => matches!(refusal.class, SendClass::RateLimited | SendClass::PoolFull | SendClass::Unknown),
+        Sent::Refused(refusal) => {
+            matches!(refusal.class, SendClass::RateLimited | SendClass::PoolFull | SendClass::Unknown)
+        }
         Sent::Accepted(_) | Sent::AlreadyKnown => false,
     }
 }

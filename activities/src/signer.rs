@@ -42,13 +42,17 @@ pub enum SignerFault {
         why: String,
     },
     /// A key in the clear outside development.
-    #[error("a raw private key is refused outside the development profile; put the key into an encrypted keystore file and configure `kind = \"keystore\"`")]
+    #[error(
+        "a raw private key is refused outside the development profile; put the key into an encrypted keystore file and configure `kind = \"keystore\"`"
+    )]
     RawKeyRefused,
     /// The raw key is none.
     #[error("the raw private key is not 32 bytes in hexadecimal, or not a key of the curve")]
     RawKeyMalformed,
     /// The permit was made for another signer.
-    #[error("the permit was given to {permitted}, this signer is {signer}; a lane asked the gate for another one's key")]
+    #[error(
+        "the permit was given to {permitted}, this signer is {signer}; a lane asked the gate for another one's key"
+    )]
     OtherSigner {
         /// Whom the gate permitted.
         permitted: Address,
@@ -69,7 +73,8 @@ impl Signer {
                 let fault = |why: String| SignerFault::Keystore { path: path.display().to_string(), why };
                 // The decryption's own text for a missing file names no reason.
                 std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
-                let key = PrivateKeySigner::decrypt_keystore(path, password.0).map_err(|error| fault(error.to_string()))?;
+                let key =
+                    PrivateKeySigner::decrypt_keystore(path, password.0).map_err(|error| fault(error.to_string()))?;
                 Ok(Signer::Keystore(key))
             }
             SignerConfig::Raw { private_key } => {
@@ -128,9 +133,9 @@ fn password(keystore: &Path, file: Option<&Path>, env: Option<&str>) -> Result<S
                 .map_err(|error| fault(format!("{} cannot be read: {error}", file.display())))?;
             Ok(Secret::new(text.strip_suffix('\n').unwrap_or(&text).trim_end_matches('\r')))
         }
-        (None, Some(name)) => {
-            std::env::var(name).map(Secret::new).map_err(|_| fault(format!("the environment variable {name} is not set")))
-        }
+        (None, Some(name)) => std::env::var(name)
+            .map(Secret::new)
+            .map_err(|_| fault(format!("the environment variable {name} is not set"))),
         (None, None) => Err(fault("neither a file nor a variable is named".into())),
     }
 }

@@ -68,7 +68,8 @@ async fn post(client: &Client, url: &str, body: &Value, redaction: &Redaction) -
     let request = client.post(url).header("content-type", "application/json").body(body.to_string());
     let mut response = request.send().await.map_err(broken)?;
     let status = response.status();
-    let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    let wait =
+        response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
     if status == StatusCode::TOO_MANY_REQUESTS || (status == StatusCode::SERVICE_UNAVAILABLE && wait.is_some()) {
         return Err(WireFault::RateLimited(wait));
     }

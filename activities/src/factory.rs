@@ -1,0 +1,117 @@
+//! The `TokenFactory`: one token per offering, at an address that is known before it is sent.
+use alloy::{
+    primitives::{Address, B256, Bytes, U256, hex, keccak256},
+    sol_types::SolCall,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bindings::factory::{IPlatformSecurityToken7518, TokenFactory},
+    chain::Chain,
+    fault::Fault,
+    operation::{MissingEffect, events, payload_hash, view},
+    receipt::Receipt,
+    simulate::{At, Call},
+};
+
+/// What an offering's token starts with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deployment {
+    /// keccak256 of the offering's text id.
+    pub offering_id: B256,
+    /// The symbol, 1 to 31 bytes.
+    pub symbol: String,
+    /// The most units over all partitions, at most 96 bits.
+    pub total_cap: u128,
+    /// 1 to 32 partitions; the n-th becomes partition n.
+    pub partitions: Vec<PartitionTerms>,
+}
+
+/// What a partition starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionTerms {
+    /// The most units of the partition.
+    pub cap: u128,
+    /// Whether voluntary transfers are stopped from the start.
+    pub restricted: bool,
+    /// Whether transfers ask the Rule 144 module.
+    pub rule144: bool,
+}
+
+/// The id that the chain knows an offering by.
+pub fn offering_id(text: &str) -> B256 {
+    keccak256(text)
+}
+
+/// Deploys the token of an offering, caps and partitions included.
+pub fn deploy_token(from: Address, factory: Address, deployment: &Deployment) -> Call {
+    let terms = |terms: &PartitionTerms| IPlatformSecurityToken7518::PartitionTerms {
+        cap: U256::from(terms.cap),
+        restricted: terms.restricted,
+        rule144: terms.rule144,
+    };
+    let call = TokenFactory::deployTokenCall {
+        offeringId: deployment.offering_id,
+        symbol: deployment.symbol.clone(),
+        totalCap: U256::from(deployment.total_cap),
+        partitions: deployment.partitions.iter().map(terms).collect(),
+    };
+    Call { from, to: Some(factory), data: call.abi_encode().into() }
+}
+
+/// The address that the token of an offering has or will have: an EIP-1167 clone with the offering id
+/// behind its code, made by CREATE2 with the same id as salt.
+pub fn predict_token(factory: Address, implementation: Address, offering_id: B256) -> Address {
+    let mut code = Vec::with_capacity(87);
+    // The length of what is deployed: 45 bytes of the proxy and 32 of its argument.
+    code.extend(hex!("61004d3d81600a3d39f3363d3d373d3d3d363d73"));
+    code.extend(implementation);
+    code.extend(hex!("5af43d82803e903d91602b57fd5bf3"));
+    code.extend(offering_id);
+    factory.create2(offering_id, keccak256(code))
+}
+
+/// The token's address, if the receipt shows that the factory made it, or had made it, with these very parameters.
+pub fn deploy_effect(receipt: &Receipt, factory: Address, deployment: &Deployment) -> Result<Address, MissingEffect> {
+    let id = deployment.offering_id;
+    let payload = payload_hash(&deploy_token(receipt.from, factory, deployment).data);
+    let mut deployed = events::<TokenFactory::TokenDeployed>(receipt, factory).filter(|event| event.offeringId == id);
+    match deployed.next() {
+        Some(event) if event.payloadHash == payload => Ok(event.token),
+        Some(event) => Err(MissingEffect(format!(
+            "offering {id} was deployed with the payload {}, not {payload}",
+            event.payloadHash
+        ))),
+        None => Err(MissingEffect(format!("the factory {factory} did not say that it deployed offering {id}"))),
+    }
+}
+
+/// The deployed token of the offering, and the hash of the call that deployed it.
+pub async fn token_of(
+    chain: &Chain,
+    factory: Address,
+    offering_id: B256,
+    at: At,
+) -> Result<Option<(Address, B256)>, Fault> {
+    let token = view(chain, factory, &TokenFactory::tokenOfCall { offeringId: offering_id }, at).await?;
+    if token.is_zero() {
+        return Ok(None);
+    }
+    let payload = view(chain, factory, &TokenFactory::payloadHashOfCall { offeringId: offering_id }, at).await?;
+    Ok(Some((token, payload)))
+}
+
+/// The implementation that every token of the factory is a clone of.
+pub async fn implementation(chain: &Chain, factory: Address) -> Result<Address, Fault> {
+    view(chain, factory, &TokenFactory::implementationCall {}, At::Latest).await
+}
+
+/// The registry that the factory asks for roles.
+pub async fn registry(chain: &Chain, factory: Address) -> Result<Address, Fault> {
+    view(chain, factory, &TokenFactory::agentRegistryCall {}, At::Latest).await
+}
+
+/// The calldata of a deployment, for whoever wants to compare it.
+pub fn deploy_data(deployment: &Deployment) -> Bytes {
+    deploy_token(Address::ZERO, Address::ZERO, deployment).data
+}

@@ -1,0 +1,127 @@
+//! Operation ids on the chain: the second lock behind the nonce, and the place to ask "was this done?".
+use alloy::{
+    primitives::{Address, B256, Bytes, U256, keccak256},
+    sol_types::{SolCall, SolEvent},
+};
+
+use crate::{
+    bindings::token::PlatformSecurityToken7518::{OperationExecuted, isOperationExecutedCall},
+    chain::Chain,
+    fault::Fault,
+    logs::LogFilter,
+    receipt::{Log, Receipt},
+    revert::Revert,
+    simulate::{At, Call},
+};
+
+/// An effect that a successful transaction should have had and has not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the transaction succeeded without its effect: {0}")]
+pub struct MissingEffect(pub String);
+
+/// Where and how an operation took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutedAt {
+    /// The transaction.
+    pub tx_hash: B256,
+    /// The height of its block.
+    pub block_number: u64,
+    /// The hash of its block.
+    pub block_hash: B256,
+    /// The hash of the call that had the effect.
+    pub payload_hash: B256,
+}
+
+/// The hash by which a contract remembers a call: keccak256 of its complete calldata.
+pub fn payload_hash(data: &Bytes) -> B256 {
+    keccak256(data)
+}
+
+/// A read of the contract, from nobody in particular.
+pub(crate) fn read(contract: Address, call: &impl SolCall) -> Call {
+    Call { from: Address::ZERO, to: Some(contract), data: call.abi_encode().into() }
+}
+
+/// Calls a view function and reads its answer.
+pub(crate) async fn view<C: SolCall>(chain: &Chain, contract: Address, call: &C, at: At) -> Result<C::Return, Fault> {
+    let refused = |revert: Revert| Fault::Refused(format!("{} of {contract}: {}", C::SIGNATURE, revert.sentence));
+    let data = chain.call(&read(contract, call), at).await?.map_err(refused)?;
+    // An address without code answers nothing, which decodes to nothing.
+    C::abi_decode_returns_validate(&data).map_err(|error| {
+        Fault::Refused(format!("{contract} is not the contract it should be: {} answered {error}", C::SIGNATURE))
+    })
+}
+
+/// The events of one kind that the contract emitted in this transaction.
+pub(crate) fn events<'a, E: SolEvent + 'a>(receipt: &'a Receipt, contract: Address) -> impl Iterator<Item = E> + 'a {
+    receipt.logs.iter().filter(move |log| log.address == contract).filter_map(event)
+}
+
+fn event<E: SolEvent>(log: &Log) -> Option<E> {
+    E::decode_raw_log_validate(log.topics.iter().copied(), &log.data).ok()
+}
+
+/// Whether the contract says in this receipt that it executed the operation with exactly this calldata.
+pub fn executed_effect(receipt: &Receipt, contract: Address, op_id: u64, data: &Bytes) -> Result<(), MissingEffect> {
+    let payload = payload_hash(data);
+    let mut events = events::<OperationExecuted>(receipt, contract);
+    match events.find(|event| event.opId == U256::from(op_id)) {
+        Some(event) if event.payloadHash == payload => Ok(()),
+        Some(event) => Err(MissingEffect(format!(
+            "operation {op_id} was executed with the payload {}, not {payload}",
+            event.payloadHash
+        ))),
+        None => Err(MissingEffect(format!("{contract} did not say that it executed operation {op_id}"))),
+    }
+}
+
+/// Whether the operation took effect on the contract, whoever sent it.
+pub async fn is_operation_executed(chain: &Chain, contract: Address, op_id: u64, at: At) -> Result<bool, Fault> {
+    view(chain, contract, &isOperationExecutedCall { opId: U256::from(op_id) }, at).await
+}
+
+/// Where the operation took effect, found among the contract's events since a block.
+pub async fn operation_executed(
+    chain: &Chain,
+    contract: Address,
+    op_id: u64,
+    since: u64,
+) -> Result<Option<ExecutedAt>, Fault> {
+    let filter = LogFilter {
+        from_block: since,
+        to_block: None,
+        addresses: vec![contract],
+        topics: vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))]],
+    };
+    let logs = chain.logs(&filter).await?;
+    let Some(log) = logs.first() else { return Ok(None) };
+    let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
+        .map_err(|error| Fault::Malformed(format!("OperationExecuted of {contract}: {error}")))?;
+    // A node that ignores the filter must not make another operation look like ours.
+    if log.address != contract || event.opId != U256::from(op_id) {
+        return Err(Fault::Malformed(format!(
+            "an event was asked for by operation {op_id}, that of {} came back",
+            event.opId
+        )));
+    }
+    Ok(Some(ExecutedAt {
+        tx_hash: log.tx_hash,
+        block_number: log.block_number,
+        block_hash: log.block_hash,
+        payload_hash: event.payloadHash,
+    }))
+}
+
+/// The highest operation id that the contract executed since a block; 0 for none. After a restored
+/// database the counters are raised above it.
+pub async fn operation_id_highest(chain: &Chain, contract: Address, since: u64) -> Result<u64, Fault> {
+    let filter = LogFilter {
+        from_block: since,
+        to_block: None,
+        addresses: vec![contract],
+        topics: vec![vec![OperationExecuted::SIGNATURE_HASH]],
+    };
+    let logs = chain.logs(&filter).await?;
+    let ids = logs.iter().filter_map(|log| log.topics.get(1)).map(|topic| U256::from_be_bytes(topic.0).saturating_to());
+    Ok(ids.max().unwrap_or_default())
+}

@@ -1,0 +1,208 @@
+//! Brings the platform's contracts onto a development or test chain. A second run finds what the first one left.
+use std::time::Duration;
+
+use alloy::{
+    primitives::{Address, Bytes, U256},
+    sol_types::SolConstructor,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bindings::{
+        coin::DemoCoin, desk::TransferAgent, distributor::PlatformYieldDistributor, factory::TokenFactory,
+        registry::AgentRegistry, rule144::Rule144, token::PlatformSecurityToken7518,
+    },
+    chain::{Chain, Tag},
+    fault::Fault,
+    gas,
+    policy::{Gate, Refusal, Target},
+    receipt::Receipt,
+    registry::{self, Roles},
+    send::Sent,
+    signer::{Signer, SignerFault},
+    simulate::{At, Call, Simulation},
+    transaction::Transaction,
+};
+
+/// How long one of the deployer's transactions may take.
+const INCLUSION_SECONDS_MAX: u64 = 120;
+
+/// Where the platform's contracts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Platform {
+    /// The `AgentRegistry`.
+    pub registry: Address,
+    /// What every token is a clone of.
+    pub implementation: Address,
+    /// The `TokenFactory`.
+    pub factory: Address,
+    /// The `PlatformYieldDistributor`.
+    pub distributor: Address,
+    /// The `Rule144` module.
+    pub rule144: Address,
+    /// The `TransferAgent`.
+    pub desk: Address,
+    /// Play money to pay out.
+    pub coin: Address,
+}
+
+/// Why the platform is not there.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PlatformFault {
+    /// The chain did not answer.
+    #[error(transparent)]
+    Chain(#[from] Fault),
+    /// The gate refused the deployer.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The deployer's key did not sign.
+    #[error(transparent)]
+    Signer(#[from] SignerFault),
+    /// The deployer's account was used for something else.
+    #[error(
+        "transaction {nonce} of the deployer {deployer} did not deploy {contract}; use a key of its own for deployments, or a fresh chain"
+    )]
+    KeyUsedElsewhere {
+        /// The contract.
+        contract: &'static str,
+        /// Its place in the order.
+        nonce: u64,
+        /// The deployer.
+        deployer: Address,
+    },
+    /// A transaction of the deployer went wrong.
+    #[error("{what} failed: {why}")]
+    Failed {
+        /// Which.
+        what: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Platform {
+    /// Where a deployer's contracts are, on any chain: addresses follow from the deployer and the order alone.
+    pub fn of(deployer: Address) -> Platform {
+        Platform {
+            registry: deployer.create(0),
+            implementation: deployer.create(1),
+            factory: deployer.create(2),
+            distributor: deployer.create(3),
+            rule144: deployer.create(4),
+            desk: deployer.create(5),
+            coin: deployer.create(6),
+        }
+    }
+
+    /// Each contract with the code that deploys it, in the order of the deployer's nonces.
+    fn creations(&self, owner: Address) -> [(&'static str, Address, Vec<u8>); 7] {
+        let registry = self.registry;
+        let code = |bytecode: &Bytes, arguments: Vec<u8>| [bytecode.to_vec(), arguments].concat();
+        let coin = DemoCoin::constructorCall { name_: "Demo Dollar".into(), symbol_: "DUSD".into(), decimals_: 6 };
+        let factory = TokenFactory::constructorCall { registry, implementation_: self.implementation };
+        [
+            (
+                "AgentRegistry",
+                self.registry,
+                code(&AgentRegistry::BYTECODE, AgentRegistry::constructorCall { initialOwner: owner }.abi_encode()),
+            ),
+            (
+                "PlatformSecurityToken7518",
+                self.implementation,
+                code(
+                    &PlatformSecurityToken7518::BYTECODE,
+                    PlatformSecurityToken7518::constructorCall { registry }.abi_encode(),
+                ),
+            ),
+            ("TokenFactory", self.factory, code(&TokenFactory::BYTECODE, factory.abi_encode())),
+            (
+                "PlatformYieldDistributor",
+                self.distributor,
+                code(
+                    &PlatformYieldDistributor::BYTECODE,
+                    PlatformYieldDistributor::constructorCall { registry }.abi_encode(),
+                ),
+            ),
+            ("Rule144", self.rule144, code(&Rule144::BYTECODE, Rule144::constructorCall { registry }.abi_encode())),
+            (
+                "TransferAgent",
+                self.desk,
+                code(&TransferAgent::BYTECODE, TransferAgent::constructorCall { owner_: owner }.abi_encode()),
+            ),
+            ("DemoCoin", self.coin, code(&DemoCoin::BYTECODE, coin.abi_encode())),
+        ]
+    }
+
+    /// Deploys what is missing and grants each agent its roles. The deployer owns the registry and needs a key of its own.
+    pub async fn deploy(
+        chain: &Chain,
+        deployer: &Signer,
+        agents: &[(Address, Roles)],
+    ) -> Result<Platform, PlatformFault> {
+        let owner = deployer.address();
+        let platform = Platform::of(owner);
+        for (nonce, (contract, address, code)) in (0..).zip(platform.creations(owner)) {
+            if !chain.code(address, Tag::Latest).await?.is_empty() {
+                continue;
+            }
+            if chain.transaction_count(owner, Tag::Latest).await? != nonce {
+                return Err(PlatformFault::KeyUsedElsewhere { contract, nonce, deployer: owner });
+            }
+            let call = Call { from: owner, to: None, data: code.into() };
+            platform.execute(chain, deployer, &call, nonce, &format!("deploying {contract}")).await?;
+        }
+        for (agent, roles) in agents {
+            if registry::roles_of(chain, platform.registry, *agent, At::Latest).await? == *roles {
+                continue;
+            }
+            let nonce = chain.transaction_count(owner, Tag::Latest).await?;
+            let call = registry::set_roles(owner, platform.registry, *agent, *roles);
+            platform.execute(chain, deployer, &call, nonce, &format!("granting roles to {agent}")).await?;
+        }
+        Ok(platform)
+    }
+
+    /// One transaction of the deployer, through the gate like any other, until it is in a block.
+    async fn execute(
+        &self,
+        chain: &Chain,
+        deployer: &Signer,
+        call: &Call,
+        nonce: u64,
+        what: &str,
+    ) -> Result<Receipt, PlatformFault> {
+        let failed = |why: String| PlatformFault::Failed { what: what.to_owned(), why };
+        let estimate = match chain.simulate(call, At::Latest).await? {
+            Simulation::Gas(gas) => gas,
+            Simulation::Reverts(revert) => return Err(failed(revert.sentence)),
+        };
+        let fees = chain.fees().await?;
+        let transaction = Transaction {
+            chain_id: chain.config.chain_id,
+            nonce,
+            to: call.to,
+            data: call.data.clone(),
+            value: U256::ZERO,
+            gas_limit: gas::limit(estimate, chain.config.gas_cap).map_err(|error| failed(error.to_string()))?,
+            max_fee_per_gas: fees.max_fee_per_gas,
+            max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
+        };
+        let mut gate = Gate::of(&chain.config).with(self.registry, Target::Registry);
+        gate.creations = true;
+        let permit = gate.check(deployer.address(), &transaction, U256::ZERO)?;
+        let signed = deployer.sign(&permit).await?;
+        if let Some(Sent::Refused(refusal)) = chain.send(std::slice::from_ref(&signed.raw)).await.pop() {
+            return Err(failed(refusal.text));
+        }
+        let pause = Duration::from_millis(chain.config.poll_milliseconds.min(200));
+        let rounds = INCLUSION_SECONDS_MAX * 1_000 / chain.config.poll_milliseconds.clamp(1, 200);
+        for _ in 0..rounds {
+            match chain.receipts(&[signed.hash]).await?.pop().flatten() {
+                Some(receipt) if receipt.success => return Ok(receipt),
+                Some(_) => return Err(failed(format!("the transaction {} reverted", signed.hash))),
+                None => tokio::time::sleep(pause).await,
+            }
+        }
+        Err(failed(format!("the transaction {} was not included within {INCLUSION_SECONDS_MAX} s", signed.hash)))
+    }
+}

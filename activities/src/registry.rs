@@ -1,0 +1,68 @@
+//! The `AgentRegistry`: who may act for the platform, and as what.
+use std::ops::BitOr;
+
+use alloy::{
+    primitives::{Address, U256},
+    sol_types::SolCall,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bindings::registry::AgentRegistry,
+    chain::Chain,
+    fault::Fault,
+    operation::view,
+    simulate::{At, Call},
+};
+
+/// A sum of role bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Roles(pub u8);
+
+impl Roles {
+    /// Deploys offerings, mints, locks.
+    pub const ISSUER: Roles = Roles(1);
+    /// Moves holdings without the holder.
+    pub const CUSTODY: Roles = Roles(2);
+    /// Pays holders.
+    pub const PAYOUT: Roles = Roles(4);
+    /// Whitelists, freezes, restricts.
+    pub const COMPLIANCE: Roles = Roles(8);
+    /// Every role there is.
+    pub const ALL: Roles = Roles(15);
+
+    /// Whether every role of the other is among these.
+    pub fn holds(self, other: Roles) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Roles {
+    type Output = Roles;
+
+    fn bitor(self, other: Roles) -> Roles {
+        Roles(self.0 | other.0)
+    }
+}
+
+/// Replaces the roles of an account; none removes the agent.
+pub fn set_roles(from: Address, registry: Address, account: Address, roles: Roles) -> Call {
+    let call = AgentRegistry::setRolesCall { account, roles: U256::from(roles.0) };
+    Call { from, to: Some(registry), data: call.abi_encode().into() }
+}
+
+/// Whether the account held any role at that block.
+pub async fn is_agent(chain: &Chain, registry: Address, account: Address, at: At) -> Result<bool, Fault> {
+    view(chain, registry, &AgentRegistry::isAgentCall { account }, at).await
+}
+
+/// The roles of the account.
+pub async fn roles_of(chain: &Chain, registry: Address, account: Address, at: At) -> Result<Roles, Fault> {
+    let word = view(chain, registry, &AgentRegistry::rolesOfCall { account }, at).await?;
+    Ok(Roles(word.saturating_to()))
+}
+
+/// The owner, who alone grants roles.
+pub async fn owner(chain: &Chain, registry: Address) -> Result<Address, Fault> {
+    view(chain, registry, &AgentRegistry::ownerCall {}, At::Latest).await
+}

@@ -1,0 +1,165 @@
+//! The security token of an offering: its calls and its reads.
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    sol_types::SolCall,
+};
+
+use crate::{
+    bindings::token::PlatformSecurityToken7518 as Token,
+    chain::Chain,
+    fault::Fault,
+    line::Line,
+    mint::MintPage,
+    operation::view,
+    simulate::{At, Call},
+};
+
+/// What a partition is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// Units issued.
+    pub supply: U256,
+    /// The most units.
+    pub cap: U256,
+    /// Whether voluntary transfers are stopped.
+    pub restricted: bool,
+    /// Whether transfers ask the Rule 144 module.
+    pub rule144: bool,
+}
+
+fn send(from: Address, token: Address, call: impl SolCall) -> Call {
+    Call { from, to: Some(token), data: call.abi_encode().into() }
+}
+
+fn words(lines: &[Line]) -> Vec<B256> {
+    lines.iter().map(|line| line.word()).collect()
+}
+
+/// Whitelists, mints and, when the page says so, locks: one page in one transaction.
+pub fn mint_page(from: Address, token: Address, page: &MintPage) -> Call {
+    let call = Token::mintPageCall {
+        opId: U256::from(page.op_id),
+        partition: U256::from(page.partition),
+        releaseAt: U256::from(page.release_at),
+        lines: words(&page.lines),
+    };
+    send(from, token, call)
+}
+
+/// Puts holders on the whitelist of a partition, or takes them off.
+pub fn batch_whitelist(from: Address, token: Address, partition: u32, holders: &[Address], allowed: bool) -> Call {
+    let call = Token::batchWhitelistCall { partition: U256::from(partition), holders: holders.to_vec(), allowed };
+    send(from, token, call)
+}
+
+/// Mints to holders that are on the whitelist.
+pub fn batch_mint(from: Address, token: Address, op_id: u64, partition: u32, lines: &[Line]) -> Call {
+    let call = Token::batchMintCall { opId: U256::from(op_id), partition: U256::from(partition), lines: words(lines) };
+    send(from, token, call)
+}
+
+/// Locks units of a page of holders.
+pub fn batch_lock(from: Address, token: Address, op_id: u64, partition: u32, release_at: u64, lines: &[Line]) -> Call {
+    let call = Token::batchLockTokensCall {
+        opId: U256::from(op_id),
+        partition: U256::from(partition),
+        releaseAt: U256::from(release_at),
+        lines: words(lines),
+    };
+    send(from, token, call)
+}
+
+/// Freezes an address; the data is the agent's reference.
+pub fn freeze(from: Address, token: Address, account: Address, data: Bytes) -> Call {
+    send(from, token, Token::freezeAddressCall { account, data })
+}
+
+/// Ends the freeze of an address.
+pub fn unfreeze(from: Address, token: Address, account: Address, data: Bytes) -> Call {
+    send(from, token, Token::unFreezeCall { account, data })
+}
+
+/// Stops voluntary transfers of a partition.
+pub fn restrict(from: Address, token: Address, partition: u32) -> Call {
+    send(from, token, Token::restrictTransferCall { id: U256::from(partition) })
+}
+
+/// Allows voluntary transfers of a partition again.
+pub fn unrestrict(from: Address, token: Address, partition: u32) -> Call {
+    send(from, token, Token::removeRestrictionCall { id: U256::from(partition) })
+}
+
+/// Moves everything of a lost wallet to its replacement.
+pub fn recover(from: Address, token: Address, lost: Address, replacement: Address, op_id: u64) -> Call {
+    send(from, token, Token::recoveryAddressCall { lost, replacement, opId: U256::from(op_id) })
+}
+
+/// The offering that the token belongs to.
+pub async fn offering_id(chain: &Chain, token: Address, at: At) -> Result<B256, Fault> {
+    view(chain, token, &Token::offeringIdCall {}, at).await
+}
+
+/// The token's symbol.
+pub async fn symbol(chain: &Chain, token: Address, at: At) -> Result<String, Fault> {
+    view(chain, token, &Token::tokenSymbolCall {}, at).await
+}
+
+/// What a partition is now.
+pub async fn partition(chain: &Chain, token: Address, partition: u32, at: At) -> Result<Partition, Fault> {
+    let found = view(chain, token, &Token::partitionOfCall { partition: U256::from(partition) }, at).await?;
+    Ok(Partition { supply: found.supply, cap: found.cap, restricted: found.restricted, rule144: found.rule144 })
+}
+
+/// How many partitions there are.
+pub async fn partition_count(chain: &Chain, token: Address, at: At) -> Result<u32, Fault> {
+    Ok(view(chain, token, &Token::partitionCountCall {}, at).await?.saturating_to())
+}
+
+/// The units of a holder in a partition.
+pub async fn balance_of(
+    chain: &Chain,
+    token: Address,
+    account: Address,
+    partition: u32,
+    at: At,
+) -> Result<U256, Fault> {
+    view(chain, token, &Token::balanceOfCall { account, id: U256::from(partition) }, at).await
+}
+
+/// The units of a holder whose release time is still to come.
+pub async fn locked_balance_of(
+    chain: &Chain,
+    token: Address,
+    account: Address,
+    partition: u32,
+    at: At,
+) -> Result<U256, Fault> {
+    view(chain, token, &Token::lockedBalanceOfCall { account, id: U256::from(partition) }, at).await
+}
+
+/// The units of a holder that may move now.
+pub async fn transferable_balance(
+    chain: &Chain,
+    token: Address,
+    account: Address,
+    partition: u32,
+    at: At,
+) -> Result<U256, Fault> {
+    view(chain, token, &Token::transferableBalanceCall { account, id: U256::from(partition) }, at).await
+}
+
+/// Whether the address is frozen.
+pub async fn is_frozen(chain: &Chain, token: Address, holder: Address, at: At) -> Result<bool, Fault> {
+    view(chain, token, &Token::isFrozenCall { holder }, at).await
+}
+
+/// Whether the holder may receive units of the partition.
+pub async fn is_whitelisted(
+    chain: &Chain,
+    token: Address,
+    holder: Address,
+    partition: u32,
+    at: At,
+) -> Result<bool, Fault> {
+    view(chain, token, &Token::isWhitelistedCall { holder, partition: U256::from(partition) }, at).await
+}
