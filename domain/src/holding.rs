@@ -41,6 +41,29 @@ pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>>
     )
 }
 
+/// A holding with whom it belongs to; a wallet that we do not know has nobody.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Holder {
+    #[sqlx(flatten)]
+    pub holding: Holding,
+    pub investor_id: Option<String>,
+    pub legal_name: Option<String>,
+    pub country: Option<String>,
+}
+
+/// A page of an offering's holders in the order of their wallets, and how many there are.
+pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Result<(Vec<Holder>, i64)> {
+    let rows = on!(tx, conn => sqlx::query_as::<_, Holder>(
+        "select h.*, i.id as investor_id, i.legal_name, i.country from holdings h left join wallets w on w.address = h.wallet_address \
+         left join investors i on i.id = w.investor_id where h.offering_id = $1 order by h.wallet_address, h.partition_id \
+         limit $2 offset $3")
+        .bind(offering_id).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from holdings where offering_id = $1")
+        .bind(offering_id).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
 /// Adds minted tokens. Sums are made here, not in SQL, because no database type holds them exactly on both engines.
 pub async fn credit(tx: &mut Tx, c: &Credit<'_>) -> Result<()> {
     let now = tx.now();

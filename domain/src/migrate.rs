@@ -2,8 +2,8 @@
 
 use sqlx::migrate::{MigrateError, Migrator};
 
-use crate::db::{Db, Pools};
-use crate::{Error, Result};
+use crate::db::{Conn, Db, Pools};
+use crate::{Error, Result, on};
 
 static MIGRATOR: Migrator = sqlx::migrate!();
 
@@ -31,4 +31,37 @@ pub async fn run(db: &Db) -> Result<()> {
 /// The newest version that this binary knows.
 pub fn newest_version() -> i64 {
     MIGRATOR.iter().map(|m| m.version).max().unwrap_or(0)
+}
+
+/// The newest version that was applied to the database; none where no migration ran yet.
+pub async fn applied_version(db: &Db) -> Result<Option<i64>> {
+    let mut tx = db.read().await?;
+    // Each engine keeps the list of its tables elsewhere.
+    let exists = match &mut tx.conn {
+        Conn::Sqlite(conn) => {
+            sqlx::query_scalar::<_, bool>(
+                "select exists (select 1 from sqlite_master where name = 'muniment_migrations')",
+            )
+            .fetch_one(&mut **conn)
+            .await?
+        }
+        Conn::Postgres(conn) => {
+            sqlx::query_scalar("select to_regclass('muniment_migrations') is not null").fetch_one(&mut **conn).await?
+        }
+    };
+    if !exists {
+        return Ok(None);
+    }
+    Ok(
+        on!(tx, conn => sqlx::query_scalar::<_, Option<i64>>("select max(version) from muniment_migrations").fetch_one(conn).await?),
+    )
+}
+
+/// Which of these extensions PostgreSQL offers here; SQLite needs none.
+pub async fn extensions_offered(db: &Db, names: &[&str]) -> Result<Vec<String>> {
+    let Pools::Postgres(pool) = db.pools() else { return Ok(names.iter().map(|&n| n.to_owned()).collect()) };
+    Ok(sqlx::query_scalar("select cast(name as text) from pg_available_extensions where name = any($1)")
+        .bind(names)
+        .fetch_all(pool)
+        .await?)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
 use crate::money::Money;
-use crate::{Result, event, on};
+use crate::{Result, event, on, operation};
 
 crate::words! {
     /// The life of a subscription.
@@ -96,6 +96,37 @@ pub async fn of_offering(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64
         .bind(offering_id).bind(limit).bind(offset).fetch_all(conn).await?);
     let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from subscriptions where offering_id = $1")
         .bind(offering_id).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
+/// A subscription as a list shows it: with the operation that it is in, while that is not finished.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Listed {
+    #[sqlx(flatten)]
+    pub subscription: Subscription,
+    pub live_operation_id: Option<String>,
+    pub live_operation_status: Option<operation::Status>,
+}
+
+/// A page of an offering's subscriptions, newest first, and how many there are.
+pub async fn page(
+    tx: &mut Tx,
+    offering_id: &str,
+    status: Option<Status>,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Listed>, i64)> {
+    let status = status.map(Status::as_str);
+    let rows = on!(tx, conn => sqlx::query_as::<_, Listed>(
+        "select s.*, m.operation_id as live_operation_id, o.status as live_operation_status from subscriptions s \
+         left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
+         left join operations o on o.id = m.operation_id \
+         where s.offering_id = $1 and (cast($2 as text) is null or s.status = $2) order by s.id desc limit $3 offset $4")
+        .bind(offering_id).bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from subscriptions where offering_id = $1 and (cast($2 as text) is null or status = $2)")
+        .bind(offering_id).bind(status).fetch_one(conn).await?);
     Ok((rows, total))
 }
 

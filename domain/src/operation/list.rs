@@ -96,3 +96,11 @@ pub async fn stats(tx: &mut Tx) -> Result<Vec<(Status, i64)>> {
          or (status in ('failed', 'dead_letter') and resolution is null) group by status order by status")
         .fetch_all(conn).await?))
 }
+
+/// Since when the oldest operation of a status waits.
+pub async fn oldest_at(tx: &mut Tx, status: Status) -> Result<Option<DateTime<Utc>>> {
+    Ok(
+        on!(tx, conn => sqlx::query_scalar::<_, DateTime<Utc>>("select created_at from operations where status = $1 order by id limit 1")
+        .bind(status).fetch_optional(conn).await?),
+    )
+}

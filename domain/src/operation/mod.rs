@@ -9,7 +9,9 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 use sqlx::types::Json;
 
-pub use list::{Filter, LANE_FULL, by_batch, find, find_live, list, stats, unfinished_overdue, waiting_for_lane};
+pub use list::{
+    Filter, LANE_FULL, by_batch, find, find_live, list, oldest_at, stats, unfinished_overdue, waiting_for_lane,
+};
 pub use new::{NewOperation, NewStep, insert, key_spent};
 pub use state::{Move, Status, picture};
 
