@@ -15,6 +15,7 @@ abstract contract Test {
     error NotEqualAddress(string what, address left, address right);
     error NotEqualWord(string what, bytes32 left, bytes32 right);
     error NotEqualBytes(string what, bytes left, bytes right);
+    error NotAtLeast(string what, uint256 left, uint256 right);
     error NotAtMost(string what, uint256 left, uint256 right);
 
     function assertTrue(bool condition, string memory what) internal pure {
@@ -43,6 +44,10 @@ abstract contract Test {
 
     function assertLe(uint256 left, uint256 right, string memory what) internal pure {
         if (left > right) revert NotAtMost(what, left, right);
+    }
+
+    function assertGe(uint256 left, uint256 right, string memory what) internal pure {
+        if (left < right) revert NotAtLeast(what, left, right);
     }
 
     function bound(uint256 x, uint256 low, uint256 high) internal pure returns (uint256) {

@@ -75,6 +75,8 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     error ZeroAddress();
     /// @notice A page without lines.
     error EmptyPage();
+    /// @notice `frozenAmong` answers one word, so a page of it has at most 256 lines.
+    error PageTooLong(uint256 length);
     /// @notice A line or call with zero units to mint, lock or pay.
     error ZeroAmount(address account);
     /// @notice `amount` does not fit 96 bits.
@@ -200,6 +202,9 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
 
     /// @notice Whether `holder` is frozen.
     function isFrozen(address holder) external view returns (bool);
+
+    /// @notice Which accounts of a page are frozen: bit i is set if the account of `lines[i]` is. At most 256 lines.
+    function frozenAmong(bytes32[] calldata lines) external view returns (uint256 bits);
 
     /// @notice The wallet that `lost` was recovered to, or zero. Chains are possible (A to B, later B to C), cycles not.
     function successorOf(address lost) external view returns (address);

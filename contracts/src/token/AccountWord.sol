@@ -9,7 +9,8 @@ type AccountWord is uint256;
 using {
     AccountWordLibrary.isFrozen,
     AccountWordLibrary.successor,
-    AccountWordLibrary.withFrozen,
+    AccountWordLibrary.frozen,
+    AccountWordLibrary.unfrozen,
     AccountWordLibrary.retiredTo
 } for AccountWord global;
 
@@ -24,9 +25,12 @@ library AccountWordLibrary {
         return address(uint160(AccountWord.unwrap(word)));
     }
 
-    function withFrozen(AccountWord word, bool frozen) internal pure returns (AccountWord) {
-        uint256 raw = AccountWord.unwrap(word);
-        return AccountWord.wrap(frozen ? raw | _FROZEN : raw & ~_FROZEN);
+    function frozen(AccountWord word) internal pure returns (AccountWord) {
+        return AccountWord.wrap(AccountWord.unwrap(word) | _FROZEN);
+    }
+
+    function unfrozen(AccountWord word) internal pure returns (AccountWord) {
+        return AccountWord.wrap(AccountWord.unwrap(word) & ~_FROZEN);
     }
 
     function retiredTo(AccountWord, address replacement) internal pure returns (AccountWord) {

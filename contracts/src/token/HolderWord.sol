@@ -19,7 +19,8 @@ using {
     HolderWordLibrary.debit,
     HolderWordLibrary.withFirstTranche,
     HolderWordLibrary.withExtraCount,
-    HolderWordLibrary.withWhitelisted
+    HolderWordLibrary.whitelisted,
+    HolderWordLibrary.unlisted
 } for HolderWord global;
 
 library HolderWordLibrary {
@@ -75,8 +76,11 @@ library HolderWordLibrary {
         return HolderWord.wrap((HolderWord.unwrap(word) & ~(uint256(0xff) << _EXTRA_SHIFT)) | (count << _EXTRA_SHIFT));
     }
 
-    function withWhitelisted(HolderWord word, bool allowed) internal pure returns (HolderWord) {
-        uint256 raw = HolderWord.unwrap(word);
-        return HolderWord.wrap(allowed ? raw | _WHITELISTED : raw & ~_WHITELISTED);
+    function whitelisted(HolderWord word) internal pure returns (HolderWord) {
+        return HolderWord.wrap(HolderWord.unwrap(word) | _WHITELISTED);
+    }
+
+    function unlisted(HolderWord word) internal pure returns (HolderWord) {
+        return HolderWord.wrap(HolderWord.unwrap(word) & ~_WHITELISTED);
     }
 }

@@ -2,12 +2,13 @@
 pragma solidity 0.8.37;
 
 import {HolderWord} from "./HolderWord.sol";
+import {TokenStorage} from "./TokenStorage.sol";
 
 /// @title Locks
 /// @notice The tranches of one holder in one partition: a list sorted by release time, each time once. The first lives
 /// in the holder's word, so that the usual holder with one lock costs no further slot; up to 15 more follow in `extras`.
 /// @dev A tranche is `releaseAt << 96 | units`, so that the order of words is the order of times. A tranche ends by
-/// time alone; what is due is dropped when the word is written anyway (`settle`). Functions that take the word return
+/// time alone; what is due is dropped when the word is written anyway (`dropDue`). Functions that take the word return
 /// it changed; the caller stores it.
 library Locks {
     /// @notice Further tranches beside the first.
@@ -17,12 +18,16 @@ library Locks {
 
     uint256 private constant _RELEASE_SHIFT = 96;
 
-    function unitsOf(uint256 tranche) internal pure returns (uint256) {
-        return uint96(tranche);
+    function tranche(uint256 units, uint256 releaseAt) internal pure returns (uint256) {
+        return (releaseAt << _RELEASE_SHIFT) | units;
     }
 
-    function releaseOf(uint256 tranche) internal pure returns (uint256) {
-        return tranche >> _RELEASE_SHIFT;
+    function unitsOf(uint256 item) internal pure returns (uint256) {
+        return uint96(item);
+    }
+
+    function releaseOf(uint256 item) internal pure returns (uint256) {
+        return item >> _RELEASE_SHIFT;
     }
 
     /// @dev How many tranches are on the books, due ones included.
@@ -30,101 +35,111 @@ library Locks {
         return word.firstTranche() == 0 ? 0 : word.extraCount() + 1;
     }
 
-    function trancheAt(HolderWord word, uint256[15] storage extras, uint256 index) internal view returns (uint256) {
-        return index == 0 ? word.firstTranche() : extras[index - 1];
+    function trancheAt(HolderWord word, TokenStorage.Holding storage holding, uint256 index)
+        internal
+        view
+        returns (uint256)
+    {
+        return index == 0 ? word.firstTranche() : holding.extras[index - 1];
     }
 
     /// @dev Units whose release time is still to come. The list is sorted, so it is read from the end.
-    function lockedUnits(HolderWord word, uint256[15] storage extras) internal view returns (uint256 units) {
+    function lockedUnits(HolderWord word, TokenStorage.Holding storage holding) internal view returns (uint256 units) {
         for (uint256 i = count(word); i > 0; --i) {
-            uint256 tranche = trancheAt(word, extras, i - 1);
-            if (releaseOf(tranche) <= block.timestamp) break;
-            units += unitsOf(tranche);
+            uint256 item = trancheAt(word, holding, i - 1);
+            if (releaseOf(item) <= block.timestamp) break;
+            units += unitsOf(item);
         }
     }
 
     /// @dev Units in the tranche that never ends.
-    function frozenUnits(HolderWord word, uint256[15] storage extras) internal view returns (uint256) {
+    function frozenUnits(HolderWord word, TokenStorage.Holding storage holding) internal view returns (uint256) {
         uint256 length = count(word);
         if (length == 0) return 0;
-        uint256 last = trancheAt(word, extras, length - 1);
+        uint256 last = trancheAt(word, holding, length - 1);
         return releaseOf(last) == NEVER ? unitsOf(last) : 0;
     }
 
-    /// @dev Drops what is due. The first tranche is the earliest: if it is not due, nothing is.
-    function settle(HolderWord word, uint256[15] storage extras) internal returns (HolderWord, bool dropped) {
-        if (word.firstTranche() == 0 || word.firstRelease() > block.timestamp) return (word, false);
+    /// @dev Whether a tranche is due. The first is the earliest: if it is not due, nothing is.
+    function isDue(HolderWord word) internal view returns (bool) {
+        return word.firstTranche() != 0 && word.firstRelease() <= block.timestamp;
+    }
+
+    /// @dev Drops what is due; the caller knows that the first tranche is.
+    function dropDue(HolderWord word, TokenStorage.Holding storage holding) internal returns (HolderWord) {
         uint256 length = count(word);
         uint256 due = 1;
-        while (due < length && releaseOf(extras[due - 1]) <= block.timestamp) ++due;
+        while (due < length && releaseOf(holding.extras[due - 1]) <= block.timestamp) ++due;
         for (uint256 i = due; i < length; ++i) {
-            word = _put(word, extras, i - due, extras[i - 1]);
+            word = _put(word, holding, i - due, holding.extras[i - 1]);
         }
-        return (_shorten(word, extras, length, length - due), true);
+        return _shorten(word, holding, length, length - due);
     }
 
     /// @dev Adds units to the tranche of `releaseAt`, or inserts one in its place. `full` is true, and nothing
     /// changed, when there is no room for another release time. The word must be settled.
-    function add(HolderWord word, uint256[15] storage extras, uint256 units, uint256 releaseAt)
+    function add(HolderWord word, TokenStorage.Holding storage holding, uint256 units, uint256 releaseAt)
         internal
         returns (HolderWord, bool full)
     {
         uint256 length = count(word);
         uint256 place = length;
         for (; place > 0; --place) {
-            uint256 tranche = trancheAt(word, extras, place - 1);
-            if (releaseOf(tranche) == releaseAt) return (_put(word, extras, place - 1, tranche + units), false);
-            if (releaseOf(tranche) < releaseAt) break;
+            uint256 item = trancheAt(word, holding, place - 1);
+            if (releaseOf(item) == releaseAt) return (_put(word, holding, place - 1, item + units), false);
+            if (releaseOf(item) < releaseAt) break;
         }
         if (length > MAX_EXTRAS) return (word, true);
         for (uint256 i = length; i > place; --i) {
-            word = _put(word, extras, i, trancheAt(word, extras, i - 1));
+            word = _put(word, holding, i, trancheAt(word, holding, i - 1));
         }
-        word = _put(word, extras, place, (releaseAt << _RELEASE_SHIFT) | units);
+        word = _put(word, holding, place, tranche(units, releaseAt));
         return (word.withExtraCount(length), false);
     }
 
     /// @dev Takes `units` off the latest tranches; the caller knows that so many are locked. The word must be settled.
-    function cut(HolderWord word, uint256[15] storage extras, uint256 units) internal returns (HolderWord) {
+    function cut(HolderWord word, TokenStorage.Holding storage holding, uint256 units) internal returns (HolderWord) {
         uint256 length = count(word);
         uint256 left = length;
         while (units > 0) {
-            uint256 tranche = trancheAt(word, extras, left - 1);
-            uint256 held = unitsOf(tranche);
+            uint256 item = trancheAt(word, holding, left - 1);
+            uint256 held = unitsOf(item);
             if (held > units) {
-                word = _put(word, extras, left - 1, tranche - units);
+                word = _put(word, holding, left - 1, item - units);
                 break;
             }
             units -= held;
             --left;
         }
-        return _shorten(word, extras, length, left);
+        return _shorten(word, holding, length, left);
     }
 
     /// @dev Moves the further tranches to another holder's empty place; the first one moves with the word.
-    function moveExtras(HolderWord word, uint256[15] storage source, uint256[15] storage target) internal {
+    function moveExtras(HolderWord word, TokenStorage.Holding storage source, TokenStorage.Holding storage target)
+        internal
+    {
         for (uint256 i = word.extraCount(); i > 0; --i) {
-            target[i - 1] = source[i - 1];
-            source[i - 1] = 0;
+            target.extras[i - 1] = source.extras[i - 1];
+            source.extras[i - 1] = 0;
         }
     }
 
-    function _put(HolderWord word, uint256[15] storage extras, uint256 index, uint256 tranche)
+    function _put(HolderWord word, TokenStorage.Holding storage holding, uint256 index, uint256 item)
         private
         returns (HolderWord)
     {
-        if (index == 0) return word.withFirstTranche(tranche);
-        extras[index - 1] = tranche;
+        if (index == 0) return word.withFirstTranche(item);
+        holding.extras[index - 1] = item;
         return word;
     }
 
     /// @dev Forgets the tranches from `left` on.
-    function _shorten(HolderWord word, uint256[15] storage extras, uint256 length, uint256 left)
+    function _shorten(HolderWord word, TokenStorage.Holding storage holding, uint256 length, uint256 left)
         private
         returns (HolderWord)
     {
         for (uint256 i = left; i < length; ++i) {
-            word = _put(word, extras, i, 0);
+            word = _put(word, holding, i, 0);
         }
         return word.withExtraCount(left == 0 ? 0 : left - 1);
     }

@@ -9,6 +9,7 @@ import {IRule144} from "../interfaces/IRule144.sol";
 import {AccountWord} from "./AccountWord.sol";
 import {HolderWord} from "./HolderWord.sol";
 import {Locks} from "./Locks.sol";
+import {PageLine} from "./PageLine.sol";
 import {TokenRules} from "./TokenRules.sol";
 import {TokenStorage} from "./TokenStorage.sol";
 import {TotalWord} from "./TotalWord.sol";
@@ -20,16 +21,16 @@ abstract contract TokenCustody is TokenRules {
     /// @inheritdoc IERC7518
     function freezeAddress(address account, bytes calldata data) external onlyRole(Roles.COMPLIANCE | Roles.CUSTODY) {
         _requireNotZero(account);
-        mapping(address account => AccountWord) storage accounts = TokenStorage.state().accounts;
-        accounts[account] = accounts[account].withFrozen(true);
+        TokenStorage.Account storage slot = TokenStorage.state().accounts[account];
+        slot.word = slot.word.frozen();
         emit AddressFrozen(account, data);
     }
 
     /// @inheritdoc IERC7518
     function unFreeze(address account, bytes calldata data) external onlyRole(Roles.COMPLIANCE) {
         _requireNotZero(account);
-        AccountWord word = _living(account);
-        TokenStorage.state().accounts[account] = word.withFrozen(false);
+        TokenStorage.Account storage slot = TokenStorage.state().accounts[account];
+        slot.word = _living(account, slot).unfrozen();
         emit AddressUnfrozen(account, data);
     }
 
@@ -77,8 +78,16 @@ abstract contract TokenCustody is TokenRules {
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
+    function frozenAmong(bytes32[] calldata lines) external view returns (uint256 bits) {
+        if (lines.length > 256) revert PageTooLong(lines.length);
+        for (uint256 i; i < lines.length; ++i) {
+            if (isFrozen(PageLine.account(lines[i]))) bits |= 1 << i;
+        }
+    }
+
+    /// @inheritdoc IPlatformSecurityToken7518
     function successorOf(address lost) external view returns (address) {
-        return TokenStorage.state().accounts[lost].successor();
+        return TokenStorage.state().accounts[lost].word.successor();
     }
 
     /// @inheritdoc IERC7943MultiToken
@@ -98,12 +107,13 @@ abstract contract TokenCustody is TokenRules {
         if (amount == 0) revert ZeroAmount(from);
         if (!isFrozen(from)) revert AddressNotFrozen(from);
         _requireNotFrozen(to);
-        mapping(address holder => HolderWord) storage holders = TokenStorage.state().holders[partition];
-        HolderWord word = _settled(from, partition);
+        TokenStorage.Holding storage source = _holding(from, partition);
+        HolderWord word = _settled(source.word, source, from, partition);
         uint256 balance = word.balance();
         if (amount > balance) revert BalanceTooLow(from, partition, balance, amount);
-        holders[from] = _cutToBalance(from, partition, word.debit(amount));
-        holders[to] = holders[to].credit(amount);
+        source.word = _cutToBalance(source, from, partition, word.debit(amount));
+        TokenStorage.Holding storage target = _holding(to, partition);
+        target.word = target.word.credit(amount);
         emit TransferSingle(msg.sender, from, to, partition, amount);
         emit TokensForceTransferred(from, to, partition, amount);
         address module = asksRule144 ? TokenStorage.state().rule144 : address(0);
@@ -111,51 +121,54 @@ abstract contract TokenCustody is TokenRules {
     }
 
     /// @dev Restores "locked is at most the balance" after units were taken.
-    function _cutToBalance(address holder, uint256 partition, HolderWord word) private returns (HolderWord) {
-        uint256[15] storage extras = TokenStorage.state().extras[partition][holder];
-        uint256 locked = Locks.lockedUnits(word, extras);
+    function _cutToBalance(TokenStorage.Holding storage holding, address holder, uint256 partition, HolderWord word)
+        private
+        returns (HolderWord)
+    {
+        uint256 locked = Locks.lockedUnits(word, holding);
         uint256 balance = word.balance();
         if (locked <= balance) return word;
-        uint256 frozen = Locks.frozenUnits(word, extras);
-        word = Locks.cut(word, extras, locked - balance);
+        uint256 frozen = Locks.frozenUnits(word, holding);
+        word = Locks.cut(word, holding, locked - balance);
         emit LocksCut(holder, partition, locked - balance);
-        if (frozen != 0) emit Frozen(holder, partition, Locks.frozenUnits(word, extras));
+        if (frozen != 0) emit Frozen(holder, partition, Locks.frozenUnits(word, holding));
         return word;
     }
 
     /// @dev Freezes `lost` for good, records its successor and lets a freeze follow the person to the new wallet.
     function _retire(address lost, address replacement) private {
-        AccountWord lostWord = _living(lost);
-        AccountWord word = _living(replacement);
-        mapping(address account => AccountWord) storage accounts = TokenStorage.state().accounts;
-        accounts[lost] = lostWord.retiredTo(replacement);
+        TokenStorage.Account storage lostSlot = TokenStorage.state().accounts[lost];
+        TokenStorage.Account storage slot = TokenStorage.state().accounts[replacement];
+        AccountWord lostWord = _living(lost, lostSlot);
+        AccountWord word = _living(replacement, slot);
+        lostSlot.word = lostWord.retiredTo(replacement);
         if (!lostWord.isFrozen()) {
             emit AddressFrozen(lost, "");
         } else if (!word.isFrozen()) {
-            accounts[replacement] = word.withFrozen(true);
+            slot.word = word.frozen();
             emit AddressFrozen(replacement, "");
         }
     }
 
     /// @dev Moves the word as it is: balance, every tranche and the whitelist bit, due tranches included.
     function _recover(address lost, address replacement, uint256 partition) private {
-        mapping(address holder => HolderWord) storage holders = TokenStorage.state().holders[partition];
-        HolderWord target = holders[replacement];
-        uint256 held = target.balance();
-        if (held != 0) revert WalletNotEmpty(replacement, partition, held);
-        HolderWord word = holders[lost];
+        mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
+        TokenStorage.Holding storage target = holdings[replacement];
+        HolderWord targetWord = target.word;
+        if (targetWord.balance() != 0) revert WalletNotEmpty(replacement, partition, targetWord.balance());
+        TokenStorage.Holding storage source = holdings[lost];
+        HolderWord word = source.word;
         if (HolderWord.unwrap(word) == 0) return;
-        mapping(address holder => uint256[15]) storage extras = TokenStorage.state().extras[partition];
-        Locks.moveExtras(word, extras[lost], extras[replacement]);
-        holders[lost] = HolderWord.wrap(0);
-        holders[replacement] = target.isWhitelisted() ? word.withWhitelisted(true) : word;
+        Locks.moveExtras(word, source, target);
+        source.word = HolderWord.wrap(0);
+        target.word = targetWord.isWhitelisted() ? word.whitelisted() : word;
         uint256 balance = word.balance();
         if (balance != 0) emit TransferSingle(msg.sender, lost, replacement, partition, balance);
     }
 
     /// @dev The word of an account that was not recovered away.
-    function _living(address account) private view returns (AccountWord word) {
-        word = TokenStorage.state().accounts[account];
+    function _living(address account, TokenStorage.Account storage slot) private view returns (AccountWord word) {
+        word = slot.word;
         address successor = word.successor();
         if (successor != address(0)) revert AddressRetired(account, successor);
     }

@@ -21,10 +21,10 @@ abstract contract TokenIssuance is TokenLocks {
     {
         if (holders.length == 0) revert EmptyPage();
         _partition(partition);
-        mapping(address holder => HolderWord) storage words = TokenStorage.state().holders[partition];
         for (uint256 i; i < holders.length; ++i) {
             _requireNotZero(holders[i]);
-            words[holders[i]] = words[holders[i]].withWhitelisted(allowed);
+            TokenStorage.Holding storage holding = _holding(holders[i], partition);
+            holding.word = allowed ? holding.word.whitelisted() : holding.word.unlisted();
             emit HolderWhitelisted(holders[i], partition, allowed);
         }
     }
@@ -47,7 +47,7 @@ abstract contract TokenIssuance is TokenLocks {
 
     /// @inheritdoc IPlatformSecurityToken7518
     function isWhitelisted(address holder, uint256 partition) external view returns (bool) {
-        return _holder(holder, partition).isWhitelisted();
+        return _holding(holder, partition).word.isWhitelisted();
     }
 
     /// @dev Supplies are written once for the page. Restriction does not stop a mint, only transfers.
@@ -71,24 +71,25 @@ abstract contract TokenIssuance is TokenLocks {
         _requireNotZero(holder);
         if (units == 0) revert ZeroAmount(holder);
         _requireNotFrozen(holder);
-        mapping(address holder => HolderWord) storage words = TokenStorage.state().holders[partition];
-        HolderWord word = words[holder];
+        TokenStorage.Holding storage holding = _holding(holder, partition);
+        HolderWord word = holding.word;
         if (!word.isWhitelisted()) {
             if (!listing) revert HolderNotWhitelisted(holder, partition);
-            word = word.withWhitelisted(true);
+            word = word.whitelisted();
             emit HolderWhitelisted(holder, partition, true);
         }
         // A balance that leaves its 96 bits would spill into the lock before the cap is compared.
         _requireFitting(word.balance() + units);
-        word = word.credit(units);
         emit TransferSingle(msg.sender, address(0), holder, partition, units);
-        words[holder] = releaseAt == 0 ? word : _withLock(word, holder, partition, units, releaseAt);
+        word = word.credit(units);
+        if (releaseAt != 0) word = _withLock(word, holding, holder, partition, units, releaseAt);
+        holding.word = word;
     }
 
     function _raiseSupply(uint256 partition, PartitionWord word, uint256 units) private {
         uint256 supply = word.supply() + units;
         if (supply > word.cap()) revert CapExceeded(partition, word.cap(), supply);
-        TokenStorage.state().partitions[partition] = word.withSupply(supply);
+        TokenStorage.state().partitions[partition].word = word.withSupply(supply);
         TotalWord total = TokenStorage.state().total;
         supply = total.supply() + units;
         if (supply > total.cap()) revert CapExceeded(0, total.cap(), supply);

@@ -44,17 +44,19 @@ abstract contract TokenLocks is TokenRules {
         if (lines.length == 0) revert EmptyPage();
         _partition(partition);
         _requireRelease(releaseAt);
+        mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
         for (uint256 i; i < lines.length; ++i) {
-            _lockLine(PageLine.account(lines[i]), partition, PageLine.units(lines[i]), releaseAt);
+            address holder = PageLine.account(lines[i]);
+            _lockLine(holdings[holder], holder, partition, PageLine.units(lines[i]), releaseAt);
         }
     }
 
     /// @inheritdoc IERC7518
     function unlockToken(address account, uint256 id) external onlyRole(Roles.ALL) {
-        mapping(address holder => HolderWord) storage holders = TokenStorage.state().holders[id];
-        (HolderWord word, bool dropped) = Locks.settle(holders[account], TokenStorage.state().extras[id][account]);
-        if (!dropped) revert NothingToUnlock(account, id);
-        holders[account] = word;
+        TokenStorage.Holding storage holding = _holding(account, id);
+        HolderWord word = holding.word;
+        if (!Locks.isDue(word)) revert NothingToUnlock(account, id);
+        holding.word = Locks.dropDue(word, holding);
         emit TokenUnlocked(account, id);
     }
 
@@ -68,45 +70,67 @@ abstract contract TokenLocks is TokenRules {
     {
         _partition(tokenId);
         _requireNotZero(account);
-        uint256[15] storage extras = TokenStorage.state().extras[tokenId][account];
-        HolderWord word = _settled(account, tokenId);
-        word = Locks.cut(word, extras, Locks.frozenUnits(word, extras));
         _requireFitting(amount);
-        if (amount > 0) word = _withLock(word, account, tokenId, amount, Locks.NEVER);
-        TokenStorage.state().holders[tokenId][account] = word;
+        TokenStorage.Holding storage holding = _holding(account, tokenId);
+        HolderWord word = _settled(holding.word, holding, account, tokenId);
+        word = Locks.cut(word, holding, Locks.frozenUnits(word, holding));
+        if (amount != 0) word = _withLock(word, holding, account, tokenId, amount, Locks.NEVER);
+        holding.word = word;
         emit Frozen(account, tokenId, amount);
         return true;
     }
 
     /// @inheritdoc IERC7943MultiToken
     function getFrozenTokens(address account, uint256 tokenId) external view returns (uint256) {
-        return Locks.frozenUnits(_holder(account, tokenId), TokenStorage.state().extras[tokenId][account]);
+        TokenStorage.Holding storage holding = _holding(account, tokenId);
+        return Locks.frozenUnits(holding.word, holding);
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
     function tranchesOf(address holder, uint256 partition) external view returns (Tranche[] memory tranches) {
-        HolderWord word = _holder(holder, partition);
+        TokenStorage.Holding storage holding = _holding(holder, partition);
+        HolderWord word = holding.word;
         tranches = new Tranche[](Locks.count(word));
         for (uint256 i; i < tranches.length; ++i) {
-            uint256 tranche = Locks.trancheAt(word, TokenStorage.state().extras[partition][holder], i);
+            uint256 tranche = Locks.trancheAt(word, holding, i);
             tranches[i] = Tranche(Locks.unitsOf(tranche), Locks.releaseOf(tranche));
         }
     }
 
-    /// @dev The word, settled and with `units` more locked; reverts above the balance. The caller stores it.
-    function _withLock(HolderWord word, address holder, uint256 partition, uint256 units, uint256 releaseAt)
-        internal
-        returns (HolderWord)
-    {
-        uint256[15] storage extras = TokenStorage.state().extras[partition][holder];
-        bool flag;
-        (word, flag) = Locks.settle(word, extras);
-        if (flag) emit TokenUnlocked(holder, partition);
-        uint256 locked = Locks.lockedUnits(word, extras) + units;
-        if (locked > word.balance()) revert LockExceedsBalance(holder, partition, word.balance(), locked);
-        (word, flag) = Locks.add(word, extras, units, releaseAt);
-        if (flag) revert TooManyLocks(holder, partition);
+    /// @dev The word with `units` more locked and without what is due; reverts above the balance. The caller stores it.
+    function _withLock(
+        HolderWord word,
+        TokenStorage.Holding storage holding,
+        address holder,
+        uint256 partition,
+        uint256 units,
+        uint256 releaseAt
+    ) internal returns (HolderWord) {
+        // The usual holder has no lock yet, and then the word is all there is to read.
+        if (word.firstTranche() != 0) {
+            word = _withFurtherLock(word, holding, holder, partition, units, releaseAt);
+        } else {
+            if (units > word.balance()) revert LockExceedsBalance(holder, partition, word.balance(), units);
+            word = word.withFirstTranche(Locks.tranche(units, releaseAt));
+        }
         emit TokensLocked(holder, partition, units, releaseAt);
+        return word;
+    }
+
+    function _withFurtherLock(
+        HolderWord word,
+        TokenStorage.Holding storage holding,
+        address holder,
+        uint256 partition,
+        uint256 units,
+        uint256 releaseAt
+    ) private returns (HolderWord) {
+        word = _settled(word, holding, holder, partition);
+        uint256 locked = Locks.lockedUnits(word, holding) + units;
+        if (locked > word.balance()) revert LockExceedsBalance(holder, partition, word.balance(), locked);
+        bool full;
+        (word, full) = Locks.add(word, holding, units, releaseAt);
+        if (full) revert TooManyLocks(holder, partition);
         return word;
     }
 
@@ -119,13 +143,18 @@ abstract contract TokenLocks is TokenRules {
         _partition(partition);
         _requireFitting(units);
         _requireRelease(releaseAt);
-        _lockLine(holder, partition, units, releaseAt);
+        _lockLine(_holding(holder, partition), holder, partition, units, releaseAt);
     }
 
-    function _lockLine(address holder, uint256 partition, uint256 units, uint256 releaseAt) private {
+    function _lockLine(
+        TokenStorage.Holding storage holding,
+        address holder,
+        uint256 partition,
+        uint256 units,
+        uint256 releaseAt
+    ) private {
         _requireNotZero(holder);
         if (units == 0) revert ZeroAmount(holder);
-        mapping(address holder => HolderWord) storage holders = TokenStorage.state().holders[partition];
-        holders[holder] = _withLock(holders[holder], holder, partition, units, releaseAt);
+        holding.word = _withLock(holding.word, holding, holder, partition, units, releaseAt);
     }
 }

@@ -33,14 +33,14 @@ abstract contract TokenPartitions is TokenRules {
         } else {
             PartitionWord word = _partition(partition);
             if (cap < word.supply()) revert CapBelowSupply(partition, cap, word.supply());
-            TokenStorage.state().partitions[partition] = word.withCap(cap);
+            TokenStorage.state().partitions[partition].word = word.withCap(cap);
         }
         emit CapChanged(partition, cap);
     }
 
     /// @inheritdoc IERC7518
     function restrictTransfer(uint256 id) external onlyRole(Roles.COMPLIANCE) returns (bool) {
-        TokenStorage.state().partitions[id] = _partition(id).withRestricted(true);
+        TokenStorage.state().partitions[id].word = _partition(id).withRestricted(true);
         emit TransferRestricted(id);
         return true;
     }
@@ -49,7 +49,7 @@ abstract contract TokenPartitions is TokenRules {
     function removeRestriction(uint256 id) external onlyRole(Roles.COMPLIANCE) returns (bool) {
         PartitionWord word = _partition(id);
         if (!word.isRestricted()) revert NotRestricted(id);
-        TokenStorage.state().partitions[id] = word.withRestricted(false);
+        TokenStorage.state().partitions[id].word = word.withRestricted(false);
         emit TransferRestrictionRemoved(id);
         return true;
     }
@@ -72,7 +72,7 @@ abstract contract TokenPartitions is TokenRules {
 
     /// @inheritdoc IPlatformSecurityToken7518
     function totalSupply(uint256 partition) external view returns (uint256) {
-        return TokenStorage.state().partitions[partition].supply();
+        return TokenStorage.state().partitions[partition].word.supply();
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
@@ -93,13 +93,13 @@ abstract contract TokenPartitions is TokenRules {
 
     /// @inheritdoc IPlatformSecurityToken7518
     function isRestricted(uint256 partition) external view returns (bool) {
-        return TokenStorage.state().partitions[partition].isRestricted();
+        return TokenStorage.state().partitions[partition].word.isRestricted();
     }
 
     /// @dev Writes the partition's word and returns the total that counts it; the caller stores that once.
     function _create(TotalWord total, uint256 partition, PartitionTerms calldata terms) internal returns (TotalWord) {
         _requireFitting(terms.cap);
-        TokenStorage.state().partitions[partition] =
+        TokenStorage.state().partitions[partition].word =
             PartitionWordLibrary.create(terms.cap, terms.restricted, terms.rule144);
         emit PartitionAdded(partition, terms.cap, terms.restricted, terms.rule144);
         return total.withPartition(terms.rule144);

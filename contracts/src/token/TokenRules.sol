@@ -28,22 +28,25 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
 
     /// @inheritdoc IERC7518
     function transferableBalance(address account, uint256 id) external view returns (uint256) {
-        return _holder(account, id).balance() - _locked(account, id);
+        TokenStorage.Holding storage holding = _holding(account, id);
+        HolderWord word = holding.word;
+        return word.balance() - Locks.lockedUnits(word, holding);
     }
 
     /// @inheritdoc IERC7518
     function lockedBalanceOf(address account, uint256 id) external view returns (uint256) {
-        return _locked(account, id);
+        TokenStorage.Holding storage holding = _holding(account, id);
+        return Locks.lockedUnits(holding.word, holding);
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
     function isFrozen(address holder) public view returns (bool) {
-        return TokenStorage.state().accounts[holder].isFrozen();
+        return TokenStorage.state().accounts[holder].word.isFrozen();
     }
 
     /// @dev Why `amount` of `partition` may not go from `from` to `to` now, or 0. From zero it is a mint.
     function _refusal(address from, address to, uint256 partition, uint256 amount) internal view returns (bytes32) {
-        PartitionWord word = TokenStorage.state().partitions[partition];
+        PartitionWord word = TokenStorage.state().partitions[partition].word;
         if (!word.exists()) return Reasons.UNKNOWN_PARTITION;
         if (to == address(0)) return Reasons.TO_ZERO;
         if (from != address(0)) {
@@ -51,31 +54,31 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
             if (isFrozen(from)) return Reasons.FROM_FROZEN;
         }
         if (isFrozen(to)) return Reasons.TO_FROZEN;
-        if (!_holder(to, partition).isWhitelisted()) return Reasons.TO_NOT_WHITELISTED;
+        mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
+        if (!holdings[to].word.isWhitelisted()) return Reasons.TO_NOT_WHITELISTED;
         if (from == address(0)) return _mintRefusal(word, amount);
-        bytes32 reason = _balanceRefusal(from, partition, amount);
+        bytes32 reason = _balanceRefusal(holdings[from], amount);
         if (reason != Reasons.ALLOWED || !word.asksRule144()) return reason;
         return _rule144Refusal(from, to, partition, amount);
     }
 
-    function _holder(address holder, uint256 partition) internal view returns (HolderWord) {
-        return TokenStorage.state().holders[partition][holder];
-    }
-
-    function _locked(address holder, uint256 partition) internal view returns (uint256) {
-        return Locks.lockedUnits(_holder(holder, partition), TokenStorage.state().extras[partition][holder]);
+    function _holding(address holder, uint256 partition) internal view returns (TokenStorage.Holding storage) {
+        return TokenStorage.state().holdings[partition][holder];
     }
 
     /// @dev The holder's word without what is due; the caller stores it.
-    function _settled(address holder, uint256 partition) internal returns (HolderWord word) {
-        bool dropped;
-        (word, dropped) = Locks.settle(_holder(holder, partition), TokenStorage.state().extras[partition][holder]);
-        if (dropped) emit TokenUnlocked(holder, partition);
+    function _settled(HolderWord word, TokenStorage.Holding storage holding, address holder, uint256 partition)
+        internal
+        returns (HolderWord)
+    {
+        if (!Locks.isDue(word)) return word;
+        emit TokenUnlocked(holder, partition);
+        return Locks.dropDue(word, holding);
     }
 
     /// @dev The word of a partition that must exist.
     function _partition(uint256 partition) internal view returns (PartitionWord word) {
-        word = TokenStorage.state().partitions[partition];
+        word = TokenStorage.state().partitions[partition].word;
         if (!word.exists()) revert UnknownPartition(partition);
     }
 
@@ -95,16 +98,15 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         if (amount > word.cap() - word.supply()) return Reasons.CAP;
         TotalWord total = TokenStorage.state().total;
         if (amount > total.cap() - total.supply()) return Reasons.TOTAL_CAP;
-        return
-            word.asksRule144() && TokenStorage.state().rule144 == address(0) ? Reasons.RULE144_UNSET : Reasons.ALLOWED;
+        bool unset = word.asksRule144() && TokenStorage.state().rule144 == address(0);
+        return unset ? Reasons.RULE144_UNSET : Reasons.ALLOWED;
     }
 
-    function _balanceRefusal(address from, uint256 partition, uint256 amount) private view returns (bytes32) {
-        HolderWord word = _holder(from, partition);
+    function _balanceRefusal(TokenStorage.Holding storage holding, uint256 amount) private view returns (bytes32) {
+        HolderWord word = holding.word;
         uint256 balance = word.balance();
         if (amount > balance) return Reasons.INSUFFICIENT_BALANCE;
-        uint256 locked = Locks.lockedUnits(word, TokenStorage.state().extras[partition][from]);
-        return amount > balance - locked ? Reasons.LOCKED : Reasons.ALLOWED;
+        return amount > balance - Locks.lockedUnits(word, holding) ? Reasons.LOCKED : Reasons.ALLOWED;
     }
 
     function _rule144Refusal(address from, address to, uint256 partition, uint256 amount)

@@ -9,16 +9,31 @@ import {TotalWord} from "./TotalWord.sol";
 /// @title TokenStorage
 /// @notice The token's whole state behind one ERC-7201 slot, so that a base contract can never shift it.
 library TokenStorage {
+    /// @notice What an address is to the whole token.
+    struct Account {
+        AccountWord word;
+    }
+
+    /// @notice A holder in one partition. `extras` hold the tranches that do not fit the word; see `Locks`.
+    struct Holding {
+        HolderWord word;
+        uint256[15] extras;
+    }
+
+    /// @notice A partition.
+    struct Partition {
+        PartitionWord word;
+    }
+
     /// @custom:storage-location erc7201:muniment.storage.SecurityToken
     struct Layout {
         TotalWord total;
         string symbol;
         address rule144;
         address payoutAsset;
-        mapping(uint256 partition => PartitionWord) partitions;
-        mapping(address account => AccountWord) accounts;
-        mapping(uint256 partition => mapping(address holder => HolderWord)) holders;
-        mapping(uint256 partition => mapping(address holder => uint256[15])) extras;
+        mapping(uint256 partition => Partition) partitions;
+        mapping(address account => Account) accounts;
+        mapping(uint256 partition => mapping(address holder => Holding)) holdings;
         mapping(address holder => mapping(address operator => bool)) approvals;
     }
 

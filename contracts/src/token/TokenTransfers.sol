@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {IRule144} from "../interfaces/IRule144.sol";
-import {HolderWord} from "./HolderWord.sol";
 import {Reasons} from "./Reasons.sol";
 import {TokenRules} from "./TokenRules.sol";
 import {TokenStorage} from "./TokenStorage.sol";
@@ -53,7 +52,7 @@ abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC11
 
     /// @inheritdoc IERC1155
     function balanceOf(address account, uint256 id) public view returns (uint256) {
-        return _holder(account, id).balance();
+        return _holding(account, id).word.balance();
     }
 
     /// @inheritdoc IERC1155
@@ -79,10 +78,12 @@ abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC11
         bytes32 reason = _refusal(from, to, partition, amount);
         if (reason != Reasons.ALLOWED) revert TransferRefused(from, to, partition, amount, reason);
         if (amount == 0 || from == to) return;
-        mapping(address holder => HolderWord) storage holders = TokenStorage.state().holders[partition];
-        holders[from] = _settled(from, partition).debit(amount);
-        holders[to] = holders[to].credit(amount);
-        if (TokenStorage.state().partitions[partition].asksRule144()) {
+        mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
+        TokenStorage.Holding storage source = holdings[from];
+        source.word = _settled(source.word, source, from, partition).debit(amount);
+        TokenStorage.Holding storage target = holdings[to];
+        target.word = target.word.credit(amount);
+        if (TokenStorage.state().partitions[partition].word.asksRule144()) {
             IRule144(TokenStorage.state().rule144).onTransfer(from, to, partition, amount);
         }
     }
