@@ -77,8 +77,11 @@ impl Block {
         self.header.base_fee_per_gas.unwrap_or_default()
     }
 
-    /// The base fee that EIP-1559 gives the block after this one.
+    /// The base fee that EIP-1559 gives the block after this one; genesis gives its own.
     pub fn next_base_fee(&self) -> u64 {
+        if self.header.number == 0 {
+            return self.base_fee();
+        }
         self.header.next_block_base_fee(BaseFeeParams::ethereum()).unwrap_or_default()
     }
 

@@ -6,7 +6,7 @@ use alloy::primitives::{TxKind, U256};
 use alloy::rpc::types::TransactionRequest;
 use revm::context::TxEnv;
 use revm::context_interface::cfg::gas::calculate_initial_tx_gas_for_tx;
-use revm::context_interface::result::{EVMError, ExecutionResult, InvalidTransaction};
+use revm::context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction};
 use serde_json::{Value, json};
 
 use crate::Inner;
@@ -41,13 +41,17 @@ pub(crate) fn estimate(inner: &Inner, params: &Params<'_>) -> Answer {
     let (request, scene) = scene(inner, chain, params)?;
     let mut env = environment(&scene, request)?;
     env.gas_limit = affordable(&scene, &env)?;
+    let floor = calculate_initial_tx_gas_for_tx(&env, SPEC, None);
+    let mut fails = floor.initial_total_gas().max(floor.floor_gas()) - 1;
+    if env.gas_limit <= fails {
+        return Err(Fault::allowance(env.gas_limit));
+    }
     let (used, refunded) = match scene.run(env.clone())? {
         ExecutionResult::Success { gas, .. } => (gas.tx_gas_used(), gas.inner_refunded()),
         ExecutionResult::Revert { output, .. } => return Err(Fault::reverted(&output)),
+        ExecutionResult::Halt { reason: HaltReason::OutOfGas(_), .. } => return Err(Fault::allowance(env.gas_limit)),
         ExecutionResult::Halt { reason, .. } => return Err(Fault::halted(&reason)),
     };
-    let floor = calculate_initial_tx_gas_for_tx(&env, SPEC, None);
-    let mut fails = floor.initial_total_gas().max(floor.floor_gas()) - 1;
     let mut succeeds = env.gas_limit;
     // The answer is most often just above what was used, or what was used and 1/64 on top.
     let guesses = [used, (used + refunded).saturating_add(2_300) * 64 / 63];

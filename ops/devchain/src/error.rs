@@ -34,7 +34,9 @@ pub enum Error {
         reason: String,
     },
     /// The stored chain is another one.
-    #[error("the stored chain has id {stored}, the configuration says {configured}; use the stored id or another data folder")]
+    #[error(
+        "the stored chain has id {stored}, the configuration says {configured}; use the stored id or another data folder"
+    )]
     ChainId {
         /// Id in the journal.
         stored: u64,

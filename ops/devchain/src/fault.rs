@@ -38,6 +38,11 @@ impl Fault {
         Self::new(-32603, "Internal error")
     }
 
+    /// The chain is not that high.
+    pub fn beyond(head: u64, number: u64) -> Self {
+        Self::params(format!("BlockOutOfRangeError: block height is {head} but requested was {number}"))
+    }
+
     /// The node understood and will not or cannot.
     pub fn server(why: impl Into<String>) -> Self {
         Self::new(-32000, why)
@@ -57,12 +62,17 @@ impl Fault {
         Self { code: 3, message, data: Some(json!(output)) }
     }
 
-    /// A call that ended by running out of something.
+    /// A call that ended without a revert.
     pub fn halted(reason: &HaltReason) -> Self {
         match reason {
-            HaltReason::OutOfGas(_) => Self::rejected("out of gas"),
-            other => Self::rejected(format!("EVM error {other:?}")),
+            HaltReason::OutOfGas(_) => Self::new(-32603, "EVM error OutOfGas"),
+            other => Self::new(-32603, format!("EVM error {other:?}")),
         }
+    }
+
+    /// No gas limit up to this one is enough.
+    pub fn allowance(limit: u64) -> Self {
+        Self::rejected(format!("Out of gas: gas required exceeds allowance: {limit}"))
     }
 
     pub fn to_json(&self) -> Value {

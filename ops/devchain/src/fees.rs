@@ -44,13 +44,15 @@ pub(crate) fn history(chain: &Chain, params: &Params<'_>) -> Answer {
         history.base_fee_per_blob_gas.push(1);
         history.gas_used_ratio.push(block.header.gas_used as f64 / block.header.gas_limit as f64);
         history.blob_gas_used_ratio.push(0.0);
-        rewards.push(tips(block, &percentiles));
+        if !percentiles.is_empty() {
+            rewards.push(tips(block, &percentiles));
+        }
         if block.header.number == newest {
             history.base_fee_per_gas.push(block.next_base_fee().into());
             history.base_fee_per_blob_gas.push(1);
         }
     }
-    history.reward = (!percentiles.is_empty()).then_some(rewards);
+    history.reward = Some(rewards);
     Ok(json!(history))
 }
 

@@ -33,8 +33,7 @@ impl Journal {
     /// A last frame that is incomplete was never acknowledged to anybody and is cut off.
     pub fn open(path: &Path, mut replay: impl FnMut(&[u8]) -> Result<(), String>) -> Result<Self> {
         let io = |source| Error::Io { path: path.to_owned(), source };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
         let bytes = std::fs::read(path).map_err(io)?;
         let mut offset = 0;
         let corrupt =

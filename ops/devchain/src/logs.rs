@@ -32,6 +32,9 @@ pub(crate) fn get(chain: &Chain, params: &Params<'_>) -> Answer {
             if from > to {
                 return Err(Fault::params("invalid block range params"));
             }
+            if from > head {
+                return Err(Fault::beyond(head, from));
+            }
             for number in from..=to.min(head) {
                 if let Some(block) = chain.block(number) {
                     collect(block, &filter, &mut logs);

@@ -71,12 +71,8 @@ pub(crate) fn next_header(chain: &Chain, tip: &Block, timestamp: u64) -> Header 
 pub(crate) fn build(chain: &Chain, staged: &mut Staged, timestamp: u64) -> Mined {
     let tip = staged.tip(chain);
     let (header, parent_root) = (next_header(chain, tip, timestamp), tip.header.state_root);
-    let mut overlay = Overlay {
-        view: chain.latest(),
-        below: Some(&staged.sum),
-        top: Diff::default(),
-        hashes: &staged.hashes,
-    };
+    let mut overlay =
+        Overlay { view: chain.latest(), below: Some(&staged.sum), top: Diff::default(), hashes: &staged.hashes };
     let mut draft = Draft { header, transactions: Vec::new(), receipts: Vec::new() };
     let env = block_env(&draft.header);
     let mut ready = Ready::new(chain, &overlay, env.basefee);

@@ -124,8 +124,5 @@ fn restored(diff: StoredDiff) -> Diff {
         let slots = stored.slots.into_iter().map(|slot| (slot.key, slot.value)).collect();
         (stored.address, Change { account: stored.exists.then_some(account), slots })
     });
-    Diff {
-        accounts: accounts.collect(),
-        codes: diff.codes.into_iter().map(|code| (keccak256(&code), code)).collect(),
-    }
+    Diff { accounts: accounts.collect(), codes: diff.codes.into_iter().map(|code| (keccak256(&code), code)).collect() }
 }

@@ -22,7 +22,9 @@ const BATCH_CALLS_MAX: usize = 10_000;
 /// Answers a request or a batch.
 pub(crate) fn handle(inner: &Inner, request: Value) -> Value {
     match request {
-        Value::Array(calls) if calls.is_empty() => envelope(Value::Null, Err(Fault::invalid_request("Invalid request"))),
+        Value::Array(calls) if calls.is_empty() => {
+            envelope(Value::Null, Err(Fault::invalid_request("Invalid request")))
+        }
         Value::Array(calls) if calls.len() > BATCH_CALLS_MAX => {
             envelope(Value::Null, Err(Fault::invalid_request("batch too large")))
         }
@@ -88,7 +90,8 @@ fn batch(inner: &Inner, calls: Vec<Value>) -> Value {
             Err((id, fault)) => responses.push(envelope(id, Err(fault))),
             Ok(call) if call.method == "eth_sendRawTransaction" => {
                 let mut group = vec![call];
-                let next_send = |call: &Result<Call, _>| matches!(call, Ok(call) if call.method == "eth_sendRawTransaction");
+                let next_send =
+                    |call: &Result<Call, _>| matches!(call, Ok(call) if call.method == "eth_sendRawTransaction");
                 while let Some(Ok(call)) = calls.next_if(next_send) {
                     group.push(call);
                 }

@@ -66,11 +66,8 @@ impl Diff {
             if !account.is_touched() {
                 continue;
             }
-            let info = Account {
-                nonce: account.info.nonce,
-                balance: account.info.balance,
-                code_hash: account.info.code_hash,
-            };
+            let info =
+                Account { nonce: account.info.nonce, balance: account.info.balance, code_hash: account.info.code_hash };
             // EIP-161: what is touched and empty is no account. Since Cancun an account dies
             // only in the transaction that made it, so no slot of an older one is ever lost.
             let gone = account.is_selfdestructed() || info.is_empty();

@@ -59,7 +59,7 @@ pub(crate) fn admit(transaction: &Signed, account: Option<Account>, terms: &Term
         return Err(Fault::rejected("nonce has max value"));
     }
     if limit > terms.gas_limit {
-        return Err(Fault::rejected("exceeds block gas limit"));
+        return Err(Fault::server("exceeds block gas limit"));
     }
     let size = transaction.input().len();
     if transaction.is_create() && size > MAX_INITCODE_SIZE {
@@ -82,7 +82,7 @@ pub(crate) fn admit(transaction: &Signed, account: Option<Account>, terms: &Term
     let gas = calculate_initial_tx_gas_for_tx(transaction_env(transaction), SPEC, None);
     if limit < gas.initial_total_gas() {
         let needed = gas.initial_total_gas();
-        return Err(Fault::rejected(format!("intrinsic gas too low: gas {limit}, minimum needed {needed}")));
+        return Err(Fault::server(format!("intrinsic gas too low: gas {limit}, minimum needed {needed}")));
     }
     if limit < gas.floor_gas() {
         let needed = gas.floor_gas();
@@ -92,7 +92,8 @@ pub(crate) fn admit(transaction: &Signed, account: Option<Account>, terms: &Term
     let cost = cost(transaction);
     if balance < cost {
         let short = cost - balance;
-        let why = format!("insufficient funds for gas * price + value: balance {balance}, tx cost {cost}, overshot {short}");
+        let why =
+            format!("insufficient funds for gas * price + value: balance {balance}, tx cost {cost}, overshot {short}");
         return Err(Fault::rejected(why));
     }
     Ok(())

@@ -132,15 +132,12 @@ impl Writer {
     fn send(&mut self, chain: &RwLock<Chain>, transactions: Vec<Signed>) -> Vec<Answer> {
         let mut guard = chain.write().unwrap_or_else(PoisonError::into_inner);
         let tip = self.staged.tip(&guard);
-        let terms =
-            Terms { chain_id: guard.chain_id, gas_limit: guard.gas_limit, base_fee: tip.next_base_fee() };
+        let terms = Terms { chain_id: guard.chain_id, gas_limit: guard.gas_limit, base_fee: tip.next_base_fee() };
         let mut answers = Vec::with_capacity(transactions.len());
         for transaction in transactions {
             let hash = *transaction.inner().tx_hash();
-            let mined = guard.place(&hash).is_some();
             let account = self.staged.account(&guard, &transaction.signer());
             let taken = match admit(&transaction, account, &terms) {
-                Err(_) if mined => Err(Fault::rejected("already known")),
                 Err(fault) => Err(fault),
                 Ok(()) => guard.pool.insert(Arc::new(transaction)),
             };

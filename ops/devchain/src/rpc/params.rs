@@ -86,9 +86,7 @@ pub(crate) fn view<'a>(chain: &'a Chain, id: &BlockId) -> Result<View<'a>, Fault
     let head = chain.head().header.number;
     let Some(block) = block(chain, id) else {
         return Err(match id {
-            BlockId::Number(BlockNumberOrTag::Number(number)) => Fault::params(format!(
-                "BlockOutOfRangeError: block height is {head} but requested was {number}"
-            )),
+            BlockId::Number(BlockNumberOrTag::Number(number)) => Fault::beyond(head, *number),
             _ => Fault::server("header not found"),
         });
     };

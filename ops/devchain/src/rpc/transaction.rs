@@ -1,6 +1,7 @@
 //! Transactions: taking them in, and showing them with their receipts.
 
 use alloy::consensus::Transaction;
+use alloy::consensus::transaction::TransactionInfo;
 use alloy::primitives::{B256, Bytes};
 use alloy::rpc::types::{Log, Transaction as RpcTransaction, TransactionReceipt};
 use serde_json::{Value, json};
@@ -34,9 +35,10 @@ pub(crate) fn by_hash(chain: &Chain, params: &Params<'_>) -> Answer {
     if let Some((block, index)) = chain.place(&hash) {
         return Ok(json!(super::block::transaction(block, index)));
     }
-    let waiting = chain.pool.by_hash(&hash).map(|signed| {
-        RpcTransaction::from_transaction(signed.as_ref().clone(), Default::default())
-    });
+    // Until it is mined, its price is told as if it were in the next block.
+    let info = TransactionInfo { base_fee: Some(chain.head().next_base_fee()), ..Default::default() };
+    let waiting =
+        chain.pool.by_hash(&hash).map(|signed| RpcTransaction::from_transaction(signed.as_ref().clone(), info));
     Ok(json!(waiting))
 }
 
