@@ -19,6 +19,7 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 /// `allocated`. A paid line writes nothing here; only a withheld one does.
 contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, ReentrancyGuardTransient {
     using PageLine for bytes32;
+    using RollUp for bytes32;
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
     using StipendTransfer for IERC20;
@@ -40,6 +41,9 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
 
     /// @dev A wallet recovered more often than this, one after the other, is withheld until someone looks.
     uint256 private constant SUCCESSORS_MAX = 16;
+
+    /// @dev The token tells which payees of a page are frozen in one word.
+    uint256 private constant LINES_MAX = 256;
 
     bytes32 private constant REASON_FROZEN = "frozen";
     bytes32 private constant REASON_TRANSFER_FAILED = "transfer_failed";
@@ -163,11 +167,11 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         returns (uint256 amount)
     {
         uint256 end = _requireNextPage(escrow, id, from, lines.length);
-        amount = _sum(from, lines);
+        bytes32 rolled;
+        (rolled, amount) = _rollUp(escrow.rolled, from, lines);
         uint256 total = escrow.total;
         uint256 allocated = escrow.allocated + amount;
         if (allocated > total) revert PageBeyondTotal(id, allocated, total);
-        bytes32 rolled = RollUp.over(escrow.rolled, lines);
         escrow.rolled = rolled;
         escrow.next = end.toUint32();
         escrow.allocated = allocated.toUint112();
@@ -186,38 +190,37 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
     /// @dev Pays an accepted page line by line; what cannot be paid is withheld.
     function _pay(Escrow storage escrow, bytes32 id, uint256 from, bytes32[] calldata lines, uint256 amount) private {
         IERC20 asset = escrow.asset;
-        IPlatformSecurityToken7518 token = escrow.token;
         uint256 balance = asset.balanceOf(address(this));
+        // One read for the whole page; most payees need no other.
+        uint256 frozen = escrow.token.frozenAmong(lines);
         uint256 held = 0;
         for (uint256 i = 0; i < lines.length; ++i) {
             bytes32 line = lines[i];
-            if (!_payLine(asset, token, id, from + i, line)) held += line.units();
+            if ((frozen >> i) & 1 == 0) {
+                if (asset.tryTransfer(line.account(), line.units())) continue;
+                held += _withhold(id, from + i, line, REASON_TRANSFER_FAILED);
+            } else {
+                held += _payFrozen(escrow, id, from + i, line);
+            }
         }
         if (held != 0) escrow.withheld += held.toUint112();
         _requireSpent(asset, balance, amount - held);
     }
 
-    function _payLine(IERC20 asset, IPlatformSecurityToken7518 token, bytes32 id, uint256 index, bytes32 line)
-        private
-        returns (bool)
-    {
+    /// @dev A frozen account may be a lost wallet whose successor can be paid.
+    function _payFrozen(Escrow storage escrow, bytes32 id, uint256 index, bytes32 line) private returns (uint256 held) {
         address account = line.account();
-        uint256 amount = line.units();
-        (address payee, bool frozen) = _payeeOf(token, account);
-        if (frozen) return _withhold(id, index, account, amount, REASON_FROZEN);
-        if (!asset.tryTransfer(payee, amount)) return _withhold(id, index, account, amount, REASON_TRANSFER_FAILED);
-        if (payee != account) emit PaidToSuccessor(id, account, payee, index, amount);
-        return true;
+        (address payee, bool frozen) = _payeeOf(escrow.token, account);
+        if (frozen) return _withhold(id, index, line, REASON_FROZEN);
+        if (!escrow.asset.tryTransfer(payee, line.units())) return _withhold(id, index, line, REASON_TRANSFER_FAILED);
+        emit PaidToSuccessor(id, account, payee, index, line.units());
     }
 
-    /// @dev Returns false: the line is not paid.
-    function _withhold(bytes32 id, uint256 index, address account, uint256 amount, bytes32 reason)
-        private
-        returns (bool)
-    {
-        _withheld[id][account] += amount;
-        emit Withheld(id, account, index, amount, reason);
-        return false;
+    function _withhold(bytes32 id, uint256 index, bytes32 line, bytes32 reason) private returns (uint256 held) {
+        address account = line.account();
+        held = line.units();
+        _withheld[id][account] += held;
+        emit Withheld(id, account, index, held, reason);
     }
 
     /// @dev Effects come first: the asset is asked for its money when the distribution stands.
@@ -261,6 +264,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         returns (uint256 end)
     {
         if (length == 0) revert EmptyPage();
+        if (length > LINES_MAX) revert PageTooLong(length);
         uint256 next = escrow.next;
         if (from < next) revert PageAlreadyPaid(id, from, next);
         if (from > next) revert PageOutOfOrder(id, from, next);
@@ -269,13 +273,24 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         if (end > count) revert PageBeyondCount(id, end, count);
     }
 
-    function _sum(uint256 from, bytes32[] calldata lines) private view returns (uint256 amount) {
+    /// @dev One pass over the lines: each is looked at, rolled up and added.
+    function _rollUp(bytes32 before, uint256 from, bytes32[] calldata lines)
+        private
+        view
+        returns (bytes32 rolled, uint256 amount)
+    {
+        rolled = before;
         for (uint256 i = 0; i < lines.length; ++i) {
-            address account = lines[i].account();
+            bytes32 line = lines[i];
+            address account = line.account();
             if (account == address(0) || account == address(this)) revert InvalidPayee(from + i, account);
-            uint256 units = lines[i].units();
+            uint256 units = line.units();
             if (units == 0) revert ZeroAmount(from + i);
-            amount += units;
+            rolled = rolled.add(line);
+            // 256 amounts of 96 bits cannot overflow.
+            unchecked {
+                amount += units;
+            }
         }
     }
 

@@ -102,6 +102,8 @@ interface IPlatformYieldDistributor is IAgentGated {
     error EscrowShort(uint256 expected, uint256 spent);
     /// @notice A page has no lines.
     error EmptyPage();
+    /// @notice A page has at most 256 lines, which one word can tell the frozen ones of.
+    error PageTooLong(uint256 length);
     /// @notice The line `from` was accepted before; `next` is the line that is due.
     error PageAlreadyPaid(bytes32 id, uint256 from, uint256 next);
     /// @notice The page starts beyond the line that is due.

@@ -19,4 +19,10 @@ contract HolderStub {
     function setSupply(uint256 partition, uint256 supply) external {
         totalSupply[partition] = supply;
     }
+
+    function frozenAmong(bytes32[] calldata lines) external view returns (uint256 bits) {
+        for (uint256 i = 0; i < lines.length; ++i) {
+            if (isFrozen[address(bytes20(lines[i]))]) bits |= 1 << i;
+        }
+    }
 }

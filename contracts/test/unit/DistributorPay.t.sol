@@ -171,4 +171,19 @@ contract DistributorPayTest is DistributorFixture {
         _pay(0, _lines(0, 250));
         _assertConserved(250 * AMOUNT, 0);
     }
+
+    function testPayoutForDistributionPageTooLong() external {
+        _createOf(257);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.PageTooLong.selector, 257));
+        _pay(0, _lines(0, 257));
+        _pay(0, _lines(0, 256));
+    }
+
+    function testPayoutForDistributionLastOf256Frozen() external {
+        token.setFrozen(_holder(255), true);
+        _createOf(256);
+        _pay(0, _lines(0, 256));
+        _assertConserved(255 * AMOUNT, AMOUNT);
+        assertEq(distributor.withheldOf(ID, _holder(255)), AMOUNT, "withheld");
+    }
 }
