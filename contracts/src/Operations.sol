@@ -9,7 +9,12 @@ import {IOperations} from "./interfaces/IOperations.sol";
 abstract contract Operations is IOperations {
     /// @custom:storage-location erc7201:muniment.storage.Operations
     struct OperationsStorage {
-        mapping(uint256 word => uint256 bits) executed;
+        mapping(uint256 page => OperationBits) executed;
+    }
+
+    /// @notice 256 consecutive ids, the lowest in the lowest bit.
+    struct OperationBits {
+        uint256 bits;
     }
 
     /// @dev keccak256(abi.encode(uint256(keccak256("muniment.storage.Operations")) - 1)) & ~bytes32(uint256(0xff))
@@ -17,17 +22,17 @@ abstract contract Operations is IOperations {
 
     /// @inheritdoc IOperations
     function isOperationExecuted(uint256 opId) external view returns (bool) {
-        return _operations().executed[opId >> 8] & (1 << (opId & 0xff)) != 0;
+        return _operations().executed[opId >> 8].bits & (1 << (opId & 0xff)) != 0;
     }
 
     /// @dev Books `opId` before any of its effects, so that a reentrant second execution finds it taken.
     function _execute(uint256 opId, bytes32 kind) internal {
         if (opId == 0) revert OperationIdZero();
-        mapping(uint256 word => uint256 bits) storage executed = _operations().executed;
-        uint256 bits = executed[opId >> 8];
+        OperationBits storage page = _operations().executed[opId >> 8];
+        uint256 bits = page.bits;
         uint256 bit = 1 << (opId & 0xff);
         if (bits & bit != 0) revert OperationReplayed(opId);
-        executed[opId >> 8] = bits | bit;
+        page.bits = bits | bit;
         emit OperationExecuted(opId, kind, keccak256(msg.data));
     }
 

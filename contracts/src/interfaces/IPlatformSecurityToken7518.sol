@@ -153,7 +153,8 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     // --- Custody -------------------------------------------------------------------------------------------------
 
     /// @notice Moves everything of `lost` to `replacement` and retires `lost`. Kind `recovery`. Role: custody.
-    /// @dev Moves balances, every lock with its release time, whitelist and freeze; `replacement` must hold nothing.
+    /// @dev Emits `AddressRecovered`, which implies that `lost` is frozen for ever, and one `TransferSingle` per partition.
+    /// Moves balances, every lock with its release time, whitelist and freeze; `replacement` must hold nothing.
     /// If `lost` was frozen, `replacement` is frozen after it: a recovery never launders a freeze or a lock.
     function recoveryAddress(address lost, address replacement, uint256 opId) external;
 
@@ -164,6 +165,8 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     function payout(uint256 opId, address asset, address to, uint256 amount) external returns (bool);
 
     /// @notice Pays a page of lines in `asset` from the caller; all or nothing. Kind `payout_page`. Role: payout.
+    /// @dev Evidence is one `Transfer` of the asset per line; `PayoutDelivered`, which would only repeat it for 1,900 gas
+    /// a payee, is left to the other three forms.
     function batchPayout(uint256 opId, address asset, bytes32[] calldata lines) external returns (bool);
 
     // --- Settings ------------------------------------------------------------------------------------------------

@@ -3,8 +3,10 @@ pragma solidity 0.8.37;
 
 /// @title HolderWord
 /// @notice All that a partition knows of a holder, in one slot, so that whitelist, mint and lock write once:
-/// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 | whitelisted 1.
-/// @dev Bit 0 is the lowest of the balance. A word without a lock has zero in all three lock fields.
+/// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 | whitelisted 1 |
+/// followed 1.
+/// @dev "Followed" says that the Rule 144 module keeps lots for these units. It repeats the partition's flag, is set
+/// wherever units are credited, and spares a forced transfer the read of the partition. Bit 0 is the lowest of the balance. A word without a lock has zero in all three lock fields.
 /// Arithmetic on the balance is left unchecked here: supply is capped to 96 bits and no balance exceeds it.
 type HolderWord is uint256;
 
@@ -15,12 +17,14 @@ using {
     HolderWordLibrary.firstTranche,
     HolderWordLibrary.extraCount,
     HolderWordLibrary.isWhitelisted,
+    HolderWordLibrary.isFollowed,
     HolderWordLibrary.credit,
     HolderWordLibrary.debit,
     HolderWordLibrary.withFirstTranche,
     HolderWordLibrary.withExtraCount,
     HolderWordLibrary.whitelisted,
-    HolderWordLibrary.unlisted
+    HolderWordLibrary.unlisted,
+    HolderWordLibrary.followed
 } for HolderWord global;
 
 library HolderWordLibrary {
@@ -30,6 +34,7 @@ library HolderWordLibrary {
     uint256 private constant _RELEASE_SHIFT = 192;
     uint256 private constant _EXTRA_SHIFT = 232;
     uint256 private constant _WHITELISTED = 1 << 240;
+    uint256 private constant _FOLLOWED = 1 << 241;
 
     function balance(HolderWord word) internal pure returns (uint256) {
         return HolderWord.unwrap(word) & _UNITS;
@@ -54,6 +59,14 @@ library HolderWordLibrary {
 
     function isWhitelisted(HolderWord word) internal pure returns (bool) {
         return HolderWord.unwrap(word) & _WHITELISTED != 0;
+    }
+
+    function isFollowed(HolderWord word) internal pure returns (bool) {
+        return HolderWord.unwrap(word) & _FOLLOWED != 0;
+    }
+
+    function followed(HolderWord word) internal pure returns (HolderWord) {
+        return HolderWord.wrap(HolderWord.unwrap(word) | _FOLLOWED);
     }
 
     function credit(HolderWord word, uint256 units) internal pure returns (HolderWord) {

@@ -102,21 +102,28 @@ abstract contract TokenCustody is TokenRules {
 
     /// @dev Unlocked units go first; of the locked ones those with the latest release.
     function _force(address from, address to, uint256 partition, uint256 amount) private {
-        bool asksRule144 = _partition(partition).asksRule144();
         _requireNotZero(to);
         if (amount == 0) revert ZeroAmount(from);
         if (!isFrozen(from)) revert AddressNotFrozen(from);
         _requireNotFrozen(to);
         TokenStorage.Holding storage source = _holding(from, partition);
-        HolderWord word = _settled(source.word, source, from, partition);
-        uint256 balance = word.balance();
-        if (amount > balance) revert BalanceTooLow(from, partition, balance, amount);
-        source.word = _cutToBalance(source, from, partition, word.debit(amount));
         TokenStorage.Holding storage target = _holding(to, partition);
-        target.word = target.word.credit(amount);
+        HolderWord word = source.word;
+        // An unknown partition ends here too: nobody holds units of it.
+        if (amount > word.balance()) revert BalanceTooLow(from, partition, word.balance(), amount);
+        bool followed = word.isFollowed();
+        word = word.debit(amount);
+        source.word = word.firstTranche() == 0 ? word : _cutToBalance(source, from, partition, word);
+        word = target.word.credit(amount);
+        target.word = followed ? word.followed() : word;
         emit TransferSingle(msg.sender, from, to, partition, amount);
         emit TokensForceTransferred(from, to, partition, amount);
-        address module = asksRule144 ? TokenStorage.state().rule144 : address(0);
+        if (followed) _reportForced(from, to, partition, amount);
+    }
+
+    /// @dev Without a module the movement still goes through: it must not depend on one.
+    function _reportForced(address from, address to, uint256 partition, uint256 amount) private {
+        address module = TokenStorage.state().rule144;
         if (module != address(0)) IRule144(module).onForcedTransfer(from, to, partition, amount);
     }
 
@@ -125,6 +132,7 @@ abstract contract TokenCustody is TokenRules {
         private
         returns (HolderWord)
     {
+        word = _settled(word, holding, holder, partition);
         uint256 locked = Locks.lockedUnits(word, holding);
         uint256 balance = word.balance();
         if (locked <= balance) return word;
@@ -142,9 +150,7 @@ abstract contract TokenCustody is TokenRules {
         AccountWord lostWord = _living(lost, lostSlot);
         AccountWord word = _living(replacement, slot);
         lostSlot.word = lostWord.retiredTo(replacement);
-        if (!lostWord.isFrozen()) {
-            emit AddressFrozen(lost, "");
-        } else if (!word.isFrozen()) {
+        if (lostWord.isFrozen() && !word.isFrozen()) {
             slot.word = word.frozen();
             emit AddressFrozen(replacement, "");
         }

@@ -56,13 +56,13 @@ abstract contract TokenIssuance is TokenLocks {
         PartitionWord word = _partition(partition);
         uint256 sum;
         for (uint256 i; i < lines.length; ++i) {
-            sum += _mintLine(partition, releaseAt, lines[i], listing);
+            sum += _mintLine(partition, releaseAt, lines[i], listing, word.asksRule144());
         }
         _raiseSupply(partition, word, sum);
         if (word.asksRule144()) _reportMint(partition, lines);
     }
 
-    function _mintLine(uint256 partition, uint256 releaseAt, bytes32 line, bool listing)
+    function _mintLine(uint256 partition, uint256 releaseAt, bytes32 line, bool listing, bool followed)
         private
         returns (uint256 units)
     {
@@ -82,6 +82,7 @@ abstract contract TokenIssuance is TokenLocks {
         _requireFitting(word.balance() + units);
         emit TransferSingle(msg.sender, address(0), holder, partition, units);
         word = word.credit(units);
+        if (followed) word = word.followed();
         if (releaseAt != 0) word = _withLock(word, holding, holder, partition, units, releaseAt);
         holding.word = word;
     }

@@ -62,7 +62,7 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
         _requireNotZero(asset);
         if (lines.length == 0) revert EmptyPage();
         for (uint256 i; i < lines.length; ++i) {
-            _pay(IERC20(asset), PageLine.account(lines[i]), PageLine.units(lines[i]));
+            _send(IERC20(asset), PageLine.account(lines[i]), PageLine.units(lines[i]));
         }
         return true;
     }
@@ -85,10 +85,14 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
     }
 
     function _pay(IERC20 asset, address to, uint256 amount) private {
+        emit PayoutDelivered(msg.sender, to, amount);
+        _send(asset, to, amount);
+    }
+
+    function _send(IERC20 asset, address to, uint256 amount) private {
         _requireNotZero(to);
         if (amount == 0) revert ZeroAmount(to);
         _requireNotFrozen(to);
-        emit PayoutDelivered(msg.sender, to, amount);
         asset.safeTransferFrom(msg.sender, to, amount);
     }
 }

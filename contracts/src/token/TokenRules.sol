@@ -47,17 +47,29 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
     /// @dev Why `amount` of `partition` may not go from `from` to `to` now, or 0. From zero it is a mint.
     function _refusal(address from, address to, uint256 partition, uint256 amount) internal view returns (bytes32) {
         PartitionWord word = TokenStorage.state().partitions[partition].word;
-        if (!word.exists()) return Reasons.UNKNOWN_PARTITION;
-        if (to == address(0)) return Reasons.TO_ZERO;
+        TokenStorage.Holding storage target = _holding(to, partition);
         if (from != address(0)) {
-            if (word.isRestricted()) return Reasons.RESTRICTED;
-            if (isFrozen(from)) return Reasons.FROM_FROZEN;
+            return _moveRefusal(word, _holding(from, partition), target, from, to, partition, amount);
         }
-        if (isFrozen(to)) return Reasons.TO_FROZEN;
-        mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
-        if (!holdings[to].word.isWhitelisted()) return Reasons.TO_NOT_WHITELISTED;
-        if (from == address(0)) return _mintRefusal(word, amount);
-        bytes32 reason = _balanceRefusal(holdings[from], amount);
+        bytes32 reason = _receiverRefusal(word, target, to);
+        return reason == Reasons.ALLOWED ? _mintRefusal(word, amount) : reason;
+    }
+
+    /// @dev The predicate of a voluntary transfer. The caller hands in what it needs itself afterwards.
+    function _moveRefusal(
+        PartitionWord word,
+        TokenStorage.Holding storage source,
+        TokenStorage.Holding storage target,
+        address from,
+        address to,
+        uint256 partition,
+        uint256 amount
+    ) internal view returns (bytes32 reason) {
+        if (word.isRestricted()) return Reasons.RESTRICTED;
+        if (isFrozen(from)) return Reasons.FROM_FROZEN;
+        reason = _receiverRefusal(word, target, to);
+        if (reason != Reasons.ALLOWED) return reason;
+        reason = _balanceRefusal(source, amount);
         if (reason != Reasons.ALLOWED || !word.asksRule144()) return reason;
         return _rule144Refusal(from, to, partition, amount);
     }
@@ -94,6 +106,17 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         if (isFrozen(account)) revert AddressIsFrozen(account);
     }
 
+    function _receiverRefusal(PartitionWord word, TokenStorage.Holding storage target, address to)
+        private
+        view
+        returns (bytes32)
+    {
+        if (!word.exists()) return Reasons.UNKNOWN_PARTITION;
+        if (to == address(0)) return Reasons.TO_ZERO;
+        if (isFrozen(to)) return Reasons.TO_FROZEN;
+        return target.word.isWhitelisted() ? Reasons.ALLOWED : Reasons.TO_NOT_WHITELISTED;
+    }
+
     function _mintRefusal(PartitionWord word, uint256 amount) private view returns (bytes32) {
         if (amount > word.cap() - word.supply()) return Reasons.CAP;
         TotalWord total = TokenStorage.state().total;
@@ -106,6 +129,7 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         HolderWord word = holding.word;
         uint256 balance = word.balance();
         if (amount > balance) return Reasons.INSUFFICIENT_BALANCE;
+        if (word.firstTranche() == 0) return Reasons.ALLOWED;
         return amount > balance - Locks.lockedUnits(word, holding) ? Reasons.LOCKED : Reasons.ALLOWED;
     }
 

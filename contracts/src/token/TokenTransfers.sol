@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IRule144} from "../interfaces/IRule144.sol";
+import {PartitionWord} from "./PartitionWord.sol";
 import {Reasons} from "./Reasons.sol";
 import {TokenRules} from "./TokenRules.sol";
 import {TokenStorage} from "./TokenStorage.sol";
@@ -73,18 +74,19 @@ abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC11
         return TokenStorage.state().approvals[account][operator];
     }
 
-    /// @dev A mint is no transfer: the zero address can neither send nor approve.
     function _transfer(address from, address to, uint256 partition, uint256 amount) private {
-        bytes32 reason = _refusal(from, to, partition, amount);
+        PartitionWord partitionWord = TokenStorage.state().partitions[partition].word;
+        TokenStorage.Holding storage source = _holding(from, partition);
+        TokenStorage.Holding storage target = _holding(to, partition);
+        bytes32 reason = _moveRefusal(partitionWord, source, target, from, to, partition, amount);
         if (reason != Reasons.ALLOWED) revert TransferRefused(from, to, partition, amount, reason);
         if (amount == 0 || from == to) return;
-        mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
-        TokenStorage.Holding storage source = holdings[from];
         source.word = _settled(source.word, source, from, partition).debit(amount);
-        TokenStorage.Holding storage target = holdings[to];
-        target.word = target.word.credit(amount);
-        if (TokenStorage.state().partitions[partition].word.asksRule144()) {
+        if (partitionWord.asksRule144()) {
+            target.word = target.word.credit(amount).followed();
             IRule144(TokenStorage.state().rule144).onTransfer(from, to, partition, amount);
+        } else {
+            target.word = target.word.credit(amount);
         }
     }
 
