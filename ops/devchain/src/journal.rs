@@ -62,6 +62,12 @@ impl Journal {
         Ok(Self { file, path: path.to_owned() })
     }
 
+    /// A journal that cannot be written.
+    #[cfg(test)]
+    pub fn read_only(path: &Path) -> Self {
+        Self { file: File::open(path).unwrap(), path: path.to_owned() }
+    }
+
     /// Appends one frame and waits until the disk has it.
     pub fn append(&mut self, payload: &[u8]) -> Result<()> {
         let io = |source| Error::Io { path: self.path.clone(), source };

@@ -260,3 +260,7 @@ fn has_ready(chain: &Chain, staged: &Staged) -> bool {
         chain.pool.get(sender, nonce).is_some_and(|waiting| waiting.transaction.max_fee_per_gas() >= base_fee)
     })
 }
+
+#[cfg(test)]
+#[path = "writer_test.rs"]
+mod test;
