@@ -135,6 +135,7 @@ const READS: &[(&str, i64, &str, Read)] = &[
     ("reth", -32001, "block not found: hash 0x9c2b", Read::UnknownBlock),
     ("besu", -32000, "Block not found", Read::UnknownBlock),
     ("erigon", -32000, "block 123 not found: unknown block", Read::UnknownBlock),
+    ("anvil", -32001, "Resource not found", Read::UnknownBlock),
     ("anvil", -32602, "BlockOutOfRangeError: block height is 4 but requested was 9", Read::UnknownBlock),
     ("geth", -32000, "missing trie node 9c2b (path ) state 0x1234 is not available", Read::Pruned),
     ("geth", -32000, "required historical state unavailable (reexec=128)", Read::Pruned),

@@ -1,0 +1,105 @@
+//! Receipts: missing is a fault, forged is found out, and a quorum must show the same.
+use std::sync::Arc;
+
+use muniment_activities::{
+    config::ChainConfig,
+    fault::{Fault, FaultClass},
+    receipt::Agreement,
+};
+use serde_json::{Value, json};
+
+use crate::node::{FakeNode, chain, chain_with, receipt, tx};
+
+const OF_BLOCK: &str = "eth_getBlockReceipts";
+const ONE: &str = "eth_getTransactionReceipt";
+
+#[tokio::test]
+async fn only_our_receipts_come_back_and_nothing_is_asked_for_none() {
+    let node = Arc::new(FakeNode::new());
+    let chain = chain(vec![node.clone()]);
+    let ours = chain.receipts_of_block(node.hash(5), &[tx(2)]).await.unwrap();
+    assert_eq!(ours.iter().map(|receipt| receipt.tx_hash).collect::<Vec<_>>(), [tx(2)]);
+    let posts = chain.posts();
+    assert!(chain.receipts_of_block(node.hash(5), &[]).await.unwrap().is_empty());
+    assert_eq!(chain.posts(), posts);
+}
+
+#[tokio::test]
+async fn a_node_without_block_receipts_is_asked_by_hash_and_remembered() {
+    let node = Arc::new(FakeNode::lying(|method, _| {
+        (method == OF_BLOCK).then(|| Err(json!({ "code": -32601, "message": "Method not found" })))
+    }));
+    let chain = chain(vec![node.clone()]);
+    for _ in 0..3 {
+        assert_eq!(chain.receipts_of_block(node.hash(5), &[tx(1), tx(2)]).await.unwrap().len(), 2);
+        assert_eq!(chain.receipts_of_block(node.hash(5), &[tx(1)]).await.unwrap().len(), 1);
+    }
+    assert_eq!(node.count(OF_BLOCK), 1);
+}
+
+#[tokio::test]
+async fn a_missing_or_foreign_receipt_is_a_fault_and_never_silence() {
+    let block = FakeNode::new().hash(5);
+    let answers = [
+        Ok(Value::Null),
+        Ok(json!([])),
+        Ok(json!([receipt(tx(2), block)])),
+        Ok(json!([receipt(tx(1), FakeNode::new().hash(6))])),
+        Ok(json!("what")),
+        Err(json!({ "code": -32000, "message": "header not found" })),
+    ];
+    for answer in answers {
+        let said = answer.clone();
+        let liar = Arc::new(FakeNode::lying(move |method, _| (method == OF_BLOCK).then(|| answer.clone())));
+        let fault = chain(vec![liar.clone()]).receipts_of_block(block, &[tx(1)]).await.unwrap_err();
+        assert_eq!(fault.class(), FaultClass::Transient, "{said:?}: {fault}");
+        // Where another endpoint knows better, it is believed instead.
+        let honest = Arc::new(FakeNode::new());
+        assert_eq!(chain(vec![liar, honest]).receipts_of_block(block, &[tx(1)]).await.unwrap().len(), 1, "{said:?}");
+    }
+    let by_hash = |answer: Value| {
+        chain(vec![Arc::new(FakeNode::lying(move |method, _| match method {
+            OF_BLOCK => Some(Err(json!({ "code": -32601, "message": "Method not found" }))),
+            ONE => Some(Ok(answer.clone())),
+            _ => None,
+        }))])
+    };
+    assert!(matches!(by_hash(Value::Null).receipts_of_block(block, &[tx(1)]).await, Err(Fault::Incomplete(_))));
+    assert!(matches!(by_hash(Value::Null).receipts_of_block(block, &[tx(1), tx(2)]).await, Err(Fault::Incomplete(_))));
+    assert!(by_hash(receipt(tx(9), block)).receipts_of_block(block, &[tx(1)]).await.is_err());
+}
+
+#[tokio::test]
+async fn receipts_by_hash_say_none_for_none_and_refuse_another_ones() {
+    let node = FakeNode::lying(|method, params| (method == ONE && params[0] == json!(tx(2))).then(|| Ok(Value::Null)));
+    let found = chain(vec![Arc::new(node)]).receipts(&[tx(1), tx(2)]).await.unwrap();
+    assert!(found[0].is_some() && found[1].is_none());
+    let forged = FakeNode::lying(|method, _| (method == ONE).then(|| Ok(receipt(tx(9), FakeNode::new().hash(5)))));
+    assert!(matches!(chain(vec![Arc::new(forged)]).receipts(&[tx(1)]).await, Err(Fault::Malformed(_))));
+}
+
+#[tokio::test]
+async fn a_quorum_agrees_disputes_or_waits() {
+    let config = || ChainConfig { quorum: 2, ..ChainConfig::default() };
+    let honest = || Arc::new(FakeNode::new());
+    let says = |answer: Value| Arc::new(FakeNode::lying(move |method, _| (method == ONE).then(|| Ok(answer.clone()))));
+    let block = FakeNode::new().hash(5);
+    let receipt_of_ours = chain(vec![honest()]).receipts(&[tx(1)]).await.unwrap().remove(0).unwrap();
+    let mut reverted = receipt(tx(1), block);
+    reverted["status"] = json!("0x0");
+
+    let agreed = chain_with(config(), vec![honest(), honest(), honest()]);
+    assert_eq!(agreed.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Agreed);
+    let waiting = chain_with(config(), vec![honest(), says(Value::Null)]);
+    assert_eq!(waiting.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Pending);
+    for other in [reverted, receipt(tx(1), FakeNode::new().hash(6))] {
+        let disputed = chain_with(config(), vec![honest(), says(other)]);
+        assert!(matches!(disputed.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Disputed(_)));
+    }
+    let down = honest();
+    *down.is_down.lock().unwrap() = Some("down".into());
+    let outage = chain_with(config(), vec![honest(), down]);
+    assert_eq!(outage.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Pending);
+    let single = chain_with(ChainConfig::default(), vec![honest()]);
+    assert_eq!(single.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Agreed);
+}

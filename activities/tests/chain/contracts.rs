@@ -1,0 +1,248 @@
+//! The platform's contracts on anvil: what is sent, what it does, and what a refusal says.
+use alloy::primitives::{Address, B256, U256};
+use muniment_activities::{
+    chain::Tag,
+    classify::SendClass,
+    factory::{self, Deployment, PartitionTerms},
+    fault::{Fault, FaultClass},
+    gas::{GasModel, page_holders_max},
+    line::Line,
+    mint::{MintPage, mint_effect},
+    operation::{executed_effect, is_operation_executed, operation_executed, operation_id_highest, payload_hash},
+    platform::{Platform, PlatformFault},
+    registry::{self, Roles},
+    send::Sent,
+    simulate::{At, Call, Simulation},
+    token,
+};
+
+use crate::anvil::{Anvil, start};
+
+/// The year 2100.
+const FAR_AHEAD: u64 = 4_102_444_800;
+
+fn offering(text: &str) -> Deployment {
+    let terms = PartitionTerms { cap: 1_000_000, restricted: false, rule144: false };
+    Deployment {
+        offering_id: factory::offering_id(text),
+        symbol: "TOWER".into(),
+        total_cap: 1_500_000,
+        partitions: vec![terms; 2],
+    }
+}
+
+fn holder(number: u64) -> Address {
+    Address::left_padding_from(&(0x1000 + number).to_be_bytes())
+}
+
+fn page(op_id: u64, holders: u64, release_at: u64) -> MintPage {
+    let lines = (0..holders).map(|number| Line::new(holder(number), 10 + u128::from(number)).unwrap()).collect();
+    MintPage { op_id, partition: 1, release_at, lines }
+}
+
+async fn revert(anvil: &Anvil, call: &Call) -> muniment_activities::revert::Revert {
+    match anvil.chain.simulate(call, At::Latest).await.unwrap() {
+        Simulation::Reverts(revert) => revert,
+        Simulation::Gas(gas) => panic!("executed with {gas} gas"),
+    }
+}
+
+async fn deployed(anvil: &Anvil, text: &str) -> Address {
+    let receipt =
+        anvil.execute(&factory::deploy_token(anvil.operator.address(), anvil.platform.factory, &offering(text))).await;
+    factory::deploy_effect(&receipt, anvil.platform.factory, &offering(text)).unwrap()
+}
+
+#[tokio::test]
+async fn the_platform_is_deployed_once_and_found_again() {
+    let anvil = Anvil::with_platform().await;
+    let (chain, platform, operator) = (&anvil.chain, anvil.platform, anvil.operator.address());
+    let nonce = chain.transaction_count(anvil.deployer.address(), Tag::Latest).await.unwrap();
+    let again = Platform::deploy(chain, &anvil.deployer, &[(operator, Roles::ALL)]).await.unwrap();
+    assert_eq!(
+        (again, chain.transaction_count(anvil.deployer.address(), Tag::Latest).await.unwrap()),
+        (platform, nonce)
+    );
+    assert_eq!(registry::roles_of(chain, platform.registry, operator, At::Latest).await.unwrap(), Roles::ALL);
+    assert!(!registry::is_agent(chain, platform.registry, holder(1), At::Latest).await.unwrap());
+    assert_eq!(registry::owner(chain, platform.registry).await.unwrap(), anvil.deployer.address());
+    assert_eq!(factory::implementation(chain, platform.factory).await.unwrap(), platform.implementation);
+    assert_eq!(factory::registry(chain, platform.factory).await.unwrap(), platform.registry);
+    // A key that was used for something else would put the contracts at other addresses.
+    deployed(&anvil, "off_used").await;
+    let used = Platform::deploy(chain, &anvil.operator, &[]).await;
+    assert!(matches!(used, Err(PlatformFault::KeyUsedElsewhere { nonce: 0, .. })), "{used:?}");
+}
+
+#[tokio::test]
+async fn a_token_is_deployed_where_it_was_predicted_and_only_with_the_same_terms() {
+    let anvil = Anvil::with_platform().await;
+    let (chain, operator, at) = (&anvil.chain, anvil.operator.address(), anvil.platform.factory);
+    let (id, call) = (factory::offering_id("off_a"), factory::deploy_token(operator, at, &offering("off_a")));
+    let predicted = factory::predict_token(at, anvil.platform.implementation, id);
+    assert_eq!(factory::token_of(chain, at, id, At::Latest).await.unwrap(), None);
+    let receipt = anvil.execute(&call).await;
+    assert_eq!(factory::deploy_effect(&receipt, at, &offering("off_a")).unwrap(), predicted);
+    assert_eq!(
+        factory::token_of(chain, at, id, At::Latest).await.unwrap(),
+        Some((predicted, payload_hash(&call.data)))
+    );
+    assert_eq!(token::offering_id(chain, predicted, At::Latest).await.unwrap(), id);
+    assert_eq!(token::symbol(chain, predicted, At::Latest).await.unwrap(), "TOWER");
+    assert_eq!(token::partition_count(chain, predicted, At::Latest).await.unwrap(), 2);
+    assert_eq!(token::partition(chain, predicted, 2, At::Latest).await.unwrap().cap, U256::from(1_000_000));
+    // A repetition changes nothing and still shows its effect.
+    let again = anvil.execute(&call).await;
+    assert_eq!(factory::deploy_effect(&again, at, &offering("off_a")).unwrap(), predicted);
+    let other = Deployment { symbol: "OTHER".into(), ..offering("off_a") };
+    assert!(factory::deploy_effect(&receipt, at, &other).is_err());
+    assert!(factory::deploy_effect(&receipt, at, &offering("off_b")).is_err());
+    let refused = revert(&anvil, &factory::deploy_token(operator, at, &other)).await;
+    assert_eq!(refused.name, "OfferingParamsDiffer");
+    assert!(refused.sentence.contains("was deployed with other parameters"), "{}", refused.sentence);
+}
+
+#[tokio::test]
+async fn a_page_mints_and_locks_every_line_and_never_twice() {
+    let anvil = Anvil::with_platform().await;
+    let (chain, operator) = (&anvil.chain, anvil.operator.address());
+    let contract = deployed(&anvil, "off_m").await;
+    let locked = page(1, 5, FAR_AHEAD);
+    let call = token::mint_page(operator, contract, &locked);
+    let receipt = anvil.execute(&call).await;
+    mint_effect(&receipt, contract, &locked).unwrap();
+    executed_effect(&receipt, contract, 1, &call.data).unwrap();
+    assert_eq!(token::balance_of(chain, contract, holder(4), 1, At::Latest).await.unwrap(), U256::from(14));
+    assert_eq!(token::locked_balance_of(chain, contract, holder(4), 1, At::Latest).await.unwrap(), U256::from(14));
+    assert_eq!(token::transferable_balance(chain, contract, holder(4), 1, At::Latest).await.unwrap(), U256::ZERO);
+    assert!(token::is_whitelisted(chain, contract, holder(4), 1, At::Latest).await.unwrap());
+    // Another page, another id, another contract: each is seen.
+    for other in [page(2, 5, FAR_AHEAD), page(1, 4, FAR_AHEAD), page(1, 5, 0)] {
+        assert!(mint_effect(&receipt, contract, &other).is_err());
+    }
+    assert!(mint_effect(&receipt, holder(1), &locked).is_err());
+    // A holder on two lines gets both, and the effect adds up.
+    let twice = MintPage { op_id: 2, lines: [locked.lines.clone(), locked.lines.clone()].concat(), ..locked.clone() };
+    mint_effect(&anvil.execute(&token::mint_page(operator, contract, &twice)).await, contract, &twice).unwrap();
+    // The second lock behind the nonce.
+    let replayed = revert(&anvil, &call).await;
+    assert_eq!(replayed.is_operation_replayed(), Some(U256::from(1)));
+    let forced = anvil.execute_with(&call, 500_000).await;
+    assert!(!forced.success && mint_effect(&forced, contract, &locked).is_err());
+    let found = operation_executed(chain, contract, 1, 0).await.unwrap().unwrap();
+    assert_eq!(
+        (found.tx_hash, found.block_hash, found.payload_hash),
+        (receipt.tx_hash, receipt.block_hash, payload_hash(&call.data))
+    );
+    assert_eq!(operation_executed(chain, contract, 3, 0).await.unwrap(), None);
+    assert_eq!(operation_id_highest(chain, contract, 0).await.unwrap(), 2);
+    assert!(is_operation_executed(chain, contract, 2, At::Latest).await.unwrap());
+    assert!(!is_operation_executed(chain, contract, 2, At::Hash(receipt.block_hash)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_refusal_is_put_into_words() {
+    let anvil = Anvil::with_platform().await;
+    let operator = anvil.operator.address();
+    let contract = deployed(&anvil, "off_r").await;
+    let stranger = revert(&anvil, &token::mint_page(holder(7), contract, &page(1, 1, 0))).await;
+    assert_eq!(stranger.name, "NotAuthorized");
+    assert!(stranger.sentence.contains("the role issuer"), "{}", stranger.sentence);
+    let above = MintPage { lines: vec![Line::new(holder(1), 1_000_001).unwrap()], ..page(1, 0, 0) };
+    let above = revert(&anvil, &token::mint_page(operator, contract, &above)).await;
+    assert_eq!(above.operands[1], ("cap".to_owned(), "1000000".to_owned()));
+    anvil.execute(&token::freeze(operator, contract, holder(2), Default::default())).await;
+    assert!(token::is_frozen(&anvil.chain, contract, holder(2), At::Latest).await.unwrap());
+    let frozen = revert(&anvil, &token::mint_page(operator, contract, &page(1, 3, 0))).await;
+    assert_eq!((frozen.name.as_str(), frozen.operands[0].1.clone()), ("AddressIsFrozen", holder(2).to_string()));
+    let nowhere = anvil
+        .chain
+        .call(&token::freeze(operator, contract, holder(2), Default::default()), At::Hash(B256::repeat_byte(7)))
+        .await;
+    assert!(matches!(&nowhere, Err(fault) if fault.class() == FaultClass::Transient), "{nowhere:?}");
+    let no_contract = token::symbol(&anvil.chain, holder(3), At::Latest).await.unwrap_err();
+    assert!(no_contract.to_string().contains("is not the contract it should be"), "{no_contract}");
+}
+
+#[tokio::test]
+async fn a_dependent_step_is_simulated_at_the_block_it_depends_on() {
+    let anvil = Anvil::with_platform().await;
+    let operator = anvil.operator.address();
+    let before = anvil.chain.heads().await.unwrap().latest;
+    let contract = deployed(&anvil, "off_d").await;
+    let after = anvil.chain.heads().await.unwrap().latest;
+    let call = token::mint_page(operator, contract, &page(1, 2, 0));
+    assert!(
+        matches!(anvil.chain.simulate(&call, At::Hash(after.hash)).await.unwrap(), Simulation::Gas(gas) if gas > 50_000)
+    );
+    // Before its deployment there is no code, so the call does nothing: the estimate shows it.
+    assert!(
+        matches!(anvil.chain.simulate(&call, At::Hash(before.hash)).await.unwrap(), Simulation::Gas(gas) if gas < 50_000)
+    );
+    let unknown = anvil.chain.simulate(&call, At::Hash(B256::repeat_byte(3))).await.unwrap_err();
+    assert_eq!(unknown, Fault::UnknownBlock);
+}
+
+#[tokio::test]
+async fn the_model_by_which_pages_are_cut_covers_what_a_page_really_takes() {
+    let anvil = Anvil::with_platform().await;
+    let contract = deployed(&anvil, "off_g").await;
+    let GasModel { base, per_holder } = GasModel::MINT_PAGE;
+    for holders in [1, 100, 250] {
+        let taken =
+            anvil.gas(&token::mint_page(anvil.operator.address(), contract, &page(1, holders, FAR_AHEAD))).await;
+        let modelled = base + per_holder * holders;
+        assert!(
+            taken <= modelled && modelled < taken * 3 / 2 + base,
+            "{holders} holders: {taken} gas, the model says {modelled}"
+        );
+    }
+    assert!(page_holders_max(GasModel::MINT_PAGE, anvil.chain.config.gas_cap) >= 200);
+}
+
+#[tokio::test]
+async fn what_anvil_refuses_is_read_as_it_is_meant() {
+    let anvil = Anvil::with_platform().await;
+    let call = factory::deploy_token(anvil.operator.address(), anvil.platform.factory, &offering("off_s"));
+    let gas = anvil.gas(&call).await * 2;
+    anvil.execute_with(&call, gas).await;
+    let class = |sent: Vec<Sent>| match sent.into_iter().next() {
+        Some(Sent::Refused(refusal)) => refusal.class,
+        other => panic!("{other:?}"),
+    };
+    let low = anvil.sign(&call, 0, gas + 1).await;
+    assert_eq!(class(anvil.chain.send(&[low.raw]).await), SendClass::NonceTooLow);
+    let starved = anvil.sign(&call, anvil.next_nonce().await, 20_000).await;
+    assert_eq!(class(anvil.chain.send(&[starved.raw]).await), SendClass::GasLimit);
+    // A gapped nonce waits in the pool; sent again it is known.
+    let waiting = anvil.sign(&call, anvil.next_nonce().await + 1, gas).await;
+    assert_eq!(anvil.chain.send(std::slice::from_ref(&waiting.raw)).await, [Sent::Accepted(waiting.hash)]);
+    assert_eq!(anvil.chain.send(&[waiting.raw]).await, [Sent::AlreadyKnown]);
+}
+
+#[tokio::test]
+async fn receipts_of_a_block_equal_receipts_by_hash() {
+    let anvil = Anvil::with_platform().await;
+    let call = factory::deploy_token(anvil.operator.address(), anvil.platform.factory, &offering("off_e"));
+    let receipt = anvil.execute(&call).await;
+    let of_block = anvil.chain.receipts_of_block(receipt.block_hash, &[receipt.tx_hash]).await.unwrap();
+    assert_eq!(of_block, [receipt.clone()]);
+    assert!(receipt.success && receipt.to == call.to && receipt.gas_used > 100_000 && receipt.effective_gas_price > 0);
+    let blocks = anvil.chain.blocks(0, receipt.block_number).await.unwrap();
+    let listed = blocks.iter().flat_map(|block| &block.transactions).find(|tx| tx.hash == receipt.tx_hash).unwrap();
+    assert_eq!((listed.from, listed.to, listed.nonce), (anvil.operator.address(), call.to, 0));
+}
+
+#[tokio::test]
+async fn anvils_final_block_trails_its_head() {
+    let (chain, _process) = start(&["--slots-in-an-epoch", "1", "--block-time", "1"]).await;
+    let contact = chain.contact().await.unwrap();
+    assert_eq!(contact.genesis, chain.header(0).await.unwrap().unwrap().hash);
+    tokio::time::sleep(std::time::Duration::from_millis(3_500)).await;
+    let heads = chain.heads().await.unwrap();
+    assert_eq!(heads.finalized.unwrap().number + 2, heads.latest.number);
+    let fees = chain.fees().await.unwrap();
+    assert!(
+        fees.max_fee_per_gas > heads.latest.base_fee_per_gas && fees.max_priority_fee_per_gas <= fees.max_fee_per_gas
+    );
+}
