@@ -3,10 +3,9 @@ use alloy::primitives::{Address, Bytes, U64, U256};
 use serde_json::json;
 
 use crate::{
-    block::first,
     chain::{Chain, Tag},
     fault::Fault,
-    rpc::Request,
+    rpc::{Request, first},
 };
 
 impl Chain {

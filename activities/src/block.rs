@@ -5,13 +5,11 @@ use serde_json::json;
 
 use crate::{
     chain::{Chain, Tag},
-    config::Finality,
-    endpoint::Endpoint,
     fault::Fault,
-    rpc::{Answer, Request, optional, required},
+    rpc::{Request, optional, required},
 };
 
-const METHOD: &str = "eth_getBlockByNumber";
+pub(crate) const METHOD: &str = "eth_getBlockByNumber";
 /// Full blocks in one batch; mainnet blocks take up to a megabyte each.
 const BLOCKS_PER_BATCH: u64 = 16;
 
@@ -65,15 +63,6 @@ pub struct BlockTx {
     pub nonce: u64,
     /// Whom it called; none for a deployment.
     pub to: Option<Address>,
-}
-
-/// The two ends that matter: the newest block and the newest final one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heads {
-    /// The newest block, with its transactions.
-    pub latest: Block,
-    /// The newest final block; none while the node says nothing about finality, which moves nothing.
-    pub finalized: Option<Header>,
 }
 
 #[derive(Deserialize)]
@@ -140,53 +129,6 @@ impl Block {
 }
 
 impl Chain {
-    /// The newest block with its transactions and the newest final header, in one batch where the chain has the tag.
-    pub async fn heads(&self) -> Result<Heads, Fault> {
-        let latest = by_number(Tag::Latest, true);
-        let mut faults = Vec::new();
-        for endpoint in self.candidates() {
-            let heads = match self.config.finality {
-                Finality::Tag => self.heads_by_tag(endpoint, latest.clone()).await,
-                Finality::Confirmations(count) => self.heads_by_count(endpoint, latest.clone(), count).await,
-            };
-            match heads {
-                Ok(heads) => {
-                    endpoint.saw_head(heads.latest.number);
-                    return Ok(heads);
-                }
-                Err(fault) => faults.push(fault),
-            }
-        }
-        Err(crate::chain::together(faults))
-    }
-
-    async fn heads_by_tag(&self, endpoint: &Endpoint, latest: Request) -> Result<Heads, Fault> {
-        let requests = |_: &Endpoint| vec![latest.clone(), by_number(Tag::Finalized, false)];
-        self.ask_one(endpoint, &requests, &|answers| {
-            let (latest, finalized) = pair(answers)?;
-            // Before the first checkpoint nodes answer null or "unknown block": nothing is final yet.
-            let finalized = match optional::<Header>(METHOD, finalized) {
-                Err(Fault::UnknownBlock) => None,
-                other => other?,
-            };
-            Ok(Heads { latest: required(METHOD, latest)?, finalized })
-        })
-        .await
-    }
-
-    async fn heads_by_count(&self, endpoint: &Endpoint, latest: Request, count: u64) -> Result<Heads, Fault> {
-        let latest: Block =
-            self.ask_one(endpoint, &|_: &Endpoint| vec![latest.clone()], &|answers| first(METHOD, answers)).await?;
-        let number = latest.number.saturating_sub(count);
-        let request = by_number(Tag::Number(number), false);
-        let finalized: Header =
-            self.ask_one(endpoint, &|_: &Endpoint| vec![request.clone()], &|answers| first(METHOD, answers)).await?;
-        if finalized.number != number {
-            return Err(other_number(number, finalized.number));
-        }
-        Ok(Heads { latest, finalized: Some(finalized) })
-    }
-
     /// The blocks from one height to another, both included, each the parent of the next.
     pub async fn blocks(&self, from: u64, to: u64) -> Result<Vec<Block>, Fault> {
         let mut blocks: Vec<Block> = Vec::new();
@@ -231,23 +173,10 @@ impl Chain {
     }
 }
 
-fn by_number(tag: Tag, full: bool) -> Request {
+pub(crate) fn by_number(tag: Tag, full: bool) -> Request {
     Request::new(METHOD, json!([tag.param(), full]))
 }
 
-fn other_number(asked: u64, found: u64) -> Fault {
+pub(crate) fn other_number(asked: u64, found: u64) -> Fault {
     Fault::Malformed(format!("block {asked} was asked for and block {found} came back"))
-}
-
-/// The typed answer to a single call.
-pub(crate) fn first<T: serde::de::DeserializeOwned>(method: &str, answers: Vec<Answer>) -> Result<T, Fault> {
-    let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
-    required(method, answer)
-}
-
-/// The answers to two calls.
-pub(crate) fn pair(answers: Vec<Answer>) -> Result<(Answer, Answer), Fault> {
-    let [one, two] =
-        <[Answer; 2]>::try_from(answers).map_err(|_| Fault::Incomplete("two answers were expected".into()))?;
-    Ok((one, two))
 }

@@ -196,6 +196,11 @@ pub fn is_rate_limit(code: i64, message: &str) -> bool {
             && (matches!(code, 429 | -32005 | -32029) || any(RATE_LIMIT_PERHAPS)))
 }
 
+/// Whether the endpoint takes no batches, or none this long; any other error for a whole batch is a fault of the moment.
+pub fn is_batch_refusal(code: i64, message: &str) -> bool {
+    matches!(code, -32600 | -32700) || message.to_lowercase().contains("batch")
+}
+
 /// Whether a log query asked for too much at once.
 pub fn is_range_too_wide(message: &str) -> bool {
     first(READ, &message.to_lowercase()) == Some(ReadClass::RangeTooWide)

@@ -108,7 +108,12 @@ impl Endpoint {
             Unreadable::BatchRefused(error) if classify::is_rate_limit(error.code, &error.message) => {
                 PostFault::Fault(self.fault(WireFault::RateLimited(None)))
             }
-            Unreadable::BatchRefused(_) => PostFault::BatchRefused,
+            Unreadable::BatchRefused(error) if classify::is_batch_refusal(error.code, &error.message) => {
+                PostFault::BatchRefused
+            }
+            Unreadable::BatchRefused(error) => {
+                PostFault::Fault(self.fault(WireFault::Broken(self.redaction.clean(&error.message))))
+            }
             Unreadable::Text(text) => PostFault::Fault(Fault::Malformed(format!("{}: {text}", self.redaction.label))),
         })?;
         for error in answers.iter_mut().filter_map(|answer| answer.as_mut().err()) {

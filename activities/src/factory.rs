@@ -1,6 +1,6 @@
 //! The `TokenFactory`: one token per offering, at an address that is known before it is sent.
 use alloy::{
-    primitives::{Address, B256, Bytes, U256, hex, keccak256},
+    primitives::{Address, B256, U256, hex, keccak256},
     sol_types::SolCall,
 };
 use serde::{Deserialize, Serialize};
@@ -109,9 +109,4 @@ pub async fn implementation(chain: &Chain, factory: Address) -> Result<Address, 
 /// The registry that the factory asks for roles.
 pub async fn registry(chain: &Chain, factory: Address) -> Result<Address, Fault> {
     view(chain, factory, &TokenFactory::agentRegistryCall {}, At::Latest).await
-}
-
-/// The calldata of a deployment, for whoever wants to compare it.
-pub fn deploy_data(deployment: &Deployment) -> Bytes {
-    deploy_token(Address::ZERO, Address::ZERO, deployment).data
 }

@@ -1,13 +1,13 @@
 //! What is offered for gas: from the market, capped, and raised together on a replacement.
-use alloy::primitives::{U64, U256};
+use alloy::primitives::U256;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    block::{Header, first},
+    block::Header,
     chain::{Chain, Tag},
     fault::Fault,
-    rpc::Request,
+    rpc::{Request, first},
 };
 
 const HISTORY: &str = "eth_feeHistory";
@@ -79,13 +79,6 @@ impl Chain {
             }
             Err(fault) => Err(fault),
         }
-    }
-
-    /// The price of gas that the node itself would name, for people.
-    pub async fn gas_price(&self) -> Result<u64, Fault> {
-        let request = Request::new("eth_gasPrice", json!([]));
-        let price: U64 = self.ask(vec![request], |answers| first("eth_gasPrice", answers)).await?;
-        Ok(price.to())
     }
 }
 

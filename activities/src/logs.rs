@@ -3,7 +3,12 @@ use alloy::primitives::{Address, B256, Bytes, U64};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{block::first, chain::Chain, classify, fault::Fault, rpc::Request};
+use crate::{
+    chain::Chain,
+    classify,
+    fault::Fault,
+    rpc::{Request, first},
+};
 
 /// Which events are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

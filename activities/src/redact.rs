@@ -29,14 +29,17 @@ impl Redaction {
 
     /// The text without the secrets, on one line and not longer than a message may be.
     pub fn clean(&self, text: &str) -> String {
-        let mut clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        for secret in &self.secrets {
-            clean = clean.replace(secret.as_str(), "…");
-        }
-        match clean.char_indices().nth(TEXT_CHARACTERS_MAX) {
-            Some((end, _)) => format!("{}…", &clean[..end]),
-            None => clean,
-        }
+        let clean = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"));
+        cut(&clean)
+    }
+}
+
+/// The text on one line, and not longer than a message may be.
+pub(crate) fn cut(text: &str) -> String {
+    let line = |c: char| if c.is_control() { ' ' } else { c };
+    match text.char_indices().nth(TEXT_CHARACTERS_MAX) {
+        Some((end, _)) => text[..end].chars().map(line).chain(['…']).collect(),
+        None => text.chars().map(line).collect(),
     }
 }
 

@@ -2,7 +2,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::{classify, fault::Fault, revert};
+use crate::{classify, fault::Fault, redact, revert};
 
 /// One call.
 #[derive(Clone, Debug)]
@@ -130,12 +130,27 @@ pub(crate) fn optional<T: DeserializeOwned>(method: &str, answer: Answer) -> Res
     if value.is_null() {
         return Ok(None);
     }
-    serde_json::from_value(value).map(Some).map_err(|error| Fault::Malformed(format!("{method}: {error}")))
+    // The text of the error may quote the whole answer.
+    let malformed = |error: serde_json::Error| Fault::Malformed(redact::cut(&format!("{method}: {error}")));
+    serde_json::from_value(value).map(Some).map_err(malformed)
 }
 
 /// The typed result of an answer that must not be null.
 pub(crate) fn required<T: DeserializeOwned>(method: &str, answer: Answer) -> Result<T, Fault> {
     optional(method, answer)?.ok_or_else(|| Fault::Incomplete(format!("{method} answered null")))
+}
+
+/// The typed answer to a single call.
+pub(crate) fn first<T: DeserializeOwned>(method: &str, answers: Vec<Answer>) -> Result<T, Fault> {
+    let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+    required(method, answer)
+}
+
+/// The answers to two calls.
+pub(crate) fn pair(answers: Vec<Answer>) -> Result<(Answer, Answer), Fault> {
+    let [one, two] =
+        <[Answer; 2]>::try_from(answers).map_err(|_| Fault::Incomplete("two answers were expected".into()))?;
+    Ok((one, two))
 }
 
 #[cfg(test)]

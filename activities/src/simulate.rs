@@ -4,11 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    block::pair,
     chain::Chain,
     fault::Fault,
     revert::Revert,
-    rpc::{Answer, Request, required},
+    rpc::{Answer, Request, pair, required},
 };
 
 /// A call of a contract.

@@ -69,6 +69,38 @@ pub fn batch_lock(from: Address, token: Address, op_id: u64, partition: u32, rel
     send(from, token, call)
 }
 
+/// Locks units of one holder.
+pub fn lock(from: Address, token: Address, op_id: u64, partition: u32, release_at: u64, line: Line) -> Call {
+    let call = Token::lockTokens_0Call {
+        opId: U256::from(op_id),
+        account: line.holder(),
+        partition: U256::from(partition),
+        amount: U256::from(line.units()),
+        releaseAt: U256::from(release_at),
+    };
+    send(from, token, call)
+}
+
+/// Takes the locks of a holder that are due off the books.
+pub fn unlock(from: Address, token: Address, account: Address, partition: u32) -> Call {
+    send(from, token, Token::unlockTokenCall { account, id: U256::from(partition) })
+}
+
+/// Moves units of a frozen holder; the evidence becomes part of the payload hash.
+pub fn force_transfer(
+    from: Address,
+    token: Address,
+    op_id: u64,
+    partition: u32,
+    holder: Address,
+    line: Line,
+    evidence: &[u8],
+) -> Call {
+    let data = [U256::from(op_id).to_be_bytes::<32>().as_slice(), evidence].concat().into();
+    let (id, amount) = (U256::from(partition), U256::from(line.units()));
+    send(from, token, Token::forceTransferCall { from: holder, to: line.holder(), id, amount, data })
+}
+
 /// Freezes an address; the data is the agent's reference.
 pub fn freeze(from: Address, token: Address, account: Address, data: Bytes) -> Call {
     send(from, token, Token::freezeAddressCall { account, data })

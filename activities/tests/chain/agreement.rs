@@ -71,7 +71,8 @@ async fn a_missing_or_foreign_receipt_is_a_fault_and_never_silence() {
 
 #[tokio::test]
 async fn receipts_by_hash_say_none_for_none_and_refuse_another_ones() {
-    let node = FakeNode::lying(|method, params| (method == ONE && params[0] == json!(tx(2))).then(|| Ok(Value::Null)));
+    let node =
+        FakeNode::lying(|method, params| (method == ONE && params[0] == json!(tx(2))).then_some(Ok(Value::Null)));
     let found = chain(vec![Arc::new(node)]).receipts(&[tx(1), tx(2)]).await.unwrap();
     assert!(found[0].is_some() && found[1].is_none());
     let forged = FakeNode::lying(|method, _| (method == ONE).then(|| Ok(receipt(tx(9), FakeNode::new().hash(5)))));

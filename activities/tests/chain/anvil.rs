@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use alloy::primitives::{B256, U256, b256};
+use alloy::primitives::{Address, B256, U256, b256};
 use muniment_activities::{
     chain::{Chain, Tag},
     config::{ChainConfig, Profile},
@@ -67,6 +67,17 @@ pub async fn start(arguments: &[&str]) -> (Chain, Child) {
     let config =
         ChainConfig { endpoints: vec![format!("http://{address}")], poll_milliseconds: 50, ..ChainConfig::default() };
     (Chain::over_http(config).unwrap(), process)
+}
+
+/// Gives an account money, which only a development node does.
+pub async fn fund(chain: &Chain, account: Address) {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["{account}","0x56bc75e2d63100000"]}}"#
+    );
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let url = &chain.config.endpoints[0];
+    let answer = client.post(url).header("content-type", "application/json").body(body).send().await.unwrap();
+    assert!(answer.status().is_success());
 }
 
 impl Anvil {

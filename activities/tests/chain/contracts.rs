@@ -1,8 +1,11 @@
 //! The platform's contracts on anvil: what is sent, what it does, and what a refusal says.
+use std::time::Duration;
+
 use alloy::primitives::{Address, B256, U256};
 use muniment_activities::{
     chain::Tag,
     classify::SendClass,
+    config::Profile,
     factory::{self, Deployment, PartitionTerms},
     fault::{Fault, FaultClass},
     gas::{GasModel, page_holders_max},
@@ -12,11 +15,12 @@ use muniment_activities::{
     platform::{Platform, PlatformFault},
     registry::{self, Roles},
     send::Sent,
+    signer::Signer,
     simulate::{At, Call, Simulation},
     token,
 };
 
-use crate::anvil::{Anvil, start};
+use crate::anvil::{Anvil, fund, start};
 
 /// The year 2100.
 const FAR_AHEAD: u64 = 4_102_444_800;
@@ -72,6 +76,49 @@ async fn the_platform_is_deployed_once_and_found_again() {
     deployed(&anvil, "off_used").await;
     let used = Platform::deploy(chain, &anvil.operator, &[]).await;
     assert!(matches!(used, Err(PlatformFault::KeyUsedElsewhere { nonce: 0, .. })), "{used:?}");
+}
+
+#[tokio::test]
+async fn a_deployment_that_is_cut_short_is_completed_by_the_next_one() {
+    let (chain, _process) = start(&[]).await;
+    let deployer = Signer::raw(B256::repeat_byte(5), Profile::Development).unwrap();
+    fund(&chain, deployer.address()).await;
+    let agents = [(holder(1), Roles::ISSUER | Roles::PAYOUT), (holder(2), Roles::CUSTODY)];
+    let mut cuts = 0;
+    let platform = loop {
+        let attempt = Platform::deploy(&chain, &deployer, &agents);
+        match tokio::time::timeout(Duration::from_millis(12 + cuts), attempt).await {
+            Ok(Ok(platform)) => break platform,
+            Ok(Err(fault)) => eprintln!("met and survived: {fault}"),
+            Err(_) => cuts += 1,
+        }
+        assert!(cuts < 500);
+    };
+    assert!(cuts > 0, "it was never cut");
+    assert_eq!(platform, Platform::of(deployer.address()));
+    assert_eq!(registry::roles_of(&chain, platform.registry, holder(1), At::Latest).await.unwrap(), agents[0].1);
+    assert_eq!(factory::implementation(&chain, platform.factory).await.unwrap(), platform.implementation);
+}
+
+#[tokio::test]
+async fn custody_calls_carry_their_operation_id() {
+    let anvil = Anvil::with_platform().await;
+    let operator = anvil.operator.address();
+    let contract = deployed(&anvil, "off_c").await;
+    anvil.execute(&token::mint_page(operator, contract, &page(1, 3, 0))).await;
+    let line = |number, units| Line::new(holder(number), units).unwrap();
+    let lock = token::lock(operator, contract, 2, 1, FAR_AHEAD, line(1, 4));
+    executed_effect(&anvil.execute(&lock).await, contract, 2, &lock.data).unwrap();
+    anvil.execute(&token::freeze(operator, contract, holder(0), Default::default())).await;
+    let forced = token::force_transfer(operator, contract, 3, 1, holder(0), line(1, 6), &[7; 32]);
+    executed_effect(&anvil.execute(&forced).await, contract, 3, &forced.data).unwrap();
+    let recovered = token::recover(operator, contract, holder(1), holder(9), 4);
+    executed_effect(&anvil.execute(&recovered).await, contract, 4, &recovered.data).unwrap();
+    assert_eq!(token::balance_of(&anvil.chain, contract, holder(9), 1, At::Latest).await.unwrap(), U256::from(17));
+    assert_eq!(
+        token::locked_balance_of(&anvil.chain, contract, holder(9), 1, At::Latest).await.unwrap(),
+        U256::from(4)
+    );
 }
 
 #[tokio::test]
@@ -226,7 +273,7 @@ async fn receipts_of_a_block_equal_receipts_by_hash() {
     let call = factory::deploy_token(anvil.operator.address(), anvil.platform.factory, &offering("off_e"));
     let receipt = anvil.execute(&call).await;
     let of_block = anvil.chain.receipts_of_block(receipt.block_hash, &[receipt.tx_hash]).await.unwrap();
-    assert_eq!(of_block, [receipt.clone()]);
+    assert_eq!(of_block, std::slice::from_ref(&receipt));
     assert!(receipt.success && receipt.to == call.to && receipt.gas_used > 100_000 && receipt.effective_gas_price > 0);
     let blocks = anvil.chain.blocks(0, receipt.block_number).await.unwrap();
     let listed = blocks.iter().flat_map(|block| &block.transactions).find(|tx| tx.hash == receipt.tx_hash).unwrap();

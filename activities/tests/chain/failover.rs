@@ -172,6 +172,39 @@ async fn an_endpoint_that_refuses_batches_is_asked_one_by_one_from_then_on() {
 }
 
 #[tokio::test]
+async fn one_bad_moment_does_not_end_batches() {
+    let moment = Server::start(Manner::Text(r#"{"id":null,"error":{"code":-32603,"message":"internal error"}}"#)).await;
+    let chain = over(&[&moment]);
+    assert_eq!(chain.heads().await.unwrap_err().class(), FaultClass::Outage);
+    moment.turns(Manner::Honest);
+    chain.heads().await.unwrap();
+    let posts = chain.posts();
+    chain.heads().await.unwrap();
+    assert_eq!(chain.posts() - posts, 1);
+}
+
+#[tokio::test]
+async fn nonsense_of_any_size_makes_a_short_message() {
+    let node = FakeNode::lying(|method, _| (method == "eth_getBalance").then(|| Ok(json!("z".repeat(1 << 20)))));
+    let fault = chain(vec![Arc::new(node)]).balance(Default::default(), Tag::Latest).await.unwrap_err();
+    assert!(matches!(fault, Fault::Malformed(_)) && fault.to_string().len() < 1_000);
+}
+
+#[test]
+fn every_question_may_be_put_from_any_thread() {
+    fn sendable<T: Send>(_: &T) {}
+    let chain = chain(vec![Arc::new(FakeNode::new())]);
+    sendable(&chain.heads());
+    sendable(&chain.blocks(1, 2));
+    sendable(&chain.send(&[]));
+    sendable(&chain.fees());
+    sendable(&chain.contact());
+    sendable(&chain.receipts_of_block(Default::default(), &[]));
+    sendable(&chain.logs(&Default::default()));
+    sendable(&chain);
+}
+
+#[tokio::test]
 async fn calls_are_counted_by_method_and_a_head_costs_one_post() {
     let chain = chain_with(ChainConfig::default(), vec![Arc::new(FakeNode::new())]);
     chain.contact().await.unwrap();

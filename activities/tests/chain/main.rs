@@ -1,4 +1,6 @@
 //! The crate from outside: against small nodes that lie, and against anvil.
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
 mod agreement;
 mod anvil;
 mod blocks;
