@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {PlatformYieldDistributor} from "../../src/PlatformYieldDistributor.sol";
+import {Roles} from "../../src/Roles.sol";
+import {IPlatformYieldDistributor} from "../../src/interfaces/IPlatformYieldDistributor.sol";
+import {World} from "../World.sol";
+import {HostileCoin} from "../hostile/HostileCoin.sol";
+import {DistributorHandler} from "./DistributorHandler.sol";
+
+/// @dev Several distributions in one asset, over one real token, whatever order things happen in.
+contract DistributorInvariantTest is World {
+    HostileCoin private coin;
+    PlatformYieldDistributor private distributor;
+    DistributorHandler private handler;
+
+    function setUp() public override {
+        super.setUp();
+        coin = new HostileCoin();
+        distributor = new PlatformYieldDistributor(registry);
+        handler = new DistributorHandler(token, distributor, coin);
+        vm.prank(owner);
+        registry.setRoles(address(handler), Roles.ALL);
+    }
+
+    function targetContracts() public view returns (address[] memory) {
+        return one(address(handler));
+    }
+
+    /// forge-config: default.invariant.runs = 64
+    /// forge-config: default.invariant.depth = 160
+    function invariantDistributions() external view {
+        _assertPaidWithheldAndRemainingArePulled();
+        _assertWithheldIsTheSumOfItsHolders();
+        _assertTheAcceptedLinesAreTheDeclaredOnes();
+        assertFalse(handler.paidAFrozenWallet(), "a frozen wallet was paid");
+        assertFalse(handler.acceptedAWrongPage(), "a wrong page was accepted");
+    }
+
+    /// @dev What a distribution pulled is paid, withheld, still there, or returned: here, in the asset's books and in
+    /// the handler's.
+    function _assertPaidWithheldAndRemainingArePulled() private view {
+        uint256 escrow = 0;
+        for (uint256 number = 0; number < handler.count(); ++number) {
+            IPlatformYieldDistributor.Distribution memory state = distributor.distribution(handler.id(number));
+            escrow += state.withheld;
+            if (!state.cancelled) escrow += state.total - state.allocated;
+            assertLe(state.allocated, state.total, "never more than declared");
+            assertLe(state.withheld, state.allocated, "withheld is part of what was accepted");
+        }
+        assertEq(coin.balanceOf(address(distributor)), escrow, "escrow");
+        assertEq(handler.pulled(), _paid() + escrow + handler.returned(), "pulled");
+        assertEq(coin.balanceOf(address(handler)), handler.returned(), "returned");
+    }
+
+    function _assertWithheldIsTheSumOfItsHolders() private view {
+        for (uint256 number = 0; number < handler.count(); ++number) {
+            bytes32 id = handler.id(number);
+            uint256 sum = 0;
+            for (uint256 i = 0; i < handler.walletCount(); ++i) {
+                sum += distributor.withheldOf(id, handler.wallets(i));
+            }
+            assertEq(sum, distributor.distribution(id).withheld, "withheld");
+        }
+    }
+
+    function _assertTheAcceptedLinesAreTheDeclaredOnes() private view {
+        for (uint256 number = 0; number < handler.count(); ++number) {
+            IPlatformYieldDistributor.Distribution memory state = distributor.distribution(handler.id(number));
+            bytes32[] memory lines = handler.list(number);
+            bytes32 rolled = 0;
+            uint256 sum = 0;
+            for (uint256 i = 0; i < state.next; ++i) {
+                rolled = keccak256(abi.encode(rolled, lines[i]));
+                sum += uint96(uint256(lines[i]));
+            }
+            assertEq(state.rolled, rolled, "rolled");
+            assertEq(state.allocated, sum, "allocated");
+        }
+    }
+
+    function _paid() private view returns (uint256 paid) {
+        for (uint256 i = 0; i < handler.walletCount(); ++i) {
+            paid += coin.balanceOf(handler.wallets(i));
+        }
+    }
+}
