@@ -67,12 +67,10 @@ abstract contract TokenCustody is TokenRules {
         if (lost == replacement) revert RecoveryToItself(lost);
         _retire(lost, replacement);
         TotalWord total = TokenStorage.state().total;
-        for (uint256 partition = 1; partition <= total.count(); ++partition) {
+        uint256 count = total.count();
+        for (uint256 partition = 1; partition <= count; ++partition) {
             _recover(lost, replacement, partition);
-            if (total.asksRule144(partition)) {
-                address module = TokenStorage.state().rule144;
-                if (module != address(0)) IRule144(module).onRecovery(lost, replacement, partition);
-            }
+            if (total.asksRule144(partition)) _reportRecovery(lost, replacement, partition);
         }
         emit AddressRecovered(lost, replacement);
     }
@@ -170,6 +168,12 @@ abstract contract TokenCustody is TokenRules {
         target.word = targetWord.isWhitelisted() ? word.whitelisted() : word;
         uint256 balance = word.balance();
         if (balance != 0) emit TransferSingle(msg.sender, lost, replacement, partition, balance);
+    }
+
+    /// @dev Also for an empty holding: the module keeps more than units, such as the mark of an affiliate.
+    function _reportRecovery(address lost, address replacement, uint256 partition) private {
+        address module = TokenStorage.state().rule144;
+        if (module != address(0)) IRule144(module).onRecovery(lost, replacement, partition);
     }
 
     /// @dev The word of an account that was not recovered away.

@@ -21,7 +21,8 @@ library TotalWordLibrary {
     uint256 private constant _UNITS = type(uint96).max;
     uint256 private constant _CAP_SHIFT = 96;
     uint256 private constant _COUNT_SHIFT = 192;
-    uint256 private constant _RULE144_SHIFT = 200;
+    /// @dev Where the bit of partition 0 would be: ids start at 1, so the field itself starts at 200.
+    uint256 private constant _RULE144_BASE = 199;
 
     /// @dev The word of a contract that can never become a token: it has all the partitions it may have.
     function sealedWord(uint256 partitions) internal pure returns (TotalWord) {
@@ -42,7 +43,7 @@ library TotalWordLibrary {
 
     /// @dev `partition` counts from 1.
     function asksRule144(TotalWord word, uint256 partition) internal pure returns (bool) {
-        return (TotalWord.unwrap(word) >> (_RULE144_SHIFT + partition - 1)) & 1 != 0;
+        return TotalWord.unwrap(word) & (1 << (_RULE144_BASE + partition)) != 0;
     }
 
     function withSupply(TotalWord word, uint256 units) internal pure returns (TotalWord) {
@@ -56,6 +57,6 @@ library TotalWordLibrary {
     /// @dev Counts one partition more.
     function withPartition(TotalWord word, bool rule144) internal pure returns (TotalWord) {
         uint256 raw = TotalWord.unwrap(word) + (1 << _COUNT_SHIFT);
-        return TotalWord.wrap(rule144 ? raw | (1 << (_RULE144_SHIFT + count(word))) : raw);
+        return TotalWord.wrap(rule144 ? raw | (1 << (_RULE144_BASE + 1 + count(word))) : raw);
     }
 }
