@@ -116,15 +116,15 @@ const READ: &[(ReadClass, &[&str])] = &[
         "exceeds max", "too many logs", "range is too large", "range too large", "range too wide",
         "response size should not", "logs are limited", "exceed maximum block", "too many results",
     ]),
-    (ReadClass::MethodNotFound, &[
-        "method not found", "does not exist/is not available", "unsupported method", "method not supported",
-        "not supported", "is not available on", "is not whitelisted", "unknown method", "no such method",
-        "not available on the free", "method is not available", "upgrade your", "not implemented",
-    ]),
     (ReadClass::Pruned, &[
         "missing trie node", "pruned", "historical state", "archive", "state unavailable", "no state available",
         "world state", "state is not available", "state not available", "distance to target block exceeds",
         "state already discarded", "missing state", "old data not available", "state histories",
+    ]),
+    (ReadClass::MethodNotFound, &[
+        "method not found", "does not exist/is not available", "unsupported method", "method not supported",
+        "not supported", "is not available on", "is not whitelisted", "unknown method", "no such method",
+        "not available on the free", "method is not available", "upgrade your", "not implemented",
     ]),
     (ReadClass::UnknownBlock, &[
         "header not found", "unknown block", "resource not found", "block not found", "header for hash not found",

@@ -194,3 +194,34 @@ pub struct ConfigError {
     /// What is wrong and what to write instead.
     pub why: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_empty_table_is_the_default_and_an_unknown_key_is_refused() {
+        let parsed: ChainConfig = serde_json::from_value(json!({})).unwrap();
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", ChainConfig::default()));
+        let unknown = serde_json::from_value::<ChainConfig>(json!({ "gascap": 1 })).unwrap_err();
+        assert!(unknown.to_string().contains("gascap"), "{unknown}");
+    }
+
+    #[test]
+    fn finality_and_signers_have_their_forms() {
+        let parsed: ChainConfig = serde_json::from_value(json!({
+            "finality": { "confirmations": 12 },
+            "signers": [
+                { "kind": "keystore", "path": "keys/operator.json", "password_env": "PASSWORD" },
+                { "kind": "raw", "private_key": "0x01" },
+            ],
+        }))
+        .unwrap();
+        assert_eq!(parsed.finality, Finality::Confirmations(12));
+        assert!(matches!(&parsed.signers[0], SignerConfig::Keystore { password_file: None, .. }));
+        let wrong = json!({ "signers": [{ "kind": "raw", "key": "0x01" }] });
+        assert!(serde_json::from_value::<ChainConfig>(wrong).is_err());
+        assert_eq!(serde_json::from_value::<Finality>(json!("tag")).unwrap(), Finality::Tag);
+    }
+}

@@ -223,6 +223,7 @@ fn a_configuration_that_cannot_work_is_refused_with_what_to_write() {
         ..ChainConfig::default()
     };
     let refused = |config| Chain::over_http(config).err().expect("refused").to_string();
+    assert!(Chain::over_http(config(&["https://node.example/v3/key", "http://localhost:8545"], 2, 15)).is_ok());
     assert!(refused(config(&[], 1, 15)).contains("at least one URL"));
     assert!(refused(config(&["ftp://node/secret-key-123"], 1, 15)).contains("http://"));
     assert!(!refused(config(&["ftp://node/secret-key-123"], 1, 15)).contains("secret"));
