@@ -91,6 +91,11 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
         return (proposal.status, proposal.proposer, proposal.deadline);
     }
 
+    /// @notice Refused: a desk without an owner could never remove a lost key.
+    function renounceOwnership() public view override onlyOwner {
+        revert OwnershipIsRequired();
+    }
+
     /// @inheritdoc ITransferAgent
     function instructionId(Instruction calldata instruction) public view returns (bytes32) {
         return keccak256(abi.encode(block.chainid, address(this), instruction));

@@ -79,6 +79,8 @@ interface ITransferAgent {
     error InstructionExpired(bytes32 id, uint256 deadline);
     /// @notice The proposer may not be the second signature.
     error SecondApproverNeeded(bytes32 id, address proposer);
+    /// @notice A desk without an owner could never remove a lost key, so ownership is only handed over.
+    error OwnershipIsRequired();
     /// @notice The token answered `false`.
     error MovementRefused(bytes32 id);
 
@@ -99,7 +101,7 @@ interface ITransferAgent {
     /// @notice Withdraws or refuses a pending instruction. Any desk role, or the owner.
     function cancel(bytes32 id) external;
 
-    /// @notice The id of an instruction: the hash of its content, this contract and the chain.
+    /// @notice The id of an instruction: `keccak256(abi.encode(chainId, this contract, instruction))`.
     function instructionId(Instruction calldata instruction) external view returns (bytes32);
 
     /// @notice The state of an instruction, who proposed it and until when it may be executed.
