@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+/// @notice Stands for the Rule 144 module: answers what the test set, and keeps the notifications it got.
+contract ModuleStub {
+    bool public allowed = true;
+    bytes32 public reason;
+    bytes[] private _heard;
+
+    function answer(bool allowed_, bytes32 reason_) external {
+        allowed = allowed_;
+        reason = reason_;
+    }
+
+    function check(address, address, uint256, uint256) external view returns (bool, bytes32) {
+        return (allowed, reason);
+    }
+
+    function heard() external view returns (uint256) {
+        return _heard.length;
+    }
+
+    function last() external view returns (bytes memory) {
+        return _heard[_heard.length - 1];
+    }
+
+    /// @dev Every notification lands here; the call's data is the record.
+    fallback() external {
+        _heard.push(msg.data);
+    }
+}

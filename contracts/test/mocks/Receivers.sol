@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
+import {ERC1155Holder} from "@openzeppelin/contracts/token/ERC1155/utils/ERC1155Holder.sol";
+
+/// @notice A wallet that takes everything, and remembers that its hook was called.
+contract GoodReceiver is ERC1155Holder {
+    uint256 public calls;
+
+    function onERC1155Received(address, address, uint256, uint256, bytes memory) public override returns (bytes4) {
+        ++calls;
+        return this.onERC1155Received.selector;
+    }
+}
+
+/// @notice A wallet whose hooks revert.
+contract RevertingReceiver {
+    error Unwilling();
+
+    fallback() external {
+        revert Unwilling();
+    }
+}
+
+/// @notice A wallet whose hook answers something else than the standard asks for.
+contract WrongReceiver {
+    fallback() external {
+        assembly ("memory-safe") {
+            mstore(0, shl(224, 1))
+            return(0, 32)
+        }
+    }
+}
+
+/// @notice A wallet that burns all gas it is given.
+contract BurningReceiver {
+    fallback() external {
+        assembly ("memory-safe") {
+            invalid()
+        }
+    }
+}
+
+/// @notice A wallet that tries to pass on what it receives while it receives it.
+contract ReenteringReceiver {
+    IERC1155 private immutable _TOKEN;
+    address private immutable _NEXT;
+
+    constructor(IERC1155 token, address next) {
+        _TOKEN = token;
+        _NEXT = next;
+    }
+
+    function onERC1155Received(address, address, uint256 id, uint256 value, bytes calldata) external returns (bytes4) {
+        _TOKEN.safeTransferFrom(address(this), _NEXT, id, value, "");
+        return this.onERC1155Received.selector;
+    }
+}

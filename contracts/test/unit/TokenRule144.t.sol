@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IRule144} from "../../src/interfaces/IRule144.sol";
+import {World} from "../World.sol";
+import {ModuleStub} from "../mocks/ModuleStub.sol";
+
+/// @notice The token's side of the holding-period hook; the module itself has tests of its own.
+contract TokenRule144Test is World {
+    uint256 private constant FLAGGED = 3;
+
+    ModuleStub private module;
+
+    function setUp() public override {
+        super.setUp();
+        module = new ModuleStub();
+        vm.prank(issuer);
+        token.addPartition(FLAGGED, IPlatformSecurityToken7518.PartitionTerms(CAP, false, true));
+        _set(address(module));
+        mint(alice, FLAGGED, 100);
+        whitelist(bob, FLAGGED);
+    }
+
+    function testSetRule144NamesTheModule() public {
+        vm.expectEmit(address(token));
+        emit IPlatformSecurityToken7518.Rule144Changed(stranger);
+        _set(stranger);
+        assertEq(token.rule144(), stranger, "module");
+    }
+
+    function testMintTellsTheModuleOfEachLine() public {
+        assertEq(module.heard(), 1, "one line");
+        assertEq(module.last(), abi.encodeCall(IRule144.onMint, (alice, FLAGGED, 100)), "what it heard");
+        uint256 opId = nextOpId();
+        vm.prank(issuer);
+        token.mintPage(opId, FLAGGED, 0, pageOf(0, 3, 5));
+        assertEq(module.heard(), 4, "three more");
+    }
+
+    function testTransferAsksAndTells() public {
+        _transfer(30);
+        assertEq(module.last(), abi.encodeCall(IRule144.onTransfer, (alice, bob, FLAGGED, 30)), "what it heard");
+        _transfer(0);
+        assertEq(module.heard(), 2, "nothing moved, nothing told");
+    }
+
+    function testTransferRefusedWithTheModulesReason() public {
+        module.answer(false, "rule144-holding-period");
+        _expectRefused("rule144-holding-period");
+        module.answer(false, 0);
+        _expectRefused("rule144");
+    }
+
+    function testWithoutAModuleNothingMovesAndNothingIsMinted() public {
+        _set(address(0));
+        _expectRefused("rule144_unset");
+        (, bytes32 reason) = token.canTransfer(address(0), bob, FLAGGED, 1, "");
+        assertEq(reason, "rule144_unset", "mint answer");
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.Rule144Unset.selector, FLAGGED));
+        vm.prank(issuer);
+        token.mintPage(900, FLAGGED, 0, page(bob, 1));
+    }
+
+    function testForcedTransferTellsButDoesNotAsk() public {
+        module.answer(false, "rule144-holding-period");
+        freeze(alice);
+        vm.prank(custodian);
+        token.forceTransfer(alice, carol, FLAGGED, 40, "");
+        assertEq(module.last(), abi.encodeCall(IRule144.onForcedTransfer, (alice, carol, FLAGGED, 40)), "told");
+        freeze(carol);
+        vm.prank(custodian);
+        token.forceTransfer(carol, bob, FLAGGED, 10, "");
+        assertEq(module.last(), abi.encodeCall(IRule144.onForcedTransfer, (carol, bob, FLAGGED, 10)), "follows on");
+    }
+
+    function testReceivedUnitsAreFollowedToo() public {
+        _transfer(30);
+        freeze(bob);
+        vm.prank(custodian);
+        token.forceTransfer(bob, carol, FLAGGED, 30, "");
+        assertEq(module.last(), abi.encodeCall(IRule144.onForcedTransfer, (bob, carol, FLAGGED, 30)), "told");
+    }
+
+    function testForcedTransferAndRecoveryDoNotDependOnAModule() public {
+        _set(address(0));
+        freeze(alice);
+        vm.startPrank(custodian);
+        token.forceTransfer(alice, carol, FLAGGED, 40, "");
+        token.recoveryAddress(carol, bob, 900);
+        vm.stopPrank();
+        assertEq(token.balanceOf(bob, FLAGGED), 40, "moved");
+        assertEq(module.heard(), 1, "not told");
+    }
+
+    function testRecoveryTellsOfEachFlaggedPartition() public {
+        vm.prank(custodian);
+        token.recoveryAddress(alice, bob, 900);
+        assertEq(module.heard(), 2, "only the flagged one");
+        assertEq(module.last(), abi.encodeCall(IRule144.onRecovery, (alice, bob, FLAGGED)), "told");
+        vm.prank(custodian);
+        token.recoveryAddress(stranger, carol, 901);
+        assertEq(module.heard(), 3, "also for an empty wallet, whose mark must follow");
+    }
+
+    function testOtherPartitionsNeverCallTheModule() public {
+        module.answer(false, "rule144-holding-period");
+        mint(alice, REG_D, 10);
+        whitelist(bob, REG_D);
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, REG_D, 10, "");
+        freeze(bob);
+        vm.prank(custodian);
+        token.forceTransfer(bob, carol, REG_D, 5, "");
+        assertEq(module.heard(), 1, "nothing");
+    }
+
+    function _set(address module_) private {
+        vm.prank(officer);
+        token.setRule144(module_);
+    }
+
+    function _transfer(uint256 units) private {
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, FLAGGED, units, "");
+    }
+
+    function _expectRefused(bytes32 reason) private {
+        (bool allowed, bytes32 given) = token.canTransfer(alice, bob, FLAGGED, 1, "");
+        assertFalse(allowed, "refused");
+        assertEq(given, reason, "reason");
+        vm.expectRevert(
+            abi.encodeWithSelector(IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, FLAGGED, 1, reason)
+        );
+        _transfer(1);
+    }
+}
