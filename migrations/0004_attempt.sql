@@ -29,3 +29,12 @@ create table attempts (
 );
 create index attempts_open on attempts (lane_id, nonce) where open;
 create index attempts_by_nonce on attempts (lane_id, nonce);
+
+-- A transaction that a person named as the proof of an operation. It proves no other.
+create table claims (
+    chain_id bigint not null,
+    tx_hash text not null,
+    operation_id text not null references operations (id),
+    claimed_at timestamptz not null,
+    primary key (chain_id, tx_hash)
+);

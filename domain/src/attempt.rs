@@ -101,3 +101,14 @@ pub async fn close_nonce(tx: &mut Tx, lane_id: &str, nonce: i64) -> Result<()> {
         .bind(lane_id).bind(nonce).bind(false).execute(conn).await?.rows_affected());
     Ok(())
 }
+
+/// How an answer begins that means that the signer cannot pay.
+pub const UNFUNDED: &str = "insufficient_funds";
+
+/// Whether the lane waits for funds: signing more would only lengthen the queue behind the one that cannot be paid.
+pub async fn is_unfunded(tx: &mut Tx, lane_id: &str) -> Result<bool> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from attempts where lane_id = $1 and open and block_number is null and last_answer like $2")
+        .bind(lane_id).bind(format!("{UNFUNDED}%")).fetch_one(conn).await?)
+        > 0)
+}

@@ -138,6 +138,11 @@ impl Db {
         self.bell.subscribe()
     }
 
+    /// Rings the bell for a wake that another process pushed.
+    pub fn ring(&self) {
+        self.bell.send_modify(|n| *n = n.wrapping_add(1));
+    }
+
     /// Begins to write.
     pub async fn begin(&self) -> Result<Tx> {
         let conn = match &self.pools {

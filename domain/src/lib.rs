@@ -2,6 +2,7 @@
 
 pub mod attempt;
 pub mod chain;
+pub mod claim;
 pub mod clock;
 pub mod column;
 pub mod contract;

@@ -33,6 +33,8 @@ crate::words! {
         Lease = "lease",
         /// First contact with a chain was noted.
         Contact = "contact",
+        /// A transaction that was on the chain before was taken over.
+        Adopt = "adopt",
         /// A person retried.
         Retry = "retry",
         /// A person confirmed with proof.

@@ -12,7 +12,7 @@ use sqlx::types::Json;
 pub use list::{
     Filter, LANE_FULL, by_batch, find, find_live, list, oldest_at, stats, unfinished_overdue, waiting_for_lane,
 };
-pub use new::{NewOperation, NewStep, insert, key_spent};
+pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, key_spent};
 pub use state::{Move, Status, picture};
 
 use crate::column::Hex;
@@ -187,6 +187,19 @@ pub async fn save(tx: &mut Tx, op: &mut Operation) -> Result<()> {
         .bind(&op.error_message).bind(&op.error_data).bind(&op.suggested_action).bind(op.tx_hash).bind(op.version)
         .bind(op.submitted_at).bind(op.confirmed_at).bind(op.failed_at).bind(op.updated_at)
         .execute(conn).await?.rows_affected());
+    touched(rows, "operation", &op.id)
+}
+
+/// Writes a person's resolution that leaves the status as it is, with a line of history.
+pub async fn resolve(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str) -> Result<()> {
+    save(tx, op).await?;
+    record(tx, op, Some(op.status), actor, reason).await
+}
+
+/// Moves the next time alone, and leaves the version: a move that is under way must not find its operation changed by this.
+pub async fn postpone(tx: &mut Tx, op: &Operation) -> Result<()> {
+    let rows = on!(tx, conn => sqlx::query("update operations set next_action_at = $3 where id = $1 and version = $2")
+        .bind(&op.id).bind(op.version).bind(op.next_action_at).execute(conn).await?.rows_affected());
     touched(rows, "operation", &op.id)
 }
 

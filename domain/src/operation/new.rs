@@ -1,6 +1,7 @@
 //! Accepting an operation: its row, its steps and its first line of history.
 
 use alloy_primitives::{Address, B256};
+use chrono::Duration;
 use sha2::{Digest, Sha256};
 use sqlx::types::Json;
 
@@ -8,6 +9,9 @@ use super::{Kind, Operation, Status};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::{Code, Error, Result, on};
+
+/// How long a woken operation has to act before the sweep wakes it again, in seconds.
+pub const PATIENCE_SECONDS: i64 = 20;
 
 /// What a request wants.
 #[derive(Clone, Debug)]
@@ -48,11 +52,11 @@ pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
     let rows = on!(tx, conn => sqlx::query(
         "insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id, batch_index, chain_id, payload, \
          payload_sha256, live_key, cycle, faults, next_action_at, requested_by, request_id, idempotency_key, version, created_at, \
-         updated_at) values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, 1, 0, $12, $13, $14, $15, 1, $12, $12) \
+         updated_at) values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, 1, 0, $16, $13, $14, $15, 1, $12, $12) \
          on conflict do nothing")
         .bind(&id).bind(new.kind).bind(new.subject_type).bind(&new.subject_id).bind(&new.offering_id).bind(&batch_id)
         .bind(batch_index).bind(new.chain_id).bind(Json(&new.payload)).bind(&payload_sha256).bind(&new.live_key).bind(now)
-        .bind(&new.requested_by).bind(&new.request_id).bind(&new.idempotency_key)
+        .bind(&new.requested_by).bind(&new.request_id).bind(&new.idempotency_key).bind(now + Duration::seconds(PATIENCE_SECONDS))
         .execute(conn).await?.rows_affected());
     if rows != 1 {
         let live = new.live_key.unwrap_or_default();

@@ -1,0 +1,139 @@
+//! The end of a step and of its operation: the one place where the chain's final word changes the domain.
+
+use alloy_primitives::B256;
+use muniment_activities::receipt::Receipt;
+use muniment_domain::column::Hex;
+use muniment_domain::db::Tx;
+use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, Outcome, State, Step};
+use muniment_domain::{Error, Result, attempt, event, item};
+use serde_json::json;
+use sqlx::types::Json;
+
+use crate::effect::Effect;
+use crate::engine::Engine;
+use crate::{deploy, mint};
+
+/// What became of a step, finally.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It had its effect.
+    Done(Effect),
+    /// It did not, and the problem says why. The outcome is not success.
+    Undone(Outcome, Problem),
+}
+
+/// Writes a final verdict on a step. When it was the last open one, the operation ends with it, and the domain changes.
+pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: Verdict, tx_hash: B256) -> Result<()> {
+    let read = step.state;
+    step.state = State::Final;
+    step.final_at = Some(tx.now());
+    let problem = match verdict {
+        Verdict::Done(effect) => {
+            step.outcome = Some(Outcome::Success);
+            // A step that was given up to a person takes its effect in the domain when that person confirms it.
+            if op.status == Status::Submitted {
+                take_effect(tx, op, step, effect).await?;
+            }
+            None
+        }
+        Verdict::Undone(outcome, problem) => {
+            step.outcome = Some(outcome);
+            Some(problem)
+        }
+    };
+    step::save(tx, step, read).await?;
+    if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
+        attempt::close_nonce(tx, lane_id, nonce).await?;
+    }
+    if op.status != Status::Submitted {
+        return propose(tx, op, step, tx_hash).await;
+    }
+    if let Some(problem) = problem {
+        op.set_problem(Some(problem));
+    }
+    conclude(tx, op, tx_hash).await
+}
+
+/// Ends the operation if nothing of it is open any more. A terminal status waits for every signed step.
+async fn conclude(tx: &mut Tx, op: &mut Operation, tx_hash: B256) -> Result<()> {
+    let steps = step::of_operation(tx, &op.id).await?;
+    if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
+        return operation::save(tx, op).await;
+    }
+    let outcome = steps.iter().filter_map(|s| s.outcome).find(|o| *o != Outcome::Success);
+    let by = match outcome {
+        None if steps.iter().any(|s| s.state == State::Unsigned) => return operation::save(tx, op).await,
+        None => return confirm(tx, op, tx_hash, Move::Confirm, "engine", "final on the chain").await,
+        Some(Outcome::Taken) => Move::GiveUp,
+        Some(_) => Move::Fail,
+    };
+    let reason = op.error_message.clone().unwrap_or_default();
+    operation::transition(tx, op, by, "engine", &reason).await
+}
+
+/// Confirms an operation whose effect is final, and frees what it was about.
+pub async fn confirm(
+    tx: &mut Tx,
+    op: &mut Operation,
+    tx_hash: B256,
+    by: Move,
+    actor: &str,
+    reason: &str,
+) -> Result<()> {
+    op.tx_hash = Some(Hex(tx_hash));
+    operation::transition(tx, op, by, actor, reason).await?;
+    item::release(tx, &op.id).await
+}
+
+/// Lets a final effect change the domain.
+pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: Effect) -> Result<()> {
+    let at =
+        |missing: &str| Error::Unreadable { what: "step of", id: op.id.clone(), why: format!("it has no {missing}") };
+    let tx_hash = step.tx_hash.ok_or_else(|| at("transaction"))?.0;
+    let block = step.block_number.ok_or_else(|| at("block"))?;
+    match effect {
+        Effect::TokenDeployed(token) => deploy::settle(tx, op, token, tx_hash, block).await,
+        Effect::PageMinted(page) => mint::settle(tx, op, &page, tx_hash, block).await,
+    }
+}
+
+/// A late word from the chain about an operation that waits for a person: it is proposed, never applied.
+async fn propose(tx: &mut Tx, op: &mut Operation, step: &Step, tx_hash: B256) -> Result<()> {
+    if step.outcome == Some(Outcome::Success) && op.resolution.is_none() {
+        op.suggested_action = Some(Json(json!({ "action": "mark_confirmed", "tx_hash": tx_hash.to_string(),
+            "why": "The transaction was mined after the operation was given up. Its effect is final." })));
+        let data = json!({ "tx_hash": tx_hash.to_string() });
+        event::write(tx, "operation.late_confirmation", "operation", &op.id, op.version + 1, data).await?;
+        tracing::warn!(operation.id = %op.id, tx.hash = %tx_hash, "late success waits for a person's word");
+    }
+    operation::save(tx, op).await
+}
+
+/// Takes over the transaction that executed this very operation before: from here it is followed to finality like any other.
+pub async fn adopt(engine: &Engine, op: &Operation, step: &Step, receipt: &Receipt) -> Result<()> {
+    let (mut op, mut step, read) = (op.clone(), step.clone(), step.state);
+    let mut tx = engine.db.begin().await?;
+    step.state = State::Included;
+    step.lane_id = None;
+    step.nonce = None;
+    step.tx_hash = Some(Hex(receipt.tx_hash));
+    step.block_number = Some(receipt.block_number.cast_signed());
+    step.block_hash = Some(Hex(receipt.block_hash));
+    step::save(&mut tx, &step, read).await?;
+    op.next_action_at = None;
+    op.set_problem(None);
+    if op.status == Status::Pending {
+        let reason = format!("the chain executed this operation before, in {}", receipt.tx_hash);
+        operation::transition(&mut tx, &mut op, Move::Adopt, "engine", &reason).await?;
+    } else {
+        operation::save(&mut tx, &mut op).await?;
+    }
+    tx.commit(Point::Adopt).await
+}
+
+/// The problem of a success that lacks its effect.
+pub fn effect_mismatch(why: String) -> Problem {
+    Problem { stage: Stage::Effect, code: "effect_mismatch".to_owned(), message: why, data: None }
+}

@@ -1,0 +1,102 @@
+//! Whether a receipt shows the effect that a step was sent for. A success without it is no success.
+
+use alloy_primitives::{Address, B256, Bytes};
+use muniment_activities::factory::{self, Deployment};
+use muniment_activities::mint::{self, MintPage};
+use muniment_activities::operation::{MissingEffect, operation_executed, payload_hash};
+use muniment_activities::receipt::Receipt;
+use muniment_domain::operation::{Operation, Problem, Stage};
+use muniment_domain::step::Step;
+use muniment_domain::{Error, offering};
+use serde::de::DeserializeOwned;
+
+use crate::engine::{Engine, Network};
+use crate::failure::Failure;
+
+/// What a final receipt did.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// A token stands at this address.
+    TokenDeployed(Address),
+    /// This page was minted.
+    PageMinted(MintPage),
+}
+
+/// Reads one field of an operation's payload; it was written by this program, so a misfit is a damaged row.
+pub fn payload<T: DeserializeOwned>(op: &Operation, field: &str) -> Result<T, Error> {
+    serde_json::from_value(op.payload.0[field].clone()).map_err(|e| Error::Unreadable {
+        what: "operation",
+        id: op.id.clone(),
+        why: format!("payload.{field}: {e}"),
+    })
+}
+
+/// The effect that a successful receipt shows, or what is missing of it.
+pub fn shown(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Effect, MissingEffect>, Error> {
+    match step.name.as_str() {
+        "deployToken" => {
+            let deployment: Deployment = payload(op, "deployment")?;
+            Ok(factory::deploy_effect(receipt, step.target.0, &deployment).map(Effect::TokenDeployed))
+        }
+        "mintPage" => {
+            let page: MintPage = payload(op, "page")?;
+            Ok(mint::mint_effect(receipt, step.target.0, &page).map(|()| Effect::PageMinted(page)))
+        }
+        other => Err(Error::Unreadable {
+            what: "step",
+            id: op.id.clone(),
+            why: format!("{other} is no function that we call"),
+        }),
+    }
+}
+
+/// What the chain knows about an operation id.
+#[derive(Debug)]
+pub enum Executed {
+    /// Our call, in this receipt.
+    Ours(Box<Receipt>),
+    /// Another call took our id.
+    Other(B256),
+    /// No trace of it was found.
+    NotFound,
+}
+
+/// Looks for the transaction that executed the operation id of a step.
+pub async fn find_executed(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+) -> Result<Executed, Failure> {
+    let Some(number) = step.op_number else { return Ok(Executed::NotFound) };
+    let mut tx = engine.db.read().await?;
+    let since = match &op.offering_id {
+        Some(id) => offering::find(&mut tx, id).await?.token_block_number.unwrap_or(0),
+        None => 0,
+    };
+    drop(tx);
+    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
+    let found = operation_executed(&network.chain, step.target.0, number.cast_unsigned(), since.cast_unsigned())
+        .await
+        .map_err(fault)?;
+    let Some(executed) = found else { return Ok(Executed::NotFound) };
+    if executed.payload_hash != payload_hash(&Bytes::from(step.calldata.clone())) {
+        return Ok(Executed::Other(executed.tx_hash));
+    }
+    let receipt = network.chain.receipts(&[executed.tx_hash]).await.map_err(fault)?.pop().flatten();
+    Ok(receipt.map_or(Executed::NotFound, |receipt| Executed::Ours(Box::new(receipt))))
+}
+
+/// The problem that only a person can solve: our operation id was used for something else.
+pub fn op_id_conflict(step: &Step, tx_hash: B256) -> Problem {
+    Problem {
+        stage: Stage::Execution,
+        code: "op_id_conflict".to_owned(),
+        message: format!(
+            "Operation id {} of {} was executed with another payload in {tx_hash}. Somebody else calls this contract with our ids.",
+            step.op_number.unwrap_or_default(),
+            step.target
+        ),
+        data: None,
+    }
+}

@@ -1,0 +1,187 @@
+//! The engine: a database, the chains it works on and the keys it signs with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use alloy_primitives::Address;
+use chrono::{DateTime, Duration, Utc};
+use muniment_activities::chain::{Chain, Tag};
+use muniment_activities::config::ConfigError;
+use muniment_activities::fault::Fault;
+use muniment_activities::fees::Fees;
+use muniment_activities::policy::{Gate, Target};
+use muniment_activities::signer::Signer;
+use muniment_domain::contract::Kind;
+use muniment_domain::db::Db;
+use muniment_domain::lease::{self, Holder};
+use muniment_domain::point::Point;
+use muniment_domain::{Error, chain, contract, lane, migrate};
+use tokio::sync::{Mutex, Notify};
+
+use crate::queue;
+use crate::settings::Settings;
+
+/// Everything that a move needs.
+#[derive(Clone)]
+pub struct Engine {
+    /// The truth.
+    pub db: Db,
+    /// The limits.
+    pub settings: Arc<Settings>,
+    /// The chains, by id.
+    pub networks: Arc<BTreeMap<i64, Network>>,
+    /// This process, as a holder of leases.
+    pub holder: Holder,
+}
+
+/// One chain with the keys that this process signs with there.
+pub struct Network {
+    /// Its endpoints.
+    pub chain: Chain,
+    /// The keys, each a lane of its own.
+    pub signers: BTreeMap<Address, Signer>,
+    /// Rung after a send, so that the follower looks at once.
+    pub sent: Notify,
+    /// What the market asked for last, and when: one question serves all operations of a second.
+    market: Mutex<Option<(DateTime<Utc>, Fees)>>,
+}
+
+/// Why the engine does not start, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration cannot work.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// A chain could not be reached or is another one.
+    #[error("chain {chain_id}: {fault}")]
+    Chain {
+        /// Which.
+        chain_id: i64,
+        /// What it said.
+        fault: Fault,
+    },
+    /// Another chain stands behind the URL.
+    #[error(
+        "chain {chain_id} is not the one this database was used with: its genesis was {known}, the endpoints now show {found}. Correct \
+         the endpoint, or use a database of its own for this chain. Nothing was signed."
+    )]
+    OtherChain {
+        /// Which.
+        chain_id: i64,
+        /// What was stored at first contact.
+        known: String,
+        /// What is there now.
+        found: String,
+    },
+    /// The database failed.
+    #[error("{0}")]
+    Domain(#[from] Error),
+}
+
+impl Network {
+    /// The chain's id as the database holds it.
+    pub fn id(&self) -> i64 {
+        self.chain.config.chain_id.cast_signed()
+    }
+
+    /// What the market asks for now.
+    pub async fn fees(&self, engine: &Engine) -> Result<Fees, Fault> {
+        let now = engine.db.clock().now();
+        let mut market = self.market.lock().await;
+        match *market {
+            Some((asked, fees)) if (Duration::zero()..Duration::seconds(1)).contains(&(now - asked)) => Ok(fees),
+            _ => {
+                let fees = self.chain.fees().await?;
+                *market = Some((now, fees));
+                Ok(fees)
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Migrates, makes contact with every chain and notes its lanes and contracts. A chain that cannot be reached does not stop the
+    /// others: its operations wait. A chain that is another one than before stops the start.
+    pub async fn start(db: Db, settings: Settings, chains: Vec<(Chain, Vec<Signer>)>) -> Result<Self, StartError> {
+        migrate::run(&db).await?;
+        queue::migrate(&db).await?;
+        if !db.is_shared() {
+            lease::clear(&db).await?;
+        }
+        let mut networks = BTreeMap::new();
+        for (chain, signers) in chains {
+            let signers = signers.into_iter().map(|s| (s.address(), s)).collect();
+            let network = Network { chain, signers, sent: Notify::new(), market: Mutex::default() };
+            networks.insert(network.id(), network);
+        }
+        let holder = Holder::new(&db);
+        let engine = Self { db, settings: Arc::new(settings), networks: Arc::new(networks), holder };
+        for network in engine.networks.values() {
+            match engine.meet(network).await {
+                Err(StartError::Chain { chain_id, fault: fault @ Fault::Outage(_) }) => {
+                    tracing::error!(chain.id = chain_id, "no endpoint answers; the chain's operations wait: {fault}");
+                }
+                met => met?,
+            }
+        }
+        Ok(engine)
+    }
+
+    /// The chain that an operation is on.
+    pub fn network(&self, chain_id: i64) -> Option<&Network> {
+        self.networks.get(&chain_id)
+    }
+
+    /// First contact, or the proof that it is still the same chain.
+    pub async fn meet(&self, network: &Network) -> Result<(), StartError> {
+        let chain_id = network.id();
+        let fault = |fault| StartError::Chain { chain_id, fault };
+        let contact = network.chain.contact().await.map_err(fault)?;
+        let heads = network.chain.heads().await.map_err(fault)?;
+        let mut counts = Vec::new();
+        for address in network.signers.keys() {
+            counts.push((*address, network.chain.transaction_count(*address, Tag::Latest).await.map_err(fault)?));
+        }
+        let mut tx = self.db.begin().await?;
+        let head = (heads.latest.number.cast_signed(), heads.latest.hash);
+        // Following begins at the head: nothing of ours can be below it, because no lane existed.
+        let last = heads.finalized.map_or(head, |h| (h.number.cast_signed(), h.hash));
+        chain::meet(&mut tx, chain_id, contact.genesis, head, last).await?;
+        let known = chain::find(&mut tx, chain_id).await?.map(|c| c.genesis_hash.0).unwrap_or(contact.genesis);
+        if known != contact.genesis {
+            return Err(StartError::OtherChain {
+                chain_id,
+                known: known.to_string(),
+                found: contact.genesis.to_string(),
+            });
+        }
+        for (address, count) in counts {
+            lane::ensure(&mut tx, chain_id, address, count.cast_signed()).await?;
+        }
+        for (address, kind) in
+            [(network.chain.config.factory, Kind::Factory), (network.chain.config.registry, Kind::Registry)]
+        {
+            if let Some(address) = address {
+                contract::ensure(&mut tx, chain_id, address, kind, None).await?;
+            }
+        }
+        tx.commit(Point::Contact).await?;
+        Ok(())
+    }
+
+    /// The gate of a chain, with the contracts that the platform has there now.
+    pub async fn gate(&self, network: &Network) -> Result<Gate, Error> {
+        let mut tx = self.db.read().await?;
+        let mut gate = Gate::of(&network.chain.config);
+        for (address, kind) in contract::of_chain(&mut tx, network.id()).await? {
+            match kind {
+                Kind::Factory => gate = gate.with(address.0, Target::Factory),
+                Kind::Token => gate = gate.with(address.0, Target::Token),
+                Kind::Distributor => gate = gate.with(address.0, Target::Distributor),
+                // The registry is the administrator's, never this server's.
+                Kind::Registry => {}
+            }
+        }
+        Ok(gate)
+    }
+}

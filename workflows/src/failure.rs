@@ -1,0 +1,96 @@
+//! What a move may end in besides success. Whether to retry is decided where the fault happens, and recorded here, once.
+
+use chrono::Duration;
+use muniment_activities::fault::{Fault, FaultClass};
+use muniment_domain::db::Db;
+use muniment_domain::operation::{self, Move, Operation, Problem, Stage};
+use muniment_domain::point::Point;
+use muniment_domain::{Error, Result};
+
+use crate::settings::Settings;
+use crate::{backoff, queue};
+
+/// Why a move did not get on.
+#[derive(Debug)]
+pub enum Failure {
+    /// Nobody can act now: endpoints, signer or lane. Not counted; it drains by itself.
+    Blocked(String),
+    /// This time it did not work. Counted, with a growing pause, up to the limit.
+    Retry(Problem),
+    /// A certain no, before anything was signed.
+    Refuse(Problem),
+    /// The engine may not decide this: a person must.
+    Dead(Problem),
+    /// The domain failed: somebody else moved the row, or the database is away.
+    Domain(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Domain(error)
+    }
+}
+
+impl Failure {
+    /// A certain no.
+    pub fn refuse(stage: Stage, code: &str, message: impl Into<String>, data: Option<String>) -> Self {
+        Self::Refuse(Problem { stage, code: code.to_owned(), message: message.into(), data })
+    }
+
+    /// What a fault of the chain means for an operation that asked.
+    pub fn of_fault(fault: &Fault, stage: Stage) -> Self {
+        match fault.class() {
+            FaultClass::Outage | FaultClass::Fatal => Self::Blocked(format!("{}: {fault}", fault.code())),
+            FaultClass::Transient => {
+                Self::Retry(Problem { stage, code: fault.code().to_owned(), message: fault.to_string(), data: None })
+            }
+        }
+    }
+}
+
+/// Writes down why an operation did not get on, with its next time and wake in the same commit.
+pub async fn record(db: &Db, settings: &Settings, mut op: Operation, failure: Failure) -> Result<()> {
+    match failure {
+        Failure::Domain(error) => Err(error),
+        Failure::Blocked(reason) => {
+            let mut tx = db.begin().await?;
+            if op.blocked_reason.as_deref() != Some(reason.as_str()) {
+                tracing::warn!(operation.id = %op.id, reason, "operation waits");
+            }
+            op.blocked_reason = Some(reason);
+            op.next_action_at = Some(tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed()));
+            operation::save(&mut tx, &mut op).await?;
+            tx.commit(Point::Fault).await
+        }
+        Failure::Retry(problem) => retry(db, settings, op, problem).await,
+        Failure::Refuse(problem) => end(db, op, Move::Fail, problem, Point::Refuse).await,
+        Failure::Dead(problem) => end(db, op, Move::GiveUp, problem, Point::DeadLetter).await,
+    }
+}
+
+async fn retry(db: &Db, settings: &Settings, mut op: Operation, problem: Problem) -> Result<()> {
+    op.faults += 1;
+    if op.faults >= i64::from(settings.attempts_max) {
+        return end(db, op, Move::GiveUp, problem, Point::DeadLetter).await;
+    }
+    let mut tx = db.begin().await?;
+    let pause = backoff::pause(settings, &op.id, op.faults);
+    let at = tx.now() + Duration::from_std(pause).unwrap_or(Duration::MAX);
+    tracing::info!(operation.id = %op.id, operation.faults = op.faults, error.code = problem.code, pause_seconds = pause.as_secs(),
+        "operation will be tried again: {}", problem.message);
+    op.next_action_at = Some(at);
+    op.blocked_reason = None;
+    op.set_problem(Some(problem));
+    operation::save(&mut tx, &mut op).await?;
+    queue::wake_at(&mut tx, &op, at).await?;
+    tx.commit(Point::Fault).await
+}
+
+async fn end(db: &Db, mut op: Operation, by: Move, problem: Problem, point: Point) -> Result<()> {
+    tracing::warn!(operation.id = %op.id, error.code = problem.code, "operation needs a person: {}", problem.message);
+    let mut tx = db.begin().await?;
+    let reason = problem.message.clone();
+    op.set_problem(Some(problem));
+    operation::transition(&mut tx, &mut op, by, "engine", &reason).await?;
+    tx.commit(point).await
+}

@@ -1,0 +1,191 @@
+//! Letting final receipts take effect. Nothing in the domain changes before this.
+
+use alloy_primitives::Bytes;
+use muniment_activities::receipt::{Agreement, Receipt};
+use muniment_activities::simulate::{At, Call, Simulation};
+use muniment_domain::attempt::{self, Kind};
+use muniment_domain::operation::{self, Operation, Problem, Stage};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, Outcome, Step};
+use muniment_domain::{Error, Result, chain};
+
+use crate::conclude::{self, Verdict};
+use crate::effect::{self, Executed};
+use crate::engine::{Engine, Network};
+use crate::failure::Failure;
+
+/// A step whose fate is final, with what is to be written about it.
+struct Settled {
+    op: Operation,
+    step: Step,
+    verdict: Verdict,
+}
+
+/// Settles what is final, a batch at most; how many it was.
+pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
+    let mut tx = engine.db.read().await?;
+    let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
+    if cursor.halted_reason.is_some() {
+        return Ok(0);
+    }
+    let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
+    let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, limit).await?;
+    let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
+    drop(tx);
+    let mut settled = Vec::with_capacity(steps.len());
+    for step in steps {
+        match judge(engine, network, step).await {
+            Ok(Some(one)) => settled.push(one),
+            Ok(None) => {}
+            Err(Failure::Domain(error)) => return Err(error),
+            // The chain does not answer: what is final stays final, it is looked at again with the next head.
+            Err(other) => tracing::info!(chain.id = cursor.chain_id, "a final receipt waits: {other:?}"),
+        }
+    }
+    let count = settled.len() + foreign.len();
+    write(engine, settled).await?;
+    for proof in foreign {
+        taken_by_stranger(engine, &proof).await?;
+    }
+    Ok(count)
+}
+
+/// Decides what became of an included step, asking the chain where needed, with no transaction open.
+async fn judge(engine: &Engine, network: &Network, step: Step) -> Result<Option<Settled>, Failure> {
+    let mut tx = engine.db.read().await?;
+    let op = operation::find(&mut tx, &step.operation_id).await?;
+    let unreadable =
+        |why: &str| Error::Unreadable { what: "step of", id: step.operation_id.clone(), why: why.to_owned() };
+    let tx_hash = step.tx_hash.ok_or_else(|| unreadable("it is included without a transaction"))?.0;
+    let attempt = attempt::find(&mut tx, step.chain_id, tx_hash).await?;
+    let number = step.block_number.ok_or_else(|| unreadable("it is included without a block"))?;
+    let known = chain::header(&mut tx, step.chain_id, number).await?;
+    drop(tx);
+    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
+    // The block must be the one that we follow, or, where its header was dropped, the one that the chain has there for good.
+    let canonical = match known {
+        Some(header) => Some(header.hash.0),
+        None => network.chain.header(number.cast_unsigned()).await.map_err(fault)?.map(|h| h.hash),
+    };
+    if canonical != step.block_hash.map(|h| h.0) {
+        return Ok(None);
+    }
+    let stored = attempt.as_ref().and_then(|a| a.receipt.clone()).map(|json| serde_json::from_value::<Receipt>(json.0));
+    let receipt = match stored {
+        Some(receipt) => receipt.map_err(|e| unreadable(&format!("its receipt: {e}")))?,
+        // A transaction that was taken over has no attempt of ours; its receipt is the chain's to tell.
+        None => match network.chain.receipts(&[tx_hash]).await.map_err(fault)?.pop().flatten() {
+            Some(receipt) if Some(receipt.block_hash) == canonical => receipt,
+            _ => return Ok(None),
+        },
+    };
+    match network.chain.confirm_receipt(&receipt).await.map_err(fault)? {
+        Agreement::Agreed => {}
+        Agreement::Pending => return Ok(None),
+        Agreement::Disputed(why) => {
+            tracing::error!(operation.id = %op.id, tx.hash = %tx_hash, "endpoints disagree about a final receipt: {why}");
+            return Ok(None);
+        }
+    }
+    let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
+    let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };
+    Ok(Some(Settled { op, step, verdict }))
+}
+
+async fn verdict(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+    receipt: &Receipt,
+    cancelled: bool,
+) -> Result<Option<Verdict>, Failure> {
+    if cancelled {
+        let message =
+            "A transfer of nothing took its nonce, as a person asked: it can no longer be executed.".to_owned();
+        let problem =
+            Problem { stage: Stage::Execution, code: "cancelled_by_operator".to_owned(), message, data: None };
+        return Ok(Some(Verdict::Undone(Outcome::Cancelled, problem)));
+    }
+    if receipt.success {
+        return Ok(Some(match effect::shown(op, step, receipt)? {
+            Ok(effect) => Verdict::Done(effect),
+            Err(missing) => Verdict::Undone(Outcome::Reverted, conclude::effect_mismatch(missing.to_string())),
+        }));
+    }
+    // Nobody keeps the reason of a revert: the call is tried again where it failed.
+    let call = Call { from: receipt.from, to: receipt.to, data: Bytes::from(step.calldata.clone()) };
+    let reason = match network.chain.simulate(&call, At::Hash(receipt.block_hash)).await {
+        Ok(Simulation::Reverts(revert)) => Some(revert),
+        _ => None,
+    };
+    if reason.as_ref().is_some_and(|r| r.is_operation_replayed().is_some()) {
+        match effect::find_executed(engine, network, op, step).await? {
+            Executed::Ours(done) => {
+                conclude::adopt(engine, op, step, &done).await?;
+                return Ok(None);
+            }
+            Executed::Other(hash) => {
+                return Ok(Some(Verdict::Undone(Outcome::Taken, effect::op_id_conflict(step, hash))));
+            }
+            Executed::NotFound => return Ok(None),
+        }
+    }
+    let message = reason.as_ref().map_or("The transaction reverted.".to_owned(), |r| r.sentence.clone());
+    let data = reason.map(|r| r.data.to_string());
+    let problem = Problem { stage: Stage::Execution, code: "reverted".to_owned(), message, data };
+    Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
+}
+
+/// Writes verdicts together; if somebody moved one of them, each by itself.
+async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<()> {
+    if settled.is_empty() {
+        return Ok(());
+    }
+    let single = settled.len() == 1;
+    match write_together(engine, &settled).await {
+        Err(Error::Stale { .. }) if single => Ok(()),
+        Err(Error::Stale { .. }) => {
+            for one in settled {
+                match write_together(engine, &[one]).await {
+                    Err(Error::Stale { .. }) => {}
+                    written => written?,
+                }
+            }
+            Ok(())
+        }
+        written => written,
+    }
+}
+
+async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    for one in settled {
+        let mut step = one.step.clone();
+        // Several steps of one operation may be in the batch: each sees what the one before it wrote.
+        let mut op = operation::find(&mut tx, &one.op.id).await?;
+        let hash = step.tx_hash.map(|h| h.0).unwrap_or_default();
+        conclude::settle(&mut tx, &mut op, &mut step, one.verdict.clone(), hash).await?;
+    }
+    tx.commit(Point::Finalise).await
+}
+
+/// A stranger's transaction took the nonce of a step, finally and proved: the step can never be executed in this cycle.
+async fn taken_by_stranger(engine: &Engine, proof: &chain::Foreign) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    let lanes = muniment_domain::lane::of_chain(&mut tx, proof.chain_id).await?;
+    let Some(lane) = lanes.iter().find(|l| l.signer == proof.signer) else { return Ok(()) };
+    let signed = step::signed_of_lane(&mut tx, &lane.id).await?;
+    let Some(step) = signed.into_iter().find(|s| s.nonce == Some(proof.nonce)) else { return Ok(()) };
+    let mut op = operation::find(&mut tx, &step.operation_id).await?;
+    let mut step = step;
+    step.block_number = Some(proof.block_number);
+    step.block_hash = Some(proof.block_hash);
+    let message = format!(
+        "Nonce {} of {} was used by {}, which this platform did not sign.",
+        proof.nonce, proof.signer, proof.tx_hash
+    );
+    let problem = Problem { stage: Stage::Tracking, code: "nonce_consumed_externally".to_owned(), message, data: None };
+    conclude::settle(&mut tx, &mut op, &mut step, Verdict::Undone(Outcome::Taken, problem), proof.tx_hash.0).await?;
+    tx.commit(Point::Finalise).await
+}

@@ -1,0 +1,358 @@
+//! Following a chain: walk its blocks from where we stood, by parent hash, and find our transactions in them. Receipts and cursor move in
+//! one commit. That a receipt is absent says nothing and moves nothing.
+
+use alloy_primitives::{Address, B256};
+use muniment_activities::block::Block;
+use muniment_activities::fault::{Fault, FaultClass};
+use muniment_activities::heads::Heads;
+use muniment_activities::receipt::Receipt;
+use muniment_domain::chain::{self, Chain as Cursor, Foreign, Header};
+use muniment_domain::column::Hex;
+use muniment_domain::db::Tx;
+use muniment_domain::operation::{self, Status};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, State};
+use muniment_domain::{Error, Result, attempt};
+use sqlx::types::Json;
+
+use crate::engine::{Engine, Network};
+use crate::{catch_up, lane, queue};
+
+/// How many blocks one commit takes in.
+const BLOCKS_PER_PASS: u64 = 64;
+/// From this distance on the blocks between are not walked one by one.
+const GAP_BLOCKS: u64 = 512;
+
+/// What a pass came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// The chain stands where it stood.
+    Still,
+    /// The cursor moved; there may be more.
+    Moved,
+    /// Nobody answers, or what was answered cannot be used yet.
+    Silent,
+    /// The chain was stopped, for a person to look at.
+    Halted,
+}
+
+/// Our transactions in one block.
+struct Found {
+    block: Block,
+    receipts: Vec<Receipt>,
+    foreign: Vec<Foreign>,
+}
+
+/// Makes one pass.
+pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
+    let mut tx = engine.db.read().await?;
+    let cursor = chain::find(&mut tx, network.id()).await?;
+    drop(tx);
+    let Some(cursor) = cursor else { return first_contact(engine, network).await };
+    if cursor.halted_reason.is_some() {
+        return Ok(Pass::Halted);
+    }
+    let heads = match network.chain.heads().await {
+        Ok(heads) => heads,
+        Err(fault) => return silent(engine, &cursor, &fault).await,
+    };
+    match walk(engine, network, &cursor, heads).await {
+        Ok(pass) => {
+            if cursor.blocked_reason.is_some() && pass == Pass::Still {
+                unblock(engine, cursor.chain_id).await?;
+            }
+            Ok(pass)
+        }
+        Err(Walk::Fault(fault)) => silent(engine, &cursor, &fault).await,
+        Err(Walk::Domain(Error::Stale { .. })) => Ok(Pass::Moved),
+        Err(Walk::Domain(error)) => Err(error),
+    }
+}
+
+/// Why a walk stopped.
+pub enum Walk {
+    /// The chain did not answer usefully.
+    Fault(Fault),
+    /// The database did not.
+    Domain(Error),
+}
+
+impl From<Fault> for Walk {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Error> for Walk {
+    fn from(error: Error) -> Self {
+        Self::Domain(error)
+    }
+}
+
+async fn first_contact(engine: &Engine, network: &Network) -> Result<Pass> {
+    match engine.meet(network).await {
+        Ok(()) => Ok(Pass::Moved),
+        Err(crate::engine::StartError::Domain(error)) => Err(error),
+        Err(error) => {
+            tracing::error!("{error}");
+            Ok(Pass::Silent)
+        }
+    }
+}
+
+async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads) -> Result<Pass, Walk> {
+    let head = cursor.head_number.cast_unsigned();
+    let newest = heads.latest.number;
+    if newest > head + GAP_BLOCKS {
+        return catch_up::jump(engine, network, cursor, &heads).await;
+    }
+    let mut ancestor = cursor.head_number;
+    if newest < head {
+        // An endpoint that lags behind says nothing new; one that shows another block at its height does.
+        let same = header_at(engine, cursor, newest.cast_signed()).await?.is_none_or(|h| h == heads.latest.hash);
+        if same {
+            return Ok(Pass::Still);
+        }
+        ancestor = common_ancestor(engine, network, cursor).await?;
+    } else if newest == head && heads.latest.hash != cursor.head_hash.0 {
+        ancestor = common_ancestor(engine, network, cursor).await?;
+    }
+    let mut blocks = next_blocks(network, ancestor.cast_unsigned(), heads.latest.clone()).await?;
+    let parent = header_at(engine, cursor, ancestor).await?;
+    if blocks.first().is_some_and(|b| parent.is_some_and(|hash| b.parent_hash != hash)) {
+        ancestor = common_ancestor(engine, network, cursor).await?;
+        blocks = next_blocks(network, ancestor.cast_unsigned(), heads.latest.clone()).await?;
+    }
+    if ancestor < cursor.final_number {
+        return halt(engine, cursor, ancestor).await;
+    }
+    if let Some(pair) = blocks.windows(2).find(|pair| pair[1].parent_hash != pair[0].hash) {
+        return Err(Fault::Incomplete(format!("block {} does not follow the block before it", pair[1].number)).into());
+    }
+    let last = final_block(cursor, &heads, &blocks, ancestor);
+    if blocks.is_empty() && ancestor == cursor.head_number && last.0 == cursor.final_number {
+        return Ok(Pass::Still);
+    }
+    let found = look_into(engine, network, blocks).await?;
+    commit(engine, network, cursor, ancestor, &found, last).await?;
+    Ok(Pass::Moved)
+}
+
+/// The blocks above a height, in order, a pass full at most. The newest one is at hand already.
+async fn next_blocks(network: &Network, above: u64, newest: Block) -> Result<Vec<Block>, Fault> {
+    let to = newest.number.min(above + BLOCKS_PER_PASS);
+    if to <= above {
+        return Ok(Vec::new());
+    }
+    if to < newest.number {
+        return network.chain.blocks(above + 1, to).await;
+    }
+    let mut blocks = if to > above + 1 { network.chain.blocks(above + 1, to - 1).await? } else { Vec::new() };
+    blocks.push(newest);
+    Ok(blocks)
+}
+
+async fn header_at(engine: &Engine, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
+    if number == cursor.head_number {
+        return Ok(Some(cursor.head_hash.0));
+    }
+    let mut tx = engine.db.read().await?;
+    Ok(chain::header(&mut tx, cursor.chain_id, number).await?.map(|h| h.hash.0))
+}
+
+/// The highest block of ours that the chain still has. Below the final one there must be none to look for.
+async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor) -> Result<i64, Walk> {
+    let mut number = cursor.head_number;
+    while number >= cursor.final_number {
+        let ours = header_at(engine, cursor, number).await?;
+        let theirs = network.chain.header(number.cast_unsigned()).await?.map(|h| h.hash);
+        match (ours, theirs) {
+            (Some(ours), Some(theirs)) if ours == theirs => return Ok(number),
+            // The header was dropped when its height became final: the final hash itself is in the cursor.
+            (None, Some(theirs)) if number == cursor.final_number && theirs == cursor.final_hash.0 => {
+                return Ok(number);
+            }
+            _ => number -= 1,
+        }
+    }
+    Ok(number)
+}
+
+async fn halt(engine: &Engine, cursor: &Cursor, ancestor: i64) -> Result<Pass, Walk> {
+    let reason = format!(
+        "The final block {} ({}) is no longer part of the chain; the last common block is at most {ancestor}. Either another chain stands \
+         behind the endpoints, or finality broke. Nothing more is signed until a person has looked.",
+        cursor.final_number, cursor.final_hash
+    );
+    tracing::error!(chain.id = cursor.chain_id, "{reason}");
+    let mut tx = engine.db.begin().await?;
+    chain::halt(&mut tx, cursor, &reason).await?;
+    tx.commit(Point::Mode).await?;
+    Ok(Pass::Halted)
+}
+
+/// Finality never goes back, and never beyond what was walked: its hash must be one of ours.
+fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) -> (i64, B256) {
+    let standing = (cursor.final_number, cursor.final_hash.0);
+    let Some(announced) = &heads.finalized else { return standing };
+    let walked = blocks.last().map_or(ancestor, |b| b.number.cast_signed());
+    let number = announced.number.cast_signed().min(walked);
+    if number <= cursor.final_number {
+        return standing;
+    }
+    match blocks.iter().find(|b| b.number.cast_signed() == number) {
+        Some(block) if number < announced.number.cast_signed() || block.hash == announced.hash => (number, block.hash),
+        Some(_) => standing,
+        // It lies below this pass: the commit reads its hash from the headers that we keep.
+        None => (number, B256::ZERO),
+    }
+}
+
+/// Finds our transactions in the blocks: attempts of ours with their receipts, and others that used our keys.
+async fn look_into(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Result<Vec<Found>, Walk> {
+    let mut found = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let (mut ours, mut foreign) = (Vec::new(), Vec::new());
+        for t in block.transactions.iter().filter(|t| network.signers.contains_key(&t.from)) {
+            let mut tx = engine.db.read().await?;
+            if attempt::find(&mut tx, network.id(), t.hash).await?.is_some() {
+                ours.push(t.hash);
+            } else {
+                foreign.push(stranger(network.id(), &block, t.from, t.nonce, t.hash));
+            }
+        }
+        // One question a block, and none where nothing of ours is in it.
+        let receipts = network.chain.receipts_of_block(block.hash, &ours).await?;
+        found.push(Found { block, receipts, foreign });
+    }
+    Ok(found)
+}
+
+fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_hash: B256) -> Foreign {
+    Foreign {
+        chain_id,
+        signer: Hex(signer),
+        nonce: nonce.cast_signed(),
+        tx_hash: Hex(tx_hash),
+        block_number: block.number.cast_signed(),
+        block_hash: Hex(block.hash),
+    }
+}
+
+async fn commit(
+    engine: &Engine,
+    network: &Network,
+    cursor: &Cursor,
+    ancestor: i64,
+    found: &[Found],
+    mut last: (i64, B256),
+) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    if ancestor < cursor.head_number {
+        tracing::warn!(
+            chain.id = cursor.chain_id,
+            chain.ancestor = ancestor,
+            chain.head = cursor.head_number,
+            "reorganisation"
+        );
+        chain::rewind(&mut tx, cursor.chain_id, ancestor).await?;
+    }
+    let headers: Vec<Header> = found.iter().map(|f| header_of(&f.block)).collect();
+    chain::add_headers(&mut tx, cursor.chain_id, &headers).await?;
+    for f in found {
+        for receipt in &f.receipts {
+            include(&mut tx, cursor.chain_id, receipt).await?;
+        }
+        for foreign in &f.foreign {
+            lane::note_foreign(&mut tx, foreign).await?;
+        }
+    }
+    if last.1.is_zero() {
+        last = match chain::header(&mut tx, cursor.chain_id, last.0).await? {
+            Some(header) => (header.number, header.hash.0),
+            None => (cursor.final_number, cursor.final_hash.0),
+        };
+    }
+    let ancestor_hash =
+        chain::header(&mut tx, cursor.chain_id, ancestor).await?.map_or(cursor.head_hash.0, |h| h.hash.0);
+    let head = headers.last().map_or((ancestor, ancestor_hash), |h| (h.number, h.hash.0));
+    chain::advance(&mut tx, cursor, head, last).await?;
+    make_room(&mut tx, network, found.iter().map(|f| f.receipts.len()).sum()).await?;
+    tx.commit(Point::Follow).await
+}
+
+fn header_of(block: &Block) -> Header {
+    Header { number: block.number.cast_signed(), hash: Hex(block.hash), parent_hash: Hex(block.parent_hash) }
+}
+
+/// Notes that a block holds an attempt of ours, and wakes the step that waited for it.
+pub async fn include(tx: &mut Tx, chain_id: i64, receipt: &Receipt) -> Result<()> {
+    let Some(mut found) = attempt::find(tx, chain_id, receipt.tx_hash).await? else { return Ok(()) };
+    found.block_number = Some(receipt.block_number.cast_signed());
+    found.block_hash = Some(Hex(receipt.block_hash));
+    found.receipt = Some(Json(serde_json::to_value(receipt).map_err(|e| Error::Unreadable {
+        what: "receipt",
+        id: receipt.tx_hash.to_string(),
+        why: e.to_string(),
+    })?));
+    attempt::note_block(tx, &found).await?;
+    let steps = step::of_operation(tx, &found.operation_id).await?;
+    let Some(mut step) = steps.iter().find(|s| s.position == found.position).cloned() else { return Ok(()) };
+    // An attempt of an earlier cycle cannot be here: its nonce was finally taken before the new cycle began.
+    if step.state != State::Signed || step.nonce != Some(found.nonce) || step.lane_id.as_ref() != Some(&found.lane_id) {
+        return Ok(());
+    }
+    step.state = State::Included;
+    step.tx_hash = Some(Hex(receipt.tx_hash));
+    step.block_number = found.block_number;
+    step.block_hash = found.block_hash;
+    step::save(tx, &step, State::Signed).await?;
+    let follows = steps.iter().any(|s| s.position > step.position && s.state == State::Unsigned);
+    if follows && receipt.success && found.kind != attempt::Kind::Cancel {
+        let mut op = operation::find(tx, &found.operation_id).await?;
+        if op.status == Status::Submitted {
+            op.next_action_at = Some(tx.now());
+            operation::save(tx, &mut op).await?;
+            queue::wake(tx, &op).await?;
+        }
+    }
+    Ok(())
+}
+
+/// As many transactions as were included, so many that waited for room may go on.
+pub async fn make_room(tx: &mut Tx, network: &Network, included: usize) -> Result<()> {
+    let limit = i64::try_from(included).unwrap_or(i64::MAX);
+    for op in operation::waiting_for_lane(tx, network.id(), limit).await? {
+        wake_waiting(tx, op).await?;
+    }
+    Ok(())
+}
+
+async fn wake_waiting(tx: &mut Tx, mut op: operation::Operation) -> Result<()> {
+    // The reason is cleared with the wake, so that the next block wakes the next ones and not these again.
+    op.blocked_reason = None;
+    operation::save(tx, &mut op).await?;
+    queue::wake(tx, &op).await
+}
+
+async fn silent(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Result<Pass> {
+    if fault.class() == FaultClass::Transient {
+        tracing::info!(chain.id = cursor.chain_id, "the head is asked for again: {fault}");
+        return Ok(Pass::Silent);
+    }
+    let reason = format!("{}: {fault}", fault.code());
+    if cursor.blocked_reason.as_deref() != Some(reason.as_str()) {
+        tracing::error!(chain.id = cursor.chain_id, "the chain's operations wait: {fault}");
+        let mut tx = engine.db.begin().await?;
+        chain::set_blocked(&mut tx, cursor.chain_id, Some(&reason)).await?;
+        tx.commit(Point::Mode).await?;
+    }
+    Ok(Pass::Silent)
+}
+
+async fn unblock(engine: &Engine, chain_id: i64) -> Result<()> {
+    tracing::info!(chain.id = chain_id, "the chain answers again");
+    let mut tx = engine.db.begin().await?;
+    chain::set_blocked(&mut tx, chain_id, None).await?;
+    tx.commit(Point::Mode).await
+}

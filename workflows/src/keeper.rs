@@ -1,0 +1,121 @@
+//! The loops: one for each chain, that follows, finalises and tends it, and one that sweeps. A lease keeps them to one process at a time.
+
+use std::time::Duration;
+
+use muniment_domain::{Result, step};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::{Engine, Network};
+use crate::follow::{self, Pass};
+use crate::{finalise, lane, sweep, tend};
+
+/// How often a lease is renewed: a third of its life.
+const RENEW: Duration = Duration::from_secs(5);
+/// How often lanes are tended at most.
+const TEND: Duration = Duration::from_secs(1);
+/// The pause after the database failed.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The first pause after a send on a chain that mines at once; it doubles up to the chain's own pace.
+const QUICK: Duration = Duration::from_millis(5);
+const PRUNE: Duration = Duration::from_secs(3600);
+
+/// Keeps one chain until it is told to stop.
+pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
+    let Some(network) = engine.network(chain_id) else { return };
+    let mut keeper = Keeper { engine: &engine, network, held: None, tended: None, quick: None };
+    while !stop.is_cancelled() {
+        let pause = match keeper.turn().await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::error!(chain.id = chain_id, "the chain is looked at again in a second: {error}");
+                keeper.held = None;
+                PAUSE
+            }
+        };
+        if pause.is_zero() {
+            continue;
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = network.sent.notified() => keeper.quick = (network.chain.config.block_seconds <= 1).then_some(QUICK),
+            () = sleep(pause) => {}
+        }
+    }
+}
+
+struct Keeper<'a> {
+    engine: &'a Engine,
+    network: &'a Network,
+    held: Option<Instant>,
+    tended: Option<Instant>,
+    quick: Option<Duration>,
+}
+
+impl Keeper<'_> {
+    /// One look at the chain; how long to wait before the next.
+    async fn turn(&mut self) -> Result<Duration> {
+        if self.held.is_none_or(|at| at.elapsed() >= RENEW) {
+            let fresh = self.held.is_none();
+            if !self.engine.holder.hold(&self.engine.db, &format!("chain:{}", self.network.id())).await? {
+                self.held = None;
+                return Ok(PAUSE);
+            }
+            self.held = Some(Instant::now());
+            if fresh {
+                lane::check_all(self.engine, self.network).await?;
+            }
+        }
+        let pass = follow::follow(self.engine, self.network).await?;
+        let settled = finalise::finalise(self.engine, self.network).await?;
+        if self.tended.is_none_or(|at| at.elapsed() >= TEND) {
+            tend::tend(self.engine, self.network).await?;
+            self.tended = Some(Instant::now());
+        }
+        if pass == Pass::Moved || settled > 0 {
+            self.quick = self.quick.map(|_| QUICK);
+            return Ok(if settled > 0 || self.quick.is_some() { Duration::ZERO } else { Duration::from_millis(1) });
+        }
+        self.pace().await
+    }
+
+    /// How soon the chain may have something new: quickly after a send, at its pace while something is under way, else once a block.
+    async fn pace(&mut self) -> Result<Duration> {
+        let config = &self.network.chain.config;
+        let pace = Duration::from_millis(config.poll_milliseconds);
+        if let Some(quick) = self.quick {
+            self.quick = (quick * 2 < pace).then_some(quick * 2);
+            return Ok(quick);
+        }
+        let mut tx = self.engine.db.read().await?;
+        let busy = step::any_under_way(&mut tx, self.network.id()).await?;
+        Ok(if busy { pace } else { pace.max(Duration::from_secs(config.block_seconds)) })
+    }
+}
+
+/// Wakes what is overdue, until it is told to stop.
+pub async fn keep_sweeping(engine: Engine, stop: CancellationToken) {
+    let mut pruned: Option<Instant> = None;
+    let every = Duration::from_secs(engine.settings.sweep_seconds.max(1));
+    while !stop.is_cancelled() {
+        if let Err(error) = turn(&engine, &mut pruned).await {
+            tracing::error!("the sweep is tried again: {error}");
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = sleep(every) => {}
+        }
+    }
+}
+
+async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
+    if !engine.holder.hold(&engine.db, "sweep").await? {
+        return Ok(());
+    }
+    while sweep::sweep(engine).await? > 0 {}
+    if pruned.is_none_or(|at| at.elapsed() >= PRUNE) {
+        sweep::prune(engine).await?;
+        *pruned = Some(Instant::now());
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Verification V: a hash is accepted as the proof of an operation only if every check passes. The checks are the answer, passed or not.
+
+use alloy_primitives::B256;
+use muniment_activities::receipt::{Agreement, Receipt};
+use muniment_activities::registry;
+use muniment_activities::simulate::At;
+use muniment_domain::column::Hex;
+use muniment_domain::operation::{Move, Operation, Resolution};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, Outcome, State, Step};
+use muniment_domain::{Code, Error, Result, attempt, chain, claim, lane};
+use serde::Serialize;
+
+use crate::conclude;
+use crate::effect::{self, Effect};
+use crate::engine::{Engine, Network};
+use crate::retry::{load, network_of, unavailable};
+
+/// One check of the proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub passed: bool,
+    /// What was found.
+    pub detail: String,
+}
+
+fn check(name: &'static str, passed: bool, detail: impl Into<String>) -> Check {
+    Check { name, passed, detail: detail.into() }
+}
+
+/// Looks whether a transaction proves the effect of the step that is due. Changes nothing.
+pub async fn verify(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Vec<Check>> {
+    let (op, steps) = load(engine, operation_id).await?;
+    let network = network_of(engine, &op)?;
+    let (_, checks, _) = examine(engine, network, &op, &steps, tx_hash).await?;
+    Ok(checks)
+}
+
+/// Confirms an operation by a transaction that proves its effect, or says which check failed.
+pub async fn mark_confirmed(
+    engine: &Engine,
+    operation_id: &str,
+    tx_hash: B256,
+    actor: &str,
+    reason: &str,
+) -> Result<Vec<Check>> {
+    let (mut op, steps) = load(engine, operation_id).await?;
+    let network = network_of(engine, &op)?;
+    let (step, checks, proof) = examine(engine, network, &op, &steps, tx_hash).await?;
+    let Some((receipt, effect)) = proof.filter(|_| checks.iter().all(|c| c.passed)) else {
+        let failed: Vec<String> =
+            checks.iter().filter(|c| !c.passed).map(|c| format!("{}: {}", c.name, c.detail)).collect();
+        return Err(Error::refused(Code::ReconcileVerificationFailed, failed.join("; ")));
+    };
+    let mut step = step.clone();
+    let mut tx = engine.db.begin().await?;
+    let read = step.state;
+    step.state = State::Final;
+    step.outcome = Some(Outcome::Success);
+    step.tx_hash = Some(Hex(tx_hash));
+    step.block_number = Some(receipt.block_number.cast_signed());
+    step.block_hash = Some(Hex(receipt.block_hash));
+    step.final_at.get_or_insert(tx.now());
+    step::save(&mut tx, &step, read).await?;
+    claim::insert(&mut tx, op.chain_id, tx_hash, &op.id).await?;
+    conclude::take_effect(&mut tx, &op, &step, effect).await?;
+    op.resolution = Some(Resolution::ConfirmedExternal);
+    conclude::confirm(&mut tx, &mut op, tx_hash, Move::MarkConfirmed, actor, reason).await?;
+    tx.commit(Point::MarkConfirmed).await?;
+    Ok(checks)
+}
+
+type Proof = Option<(Receipt, Effect)>;
+
+async fn examine<'a>(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    steps: &'a [Step],
+    tx_hash: B256,
+) -> Result<(&'a Step, Vec<Check>, Proof)> {
+    let open: Vec<&Step> = steps.iter().filter(|s| s.outcome != Some(Outcome::Success)).collect();
+    let step = match (open.as_slice(), steps.last()) {
+        ([only], _) => *only,
+        ([], Some(last)) => last,
+        _ => {
+            return Err(Error::refused(
+                Code::InvalidState,
+                "Several steps are open; a single transaction cannot prove them. Retry instead.",
+            ));
+        }
+    };
+    let mut checks = Vec::new();
+    let Some(receipt) = network.chain.receipts(&[tx_hash]).await.map_err(|f| unavailable(&f))?.pop().flatten() else {
+        checks.push(check("receipt", false, "the chain shows no receipt for this hash"));
+        return Ok((step, checks, None));
+    };
+    checks.push(check("receipt", true, format!("in block {}", receipt.block_number)));
+    checks.push(check("successful", receipt.success, if receipt.success { "status 1" } else { "it reverted" }));
+    let agreed = network.chain.confirm_receipt(&receipt).await.map_err(|f| unavailable(&f))?;
+    checks.push(check("endpoints_agree", agreed == Agreement::Agreed, format!("{agreed:?}")));
+    checks.push(finality(engine, network, &receipt).await?);
+    checks.push(target(step, &receipt));
+    checks.push(sender(engine, network, op, &receipt).await?);
+    checks.push(closed(step, tx_hash));
+    let claimed = claimed_by(engine, op, tx_hash).await?;
+    checks.push(check(
+        "unclaimed",
+        claimed.is_none(),
+        claimed.map_or("no other operation has it".to_owned(), |id| format!("it is {id}'s")),
+    ));
+    let shown = effect::shown(op, step, &receipt)?;
+    checks.push(match &shown {
+        Ok(_) => check("effect", true, "the logs show the complete effect"),
+        Err(missing) => check("effect", false, missing.to_string()),
+    });
+    Ok((step, checks, shown.ok().map(|effect| (receipt, effect))))
+}
+
+async fn finality(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<Check> {
+    let mut tx = engine.db.read().await?;
+    let last = chain::find(&mut tx, network.id()).await?.map_or(-1, |c| c.final_number);
+    let header = network.chain.header(receipt.block_number).await.map_err(|f| unavailable(&f))?;
+    let canonical = header.is_some_and(|h| h.hash == receipt.block_hash);
+    let below = receipt.block_number.cast_signed() <= last;
+    Ok(check(
+        "final",
+        canonical && below,
+        format!("block {}, final up to {last}, canonical: {canonical}", receipt.block_number),
+    ))
+}
+
+fn target(step: &Step, receipt: &Receipt) -> Check {
+    // Another contract may have called ours on behalf of an agent: then the logs alone must show the effect.
+    let ours = receipt.to == Some(step.target.0) || receipt.logs.iter().any(|l| l.address == step.target.0);
+    check("target", ours, format!("{} was called, {} is expected", receipt.to.unwrap_or_default(), step.target))
+}
+
+/// A step whose own nonce is still open could be executed beside the proof.
+fn closed(step: &Step, tx_hash: B256) -> Check {
+    let open = matches!(step.state, State::Signed | State::Included) && step.tx_hash.map(|h| h.0) != Some(tx_hash);
+    check(
+        "nonce_closed",
+        !open,
+        if open { "the step's own nonce is not final yet: wait, or cancel it" } else { "nothing of it is open" },
+    )
+}
+
+async fn sender(engine: &Engine, network: &Network, op: &Operation, receipt: &Receipt) -> Result<Check> {
+    let mut tx = engine.db.read().await?;
+    let lanes = lane::of_chain(&mut tx, op.chain_id).await?;
+    drop(tx);
+    if lanes.iter().any(|l| l.signer.0 == receipt.from) {
+        return Ok(check("sender", true, "a signer of this platform"));
+    }
+    let agent = match network.chain.config.registry {
+        Some(address) => {
+            registry::is_agent(&network.chain, address, receipt.from, At::Latest).await.map_err(|f| unavailable(&f))?
+        }
+        None => false,
+    };
+    Ok(check("sender", agent, format!("{} is {}an agent", receipt.from, if agent { "" } else { "not " })))
+}
+
+async fn claimed_by(engine: &Engine, op: &Operation, tx_hash: B256) -> Result<Option<String>> {
+    let mut tx = engine.db.read().await?;
+    let own = attempt::find(&mut tx, op.chain_id, tx_hash).await?.map(|a| a.operation_id);
+    let claimed = claim::find(&mut tx, op.chain_id, tx_hash).await?;
+    Ok(own.into_iter().chain(claimed).find(|id| *id != op.id))
+}

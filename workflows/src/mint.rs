@@ -1,0 +1,211 @@
+//! Mint: a page of holders is whitelisted, minted and locked in one transaction under one operation id. Ten thousand holders are fifty
+//! operations of one batch, each with its own fate.
+
+use alloy_primitives::{Address, B256, Bytes};
+use chrono::{DateTime, Utc};
+use muniment_activities::line::Line;
+use muniment_activities::mint::MintPage;
+use muniment_activities::operation::payload_hash;
+use muniment_activities::token;
+use muniment_domain::contract;
+use muniment_domain::db::Tx;
+use muniment_domain::holding::{self, Credit};
+use muniment_domain::item::{self, Item};
+use muniment_domain::offering::{self, Offering};
+use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
+use muniment_domain::subscription::{self, Candidate, Minted, Status};
+use muniment_domain::{Code, Error, Result};
+use serde_json::json;
+
+use crate::queue;
+use crate::requester::Requester;
+use crate::settings::Settings;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The offering.
+    pub offering_id: String,
+    /// These subscriptions, or all that are accepted.
+    pub subscription_ids: Option<Vec<String>>,
+    /// Until when the minted units are locked; the offering's own date if it is not said here.
+    pub lockup_release_at: Option<DateTime<Utc>>,
+    /// Who asks.
+    pub by: Requester,
+}
+
+/// What was accepted.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// The id that all pages share.
+    pub batch_id: String,
+    /// The pages, each an operation.
+    pub pages: Vec<Page>,
+    /// Who is not in any page, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+/// One page of the batch.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Its operation.
+    pub operation: Operation,
+    /// Whose subscriptions it mints.
+    pub subscription_ids: Vec<String>,
+}
+
+/// A subscription that is not minted now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Which.
+    pub subscription_id: String,
+    /// Why, as a stable code.
+    pub code: &'static str,
+}
+
+/// Accepts a mint: the accepted subscriptions are cut into pages, and each page is an operation. None of them can be in two at once.
+pub async fn request(tx: &mut Tx, settings: &Settings, r: Request) -> Result<Accepted> {
+    let offering = offering::find(tx, &r.offering_id).await?;
+    let Some(token) = offering.token_address.map(|a| a.0) else {
+        return Err(Error::refused(Code::InvalidState, "The offering has no token yet. Deploy it first."));
+    };
+    if !offering.may_mint() {
+        let detail = format!(
+            "The offering is {}; subscriptions are minted when it is closed, or while it is open with issuance policy rolling.",
+            offering.status
+        );
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    let release_at = r.lockup_release_at.or(offering.lockup_release_at);
+    if release_at.is_some_and(|at| at <= tx.now()) && r.lockup_release_at.is_some() {
+        return Err(Error::refused(Code::ValidationFailed, "lockup.release_at lies in the past."));
+    }
+    let (items, skipped) = choose(tx, &offering, r.subscription_ids.as_deref()).await?;
+    if items.is_empty() {
+        let detail = format!("No subscription of this offering can be minted now; {} were skipped.", skipped.len());
+        return Err(Error::refused(Code::NothingToMint, detail));
+    }
+    // A lock that is over before the mint is no lock; the contract would refuse it.
+    let release = release_at.filter(|at| *at > tx.now()).map_or(0, |at| at.timestamp());
+    let batch_id = tx.new_id("run");
+    let pages: Vec<&[Item]> = items.chunks(settings.mint_page_holders.max(1)).collect();
+    let first =
+        contract::take_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX)).await?;
+    let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped };
+    for (index, lines) in (0i64..).zip(pages) {
+        let page = mint_page(&offering, first + index, release, lines)?;
+        let operation = insert_page(tx, &offering, token, &accepted.batch_id, index, &page, &r.by).await?;
+        item::insert(tx, &operation.id, "subscription", lines).await?;
+        queue::first_wake(tx, &operation).await?;
+        accepted.pages.push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject_id.clone()).collect() });
+    }
+    Ok(accepted)
+}
+
+/// Who is minted, and who is not and why.
+async fn choose(tx: &mut Tx, offering: &Offering, chosen: Option<&[String]>) -> Result<(Vec<Item>, Vec<Skipped>)> {
+    let (mut items, mut skipped) = (Vec::new(), Vec::new());
+    let mut take = |candidate: Candidate| match gate(&candidate) {
+        Ok(item) => items.push(item),
+        Err(code) => skipped.push(Skipped { subscription_id: candidate.id, code }),
+    };
+    match chosen {
+        None => subscription::candidates(tx, &offering.id).await?.into_iter().for_each(take),
+        Some(ids) => {
+            let mut unknown = Vec::new();
+            let mut ids = ids.to_vec();
+            ids.sort_unstable();
+            ids.dedup();
+            for id in ids {
+                match subscription::candidate(tx, &offering.id, &id).await? {
+                    Some(candidate) => take(candidate),
+                    None => unknown.push(Skipped { subscription_id: id, code: "not_found" }),
+                }
+            }
+            skipped.extend(unknown);
+        }
+    }
+    Ok((items, skipped))
+}
+
+fn gate(c: &Candidate) -> Result<Item, &'static str> {
+    if c.status == Status::Minted {
+        return Err("already_minted");
+    }
+    if c.status != Status::Accepted {
+        return Err("not_accepted");
+    }
+    if c.live_operation_id.is_some() {
+        return Err("operation_in_progress");
+    }
+    if c.kyc_status != "approved" {
+        return Err("kyc_required");
+    }
+    let wallet_address = c.wallet_address.ok_or("wallet_required")?;
+    let quantity = c.quantity.filter(|q| q.0 > 0).ok_or("quantity_missing")?;
+    Ok(Item { subject_id: c.id.clone(), wallet_address, quantity })
+}
+
+fn mint_page(offering: &Offering, op_number: i64, release_at: i64, items: &[Item]) -> Result<MintPage> {
+    let lines = items.iter().map(|i| Line::new(i.wallet_address.0, i.quantity.0));
+    Ok(MintPage {
+        op_id: op_number.cast_unsigned(),
+        partition: u32::try_from(offering.partition_id).unwrap_or(u32::MAX),
+        release_at: release_at.cast_unsigned(),
+        lines: lines.collect::<Result<_, _>>().map_err(|e| Error::refused(Code::ValidationFailed, e.to_string()))?,
+    })
+}
+
+async fn insert_page(
+    tx: &mut Tx,
+    offering: &Offering,
+    token: Address,
+    batch_id: &str,
+    index: i64,
+    page: &MintPage,
+    by: &Requester,
+) -> Result<Operation> {
+    let calldata: Bytes = token::mint_page(Address::ZERO, token, page).data;
+    let step = NewStep {
+        name: "mintPage",
+        target: token,
+        payload_hash: Some(payload_hash(&calldata)),
+        calldata: calldata.to_vec(),
+        op_number: Some(page.op_id.cast_signed()),
+    };
+    let new = NewOperation {
+        kind: Kind::Mint,
+        subject_type: "offering",
+        subject_id: offering.id.clone(),
+        offering_id: Some(offering.id.clone()),
+        batch: Some((batch_id.to_owned(), index)),
+        chain_id: offering.chain_id,
+        payload: json!({ "page": page }),
+        live_key: None,
+        requested_by: by.actor.clone(),
+        request_id: by.request_id.clone(),
+        idempotency_key: by.idempotency_key.clone(),
+        steps: vec![step],
+    };
+    operation::insert(tx, new).await
+}
+
+/// The page is final: its subscriptions are minted, and the holders have their balances.
+pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256, block_number: i64) -> Result<()> {
+    let release = i64::try_from(page.release_at).ok().filter(|at| *at > 0);
+    let lock_release_at = release.and_then(|at| DateTime::from_timestamp(at, 0));
+    for item in item::of_operation(tx, &op.id).await? {
+        let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at };
+        subscription::set_minted(tx, &item.subject_id, &minted).await?;
+        let credit = Credit {
+            offering_id: &op.subject_id,
+            wallet: item.wallet_address.0,
+            partition_id: i64::from(page.partition),
+            quantity: item.quantity.0,
+            locked: if release.is_some() { item.quantity.0 } else { 0 },
+            block_number,
+        };
+        holding::credit(tx, &credit).await?;
+    }
+    Ok(())
+}

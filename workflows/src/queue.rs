@@ -1,0 +1,127 @@
+//! Wakes: an apalis job that carries an operation's id and nothing else. The row says what to do; a lost or doubled wake changes nothing.
+
+use apalis_core::task::builder::TaskBuilder;
+use apalis_core::task::task_id::TaskId;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::{Conn, Db, Pools, Tx};
+use muniment_domain::operation::{Kind, Operation};
+use muniment_domain::{Error, Result, id};
+use tokio_util::sync::CancellationToken;
+
+/// The queues: one for each class, so that a flood in one does not delay another.
+pub const QUEUES: [&str; 4] = ["deploy", "mint", "compliance", "payout"];
+
+/// The queue of a kind of operation.
+pub const fn of_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::DeployToken => QUEUES[0],
+        Kind::Mint => QUEUES[1],
+        Kind::Payout | Kind::DistributorPayout | Kind::AuditDeclaration => QUEUES[3],
+        _ => QUEUES[2],
+    }
+}
+
+/// The first wake of an operation carries the operation's own id, so that it is visibly a job of the queue.
+pub async fn first_wake(tx: &mut Tx, op: &Operation) -> Result<()> {
+    let now = tx.now();
+    push(tx, of_kind(op.kind), &op.id, id::ulid_of(&op.id), now).await
+}
+
+/// Wakes an operation now.
+pub async fn wake(tx: &mut Tx, op: &Operation) -> Result<()> {
+    let now = tx.now();
+    wake_at(tx, op, now).await
+}
+
+/// Wakes an operation later.
+pub async fn wake_at(tx: &mut Tx, op: &Operation, at: DateTime<Utc>) -> Result<()> {
+    let fresh = id::ulid_of(&tx.new_id("wake"));
+    push(tx, of_kind(op.kind), &op.id, fresh, at).await
+}
+
+async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
+    let unreadable = |why: String| Error::Unreadable { what: "operation", id: operation_id.to_owned(), why };
+    let ulid = ulid::Ulid::from_string(&task_id).map_err(|e| unreadable(e.to_string()))?;
+    let payload = serde_json::to_vec(&operation_id).map_err(|e| unreadable(e.to_string()))?;
+    // The queue counts in whole seconds: a wake that is due now must not wait for the next one, a later one must not come early.
+    let late = i64::from(at > tx.now() && at.timestamp_subsec_nanos() > 0);
+    let seconds = u64::try_from(at.timestamp() + late).unwrap_or(0);
+    let task = TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build();
+    if at <= tx.now() {
+        tx.ring_after_commit();
+    }
+    match &mut tx.conn {
+        Conn::Sqlite(conn) => {
+            apalis_sqlite::queries::push_tasks(&mut **conn, queue, &[task]).await.map_err(|e| queue_failed(&e))
+        }
+        Conn::Postgres(conn) => {
+            apalis_postgres::queries::push_tasks(&mut **conn, queue, vec![task]).await.map_err(|e| queue_failed(&e))
+        }
+    }
+}
+
+/// Brings the queue's own tables up. Its SQLite set-up would switch durability off, so its migrations are run without it.
+pub async fn migrate(db: &Db) -> Result<()> {
+    let failed = |e: &dyn std::fmt::Display| {
+        Error::Migration(format!(
+            "The queue's migrations failed: {e}. On PostgreSQL the extensions hstore and pgcrypto must be installed \
+             (Debian: postgresql-contrib), and the role must own the database."
+        ))
+    };
+    match db.pools() {
+        Pools::Sqlite { write, .. } => {
+            apalis_sqlite::SqliteStorage::<()>::migrations().run(write).await.map_err(|e| failed(&e))
+        }
+        Pools::Postgres(pool) => apalis_postgres::PostgresStorage::<()>::setup(pool).await.map_err(|e| failed(&e)),
+    }
+}
+
+fn queue_failed(error: &dyn std::fmt::Display) -> Error {
+    Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {error}")))
+}
+
+/// Deletes finished jobs and the workers that are long gone. The queue never does so itself.
+pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
+    let oldest = tx.now() - chrono::Duration::hours(hours.cast_signed());
+    match &mut tx.conn {
+        Conn::Sqlite(conn) => {
+            sqlx::query("delete from Jobs where status in ('Done', 'Killed') and done_at < $1")
+                .bind(oldest.timestamp())
+                .execute(&mut **conn)
+                .await?;
+            sqlx::query("delete from Workers where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
+                .bind(oldest.timestamp()).execute(&mut **conn).await?;
+        }
+        Conn::Postgres(conn) => {
+            sqlx::query("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1")
+                .bind(oldest)
+                .execute(&mut **conn)
+                .await?;
+            sqlx::query("delete from apalis.workers w where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
+                .bind(oldest).execute(&mut **conn).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Rings the bell of this process for wakes that others pushed. SQLite serves one process, which rings its own.
+pub async fn listen(db: Db, stop: CancellationToken) {
+    let Pools::Postgres(pool) = db.pools() else { return stop.cancelled().await };
+    while !stop.is_cancelled() {
+        let heard = async {
+            let mut listener = sqlx::postgres::PgListener::connect_with(pool).await?;
+            listener.listen("apalis::job::insert").await?;
+            loop {
+                listener.recv().await?;
+                db.ring();
+            }
+        };
+        let failed: std::result::Result<std::convert::Infallible, sqlx::Error> = tokio::select! {
+            () = stop.cancelled() => return,
+            failed = heard => failed,
+        };
+        let Err(error) = failed;
+        tracing::warn!("wakes of other processes are heard a second late until the connection is back: {error}");
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+}

@@ -1,0 +1,12 @@
+//! Who asks, and with which key, so that asking twice starts one thing.
+
+/// The person behind a request.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    /// `usr_…`
+    pub actor: String,
+    /// The id of the HTTP request, for the logs.
+    pub request_id: Option<String>,
+    /// The Idempotency-Key, kept on the operation for ever.
+    pub idempotency_key: Option<String>,
+}

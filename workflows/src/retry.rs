@@ -1,0 +1,168 @@
+//! Guard G: a retry reads the chain before it does anything. What was executed is confirmed instead; a nonce that is open is used again;
+//! only when its fate is final and without effect does a new cycle begin.
+
+use muniment_activities::factory;
+use muniment_activities::fault::Fault;
+use muniment_activities::operation::is_operation_executed;
+use muniment_activities::simulate::At;
+use muniment_domain::operation::{self, Move, Operation};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, Outcome, State, Step};
+use muniment_domain::{Code, Error, Result, chain};
+
+use crate::effect::{self, Executed};
+use crate::engine::{Engine, Network};
+use crate::failure::Failure;
+use crate::{mark_confirmed, queue};
+
+/// What a retry came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retried {
+    /// The effect was there: the operation is confirmed.
+    Confirmed,
+    /// The signed bytes are in force again, with the same nonce.
+    SameNonce,
+    /// A new cycle began; a new nonce will be taken.
+    NewCycle,
+}
+
+/// Retries an operation that failed or was given up.
+pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Retried> {
+    let (op, steps) = load(engine, operation_id).await?;
+    let network = network_of(engine, &op)?;
+    let Some(step) = steps.iter().find(|s| s.outcome != Some(Outcome::Success)) else {
+        // Every step succeeded: the engine had given up before it saw it.
+        let hash = steps.last().and_then(|s| s.tx_hash).map(|h| h.0).unwrap_or_default();
+        mark_confirmed::mark_confirmed(engine, operation_id, hash, actor, reason).await?;
+        return Ok(Retried::Confirmed);
+    };
+    match step.state {
+        State::Unsigned => new_cycle(engine, op, None, actor, reason).await,
+        State::Signed => same_nonce(engine, op, actor, reason).await,
+        State::Included => Err(Error::refused(
+            Code::NonceStillOpen,
+            "The transaction is in a block that is not final yet. Wait for finality.",
+        )),
+        State::Final if op.error_code.as_deref() == Some("effect_mismatch") => Err(Error::refused(
+            Code::EffectMismatch,
+            "The transaction succeeded without its effect. Confirm with proof, or abandon; a retry could do it twice.",
+        )),
+        State::Final => match executed(engine, network, &op, step).await? {
+            Some(hash) => {
+                mark_confirmed::mark_confirmed(engine, operation_id, hash, actor, reason).await?;
+                Ok(Retried::Confirmed)
+            }
+            None => new_cycle(engine, op, Some(step.clone()), actor, reason).await,
+        },
+    }
+}
+
+/// The operation as a person may act on it: failed or given up, and not resolved.
+pub async fn load(engine: &Engine, operation_id: &str) -> Result<(Operation, Vec<Step>)> {
+    let mut tx = engine.db.read().await?;
+    let op = operation::find(&mut tx, operation_id).await?;
+    if !op.needs_attention() {
+        let state = op.resolution.map_or_else(|| op.status.to_string(), |r| format!("{}, {r}", op.status));
+        return Err(Error::refused(
+            Code::InvalidState,
+            format!("The operation is {state}: there is nothing to reconcile."),
+        ));
+    }
+    let steps = step::of_operation(&mut tx, &op.id).await?;
+    Ok((op, steps))
+}
+
+/// The chain of an operation, if this process knows it.
+pub fn network_of<'a>(engine: &'a Engine, op: &Operation) -> Result<&'a Network> {
+    engine
+        .network(op.chain_id)
+        .ok_or_else(|| Error::refused(Code::UnknownChain, format!("Chain {} is not configured here.", op.chain_id)))
+}
+
+/// What a fault of the chain means to a person who waits for an answer.
+pub fn unavailable(fault: &Fault) -> Error {
+    Error::refused(Code::InvalidState, format!("The chain cannot be asked now, and nothing was changed: {fault}"))
+}
+
+/// The transaction that executed a step after all, if the chain says at its final block that one did.
+async fn executed(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+) -> Result<Option<alloy_primitives::B256>> {
+    let mut tx = engine.db.read().await?;
+    let cursor = chain::find(&mut tx, op.chain_id).await?;
+    drop(tx);
+    let at = cursor.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
+    let done = match step.op_number {
+        Some(number) => is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), at)
+            .await
+            .map_err(|f| unavailable(&f))?,
+        None => {
+            let id = factory::offering_id(&op.subject_id);
+            factory::token_of(&network.chain, step.target.0, id, at).await.map_err(|f| unavailable(&f))?.is_some()
+        }
+    };
+    if !done || step.op_number.is_none() {
+        // A deployment that is there already is found again by its own repetition, which costs little and shows the token.
+        return Ok(None);
+    }
+    match effect::find_executed(engine, network, op, step).await {
+        Ok(Executed::Ours(receipt)) => Ok(Some(receipt.tx_hash)),
+        Ok(Executed::Other(hash)) => {
+            Err(Error::refused(Code::InvalidState, effect::op_id_conflict(step, hash).message))
+        }
+        Ok(Executed::NotFound) => Err(Error::refused(
+            Code::InvalidState,
+            "The chain says that it was executed, but shows no transaction for it. Nothing was changed; ask again.",
+        )),
+        Err(Failure::Domain(error)) => Err(error),
+        Err(other) => Err(Error::refused(Code::InvalidState, format!("The chain cannot be asked now: {other:?}"))),
+    }
+}
+
+/// The slot is finally gone without effect, or never was: everything begins anew but the operation, its ids and its history.
+async fn new_cycle(
+    engine: &Engine,
+    mut op: Operation,
+    step: Option<Step>,
+    actor: &str,
+    reason: &str,
+) -> Result<Retried> {
+    let mut tx = engine.db.begin().await?;
+    if let Some(mut step) = step {
+        let read = step.state;
+        step.state = State::Unsigned;
+        step.outcome = None;
+        step.lane_id = None;
+        step.nonce = None;
+        step.tx_hash = None;
+        step.block_number = None;
+        step.block_hash = None;
+        step.signed_at = None;
+        step.final_at = None;
+        step::save(&mut tx, &step, read).await?;
+    }
+    op.cycle += 1;
+    op.faults = 0;
+    op.set_problem(None);
+    op.suggested_action = None;
+    op.next_action_at = Some(tx.now() + chrono::Duration::seconds(operation::PATIENCE_SECONDS));
+    operation::transition(&mut tx, &mut op, Move::Retry, actor, reason).await?;
+    queue::wake(&mut tx, &op).await?;
+    tx.commit(Point::Retry).await?;
+    Ok(Retried::NewCycle)
+}
+
+/// The nonce is open: the stored bytes are the retry. They were sent all along; now the operation follows them again.
+async fn same_nonce(engine: &Engine, mut op: Operation, actor: &str, reason: &str) -> Result<Retried> {
+    let mut tx = engine.db.begin().await?;
+    op.faults = 0;
+    op.set_problem(None);
+    operation::transition(&mut tx, &mut op, Move::Retry, actor, reason).await?;
+    operation::transition(&mut tx, &mut op, Move::Sign, actor, "the nonce is open: the same bytes stay in force")
+        .await?;
+    tx.commit(Point::Retry).await?;
+    Ok(Retried::SameNonce)
+}

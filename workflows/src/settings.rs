@@ -1,0 +1,49 @@
+//! The engine's own limits, each with its unit last.
+
+use serde::{Deserialize, Serialize};
+
+/// The `[engine]` section of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// How many holders one mint transaction carries at most; the gas cap of the chain may make it fewer.
+    pub mint_page_holders: usize,
+    /// How many transient faults of one cycle are borne before an operation is a dead letter.
+    pub attempts_max: u32,
+    /// The first pause after a transient fault, in seconds.
+    pub backoff_base_seconds: u64,
+    /// The longest pause, in seconds.
+    pub backoff_cap_seconds: u64,
+    /// How long an operation waits before it looks again whether an outage is over, in seconds.
+    pub outage_pause_seconds: u64,
+    /// How often overdue operations are looked for, in seconds.
+    pub sweep_seconds: u64,
+    /// How many wakes one process works on at once, for each class of operations.
+    pub concurrency: usize,
+    /// How many operations one commit signs at most.
+    pub sign_batch: usize,
+    /// How many final steps one commit settles at most.
+    pub settle_batch: usize,
+    /// How long a stopping process waits for moves under way, in seconds.
+    pub drain_seconds: u64,
+    /// How long finished jobs stay in the queue's tables, in hours.
+    pub queue_retention_hours: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mint_page_holders: 200,
+            attempts_max: 10,
+            backoff_base_seconds: 2,
+            backoff_cap_seconds: 300,
+            outage_pause_seconds: 15,
+            sweep_seconds: 3,
+            concurrency: 64,
+            sign_batch: 64,
+            settle_batch: 64,
+            drain_seconds: 20,
+            queue_retention_hours: 24,
+        }
+    }
+}

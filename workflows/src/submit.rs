@@ -1,0 +1,263 @@
+//! Signing, storing and sending. Nonces are taken in the commit that stores the bytes signed for them, and only stored bytes are sent.
+
+use std::time::Duration;
+
+use alloy_primitives::{Address, Bytes, U256};
+use chrono::Duration as Span;
+use muniment_activities::classify::SendClass;
+use muniment_activities::policy::{Gate, Permit};
+use muniment_activities::send::Sent;
+use muniment_activities::transaction::{Signed, Transaction};
+use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::column::{Dec, Hex};
+use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::operation::{self, LANE_FULL, Move, Operation, Stage, Status};
+use muniment_domain::point::{self, Point, When};
+use muniment_domain::step::{self, State};
+use muniment_domain::{Error, Result};
+
+use crate::engine::{Engine, Network};
+use crate::failure::{self, Failure};
+use crate::prepare::Prepared;
+
+/// How often a commit is tried again when another process took nonces of the lane at the same time.
+const RACES_MAX: usize = 8;
+/// How long one signature may take; a remote signer that hangs must not hold the lane.
+const SIGN_SECONDS: u64 = 10;
+
+/// Signs what was prepared for one lane in one commit, as far as the lane has room, and sends it. What does not fit waits.
+pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, mut batch: Vec<Prepared>) -> Result<()> {
+    for _ in 0..RACES_MAX {
+        let mut tx = engine.db.read().await?;
+        let lane = lane::find(&mut tx, lane_id).await?;
+        let under_way = step::in_flight(&mut tx, lane_id).await?;
+        let unfunded = attempt::is_unfunded(&mut tx, lane_id).await?;
+        // Somebody may have moved an operation since it was prepared; its nonce would be wasted.
+        batch = unmoved(&mut tx, batch).await?;
+        drop(tx);
+        if lane.mode != Mode::Active || unfunded {
+            return park(engine, batch, &stopped(&lane, unfunded)).await;
+        }
+        let room = i64::from(network.chain.config.in_flight_max).saturating_sub(under_way).max(0);
+        let waiting = batch.split_off(batch.len().min(usize::try_from(room).unwrap_or(0)));
+        park(engine, waiting, LANE_FULL).await?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let (signed, refused) = sign(engine, network, &lane, batch).await?;
+        for (prepared, failure) in refused {
+            record(engine, prepared.op, failure).await?;
+        }
+        if signed.is_empty() {
+            return Ok(());
+        }
+        match commit(engine, &lane, &signed).await {
+            Ok(()) => return send(engine, network, signed.iter().map(|(_, attempt)| attempt).collect()).await,
+            // Nothing was written and nothing was sent: the bytes are forgotten and the nonces never existed.
+            Err(Error::Stale { .. }) => batch = signed.into_iter().map(|(prepared, _)| prepared).collect(),
+            Err(error) => return Err(error),
+        }
+    }
+    park(engine, batch, LANE_FULL).await
+}
+
+fn stopped(lane: &Lane, unfunded: bool) -> String {
+    if unfunded {
+        return format!(
+            "signer_unfunded: the account {} cannot pay for its next transaction; send it funds",
+            lane.signer
+        );
+    }
+    format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default())
+}
+
+async fn unmoved(tx: &mut muniment_domain::db::Tx, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+    let mut kept: Vec<Prepared> = Vec::with_capacity(batch.len());
+    for prepared in batch {
+        let now = operation::find(tx, &prepared.op.id).await?;
+        let twice = kept.iter().any(|k| k.op.id == prepared.op.id);
+        if now.version == prepared.op.version && !twice {
+            kept.push(prepared);
+        }
+    }
+    Ok(kept)
+}
+
+/// Leaves operations where they are, with the reason and a time to look again.
+async fn park(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
+    for prepared in batch {
+        record(engine, prepared.op, Failure::Blocked(reason.to_owned())).await?;
+    }
+    Ok(())
+}
+
+async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<()> {
+    match failure::record(&engine.db, &engine.settings, op, failure).await {
+        Err(Error::Stale { .. }) => Ok(()),
+        recorded => recorded,
+    }
+}
+
+type SignedBatch = Vec<(Prepared, Attempt)>;
+
+/// Signs for the lane's next nonces, in order. One that cannot be signed is left out, and those behind it move up.
+async fn sign(
+    engine: &Engine,
+    network: &Network,
+    lane: &Lane,
+    batch: Vec<Prepared>,
+) -> Result<(SignedBatch, Vec<(Prepared, Failure)>)> {
+    let gate = engine.gate(network).await?;
+    let (mut signed, mut refused) = (Vec::with_capacity(batch.len()), Vec::new());
+    for prepared in batch {
+        let nonce = lane.next_nonce + i64::try_from(signed.len()).unwrap_or(i64::MAX);
+        let transaction = Transaction {
+            chain_id: network.chain.config.chain_id,
+            nonce: nonce.cast_unsigned(),
+            to: Some(prepared.step.target.0),
+            data: Bytes::from(prepared.step.calldata.clone()),
+            value: U256::ZERO,
+            gas_limit: prepared.gas_limit,
+            max_fee_per_gas: prepared.fees.max_fee_per_gas,
+            max_priority_fee_per_gas: prepared.fees.max_priority_fee_per_gas,
+        };
+        match sign_one(network, &gate, lane.signer.0, &transaction).await {
+            Ok(bytes) => {
+                let (op, position) = (&prepared.op, prepared.step.position);
+                let attempt = new_attempt(engine, op, position, 1, Kind::Original, &lane.id, &transaction, &bytes);
+                signed.push((prepared, attempt));
+            }
+            Err(failure) => refused.push((prepared, failure)),
+        }
+    }
+    Ok((signed, refused))
+}
+
+/// Asks the gate, then the key.
+pub async fn sign_one(
+    network: &Network,
+    gate: &Gate,
+    signer: Address,
+    transaction: &Transaction,
+) -> Result<Signed, Failure> {
+    let permit: Permit = gate
+        .check(signer, transaction, U256::ZERO)
+        .map_err(|refusal| Failure::refuse(Stage::Preflight, refusal.code(), refusal.to_string(), None))?;
+    let key =
+        network.signers.get(&signer).ok_or_else(|| Failure::Blocked("no_signer: the key is not here".to_owned()))?;
+    match tokio::time::timeout(Duration::from_secs(SIGN_SECONDS), key.sign(&permit)).await {
+        Ok(Ok(signed)) => Ok(signed),
+        Ok(Err(fault)) => Err(Failure::Blocked(format!("signer_down: {fault}"))),
+        Err(_) => Err(Failure::Blocked(format!("signer_down: no signature within {SIGN_SECONDS} s"))),
+    }
+}
+
+/// An attempt as it will be stored.
+#[allow(clippy::too_many_arguments)] // Each is a column of the row.
+pub fn new_attempt(
+    engine: &Engine,
+    op: &Operation,
+    position: i64,
+    number: i64,
+    kind: Kind,
+    lane_id: &str,
+    transaction: &Transaction,
+    signed: &Signed,
+) -> Attempt {
+    Attempt {
+        chain_id: op.chain_id,
+        tx_hash: Hex(signed.hash),
+        operation_id: op.id.clone(),
+        position,
+        cycle: op.cycle,
+        number,
+        kind,
+        lane_id: lane_id.to_owned(),
+        nonce: transaction.nonce.cast_signed(),
+        raw: signed.raw.to_vec(),
+        gas_limit: transaction.gas_limit.cast_signed(),
+        max_fee_per_gas: Dec(transaction.max_fee_per_gas),
+        max_priority_fee_per_gas: Dec(transaction.max_priority_fee_per_gas),
+        open: true,
+        signed_at: engine.db.clock().now(),
+        sent_at: None,
+        sends: 0,
+        last_answer: None,
+        block_number: None,
+        block_hash: None,
+        receipt: None,
+    }
+}
+
+/// Nonces, bytes and statuses in one commit, or none of them.
+async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
+    for (prepared, attempt) in signed {
+        let (mut op, mut step) = (prepared.op.clone(), prepared.step.clone());
+        step.state = State::Signed;
+        step.lane_id = Some(lane.id.clone());
+        step.nonce = Some(attempt.nonce);
+        step.gas_limit = Some(attempt.gas_limit);
+        step.signed_at = Some(attempt.signed_at);
+        step::save(&mut tx, &step, State::Unsigned).await?;
+        attempt::insert(&mut tx, attempt).await?;
+        op.lane_id = Some(lane.id.clone());
+        op.next_action_at = None;
+        op.set_problem(None);
+        if op.status == Status::Pending {
+            let reason = format!("signed with nonce {} of {}", attempt.nonce, lane.signer);
+            operation::transition(&mut tx, &mut op, Move::Sign, "engine", &reason).await?;
+        } else {
+            op.blocked_reason = None;
+            operation::save(&mut tx, &mut op).await?;
+        }
+    }
+    tx.commit(Point::Sign).await
+}
+
+/// Puts stored bytes on the wire, lowest nonce first, and notes what was answered. No answer decides anything.
+pub async fn send(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<()> {
+    if attempts.is_empty() {
+        return Ok(());
+    }
+    attempts.sort_by_key(|a| a.nonce);
+    let raws: Vec<Bytes> = attempts.iter().map(|a| Bytes::from(a.raw.clone())).collect();
+    point::pass(Point::Send, When::Before)?;
+    let answers = network.chain.send(&raws).await;
+    point::pass(Point::Send, When::After)?;
+    network.sent.notify_one();
+    let mut tx = engine.db.begin().await?;
+    let mut nonce_too_low = false;
+    for (attempt, answer) in attempts.iter().zip(&answers) {
+        let text = in_words(answer);
+        if !matches!(answer, Sent::Accepted(_) | Sent::AlreadyKnown) {
+            tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not take it: {text}");
+        }
+        nonce_too_low |= matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow);
+        attempt::note_send(&mut tx, attempt.chain_id, attempt.tx_hash.0, &text).await?;
+    }
+    tx.commit(Point::Answer).await?;
+    if nonce_too_low && let Some(attempt) = attempts.first() {
+        // Either it is mined and the follower will see it, or somebody else has our key or our past.
+        crate::lane::check(engine, network, &attempt.lane_id).await?;
+    }
+    Ok(())
+}
+
+fn in_words(answer: &Sent) -> String {
+    match answer {
+        Sent::Accepted(_) => "accepted".to_owned(),
+        Sent::AlreadyKnown => "already_known".to_owned(),
+        Sent::Refused(refusal) if refusal.class == SendClass::InsufficientFunds => {
+            format!("{}: {}", attempt::UNFUNDED, refusal.text)
+        }
+        Sent::Refused(refusal) => format!("refused ({:?}): {}", refusal.class, refusal.text),
+        Sent::Unknown(text) => format!("unknown: {text}"),
+    }
+}
+
+/// Whether an attempt was sent so long ago that it is sent again.
+pub fn is_silent(attempt: &Attempt, now: chrono::DateTime<chrono::Utc>, seconds: u64) -> bool {
+    attempt.sent_at.is_none_or(|sent| now - sent >= Span::seconds(seconds.cast_signed()))
+}

@@ -1,0 +1,61 @@
+//! The sweep: every unfinished operation has its next time, and one whose time has passed gets a wake. It never reads the queue's tables:
+//! if they were emptied, nothing is lost.
+
+use chrono::Duration;
+use muniment_domain::point::Point;
+use muniment_domain::{Error, Result, idempotency, operation};
+
+use crate::engine::Engine;
+use crate::queue;
+
+/// How many operations one commit wakes.
+const WAKES_PER_PASS: i64 = 500;
+/// How many a starting process wakes at once; the sweep has the rest.
+const WAKES_AT_START: i64 = 5000;
+
+/// Wakes what is overdue; how many it was.
+pub async fn sweep(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let now = tx.now();
+    let overdue = operation::unfinished_overdue(&mut tx, now, WAKES_PER_PASS).await?;
+    if overdue.is_empty() {
+        return Ok(0);
+    }
+    let mut woken = 0;
+    for mut op in overdue {
+        op.next_action_at = Some(now + Duration::seconds(operation::PATIENCE_SECONDS));
+        match operation::postpone(&mut tx, &op).await {
+            // It acted between our look and our write.
+            Err(Error::Stale { .. }) => continue,
+            postponed => postponed?,
+        }
+        queue::wake(&mut tx, &op).await?;
+        woken += 1;
+    }
+    tx.commit(Point::Sweep).await?;
+    Ok(woken)
+}
+
+/// Forgets what nobody asks for any more: answers past their day, finished jobs of the queue.
+pub async fn prune(engine: &Engine) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    idempotency::prune(&mut tx).await?;
+    queue::prune(&mut tx, engine.settings.queue_retention_hours).await?;
+    tx.commit(Point::Housekeeping).await
+}
+
+/// Wakes, at start, every operation that was about to act: whoever had its wake may be gone. Those in a pause keep their time.
+pub async fn wake_all(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let now = tx.now();
+    let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
+    let mut woken = 0;
+    for op in operation::unfinished_overdue(&mut tx, soon, WAKES_AT_START).await? {
+        if op.faults == 0 {
+            queue::wake(&mut tx, &op).await?;
+            woken += 1;
+        }
+    }
+    tx.commit(Point::Sweep).await?;
+    Ok(woken)
+}

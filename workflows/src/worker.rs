@@ -1,0 +1,152 @@
+//! A worker process: the queue's workers, the keepers of the chains and the sweep, until it is told to stop.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use apalis::prelude::{Data, Monitor, WorkerBuilder, WorkerBuilderExt};
+use apalis_core::backend::ext::BackendExt;
+use apalis_postgres::PostgresStorage;
+use apalis_sqlite::SqliteStorage;
+use futures::FutureExt;
+use muniment_domain::db::Pools;
+use muniment_domain::{Error, Result};
+use serde_json::Value;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::advance::{self, Next};
+use crate::engine::Engine;
+use crate::queue::{self, QUEUES};
+use crate::submitter::Submitters;
+use crate::{keeper, sweep};
+
+/// How long one move may take.
+const MOVE: Duration = Duration::from_secs(60);
+const HEARTBEAT: Duration = Duration::from_secs(5);
+const MISSED_HEARTBEATS: usize = 6;
+/// How many jobs one look into a queue takes.
+const BATCH: usize = 64;
+/// How often in a row the queue's workers may fail before the process ends for its supervisor to see.
+const RESTARTS_MAX: u32 = 60;
+
+impl Engine {
+    /// Runs this process's part of the engine until it is told to stop, then lets the moves under way finish.
+    pub async fn run(self, stop: CancellationToken) -> Result<()> {
+        let submitters = Submitters::new(self.clone());
+        sweep::wake_all(&self).await?;
+        let mut tasks = JoinSet::new();
+        for chain_id in self.networks.keys() {
+            tasks.spawn(keeper::keep(self.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
+        }
+        tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
+        tasks.spawn(queue::listen(self.db.clone(), stop.clone()).map(|()| Ok(())));
+        tasks.spawn(work(self.clone(), submitters.clone(), stop.clone()));
+        let mut ended = Ok(());
+        while let Some(task) = tasks.join_next().await {
+            let result = task.unwrap_or_else(|e| Err(Error::Migration(format!("a part of the engine panicked: {e}"))));
+            if !stop.is_cancelled() && result.is_ok() {
+                ended = Err(Error::Migration("a part of the engine ended without being told to".to_owned()));
+            }
+            if ended.is_ok() {
+                ended = result;
+            }
+            // One part without the others would look alive and do nothing.
+            stop.cancel();
+        }
+        let drain = Duration::from_secs(self.settings.drain_seconds);
+        if timeout(drain, submitters.drain()).await.is_err() {
+            tracing::warn!("moves were still under way after {drain:?}; they go on after the next start");
+        }
+        self.holder.release_all(&self.db).await?;
+        ended
+    }
+}
+
+/// Runs the queue's workers. They end on any database error, so they are built anew, each time under names never used before.
+async fn work(engine: Engine, submitters: Submitters, stop: CancellationToken) -> Result<()> {
+    let mut failures = 0;
+    while !stop.is_cancelled() {
+        let started = tokio::time::Instant::now();
+        let ended = monitor(&engine, &submitters)
+            .shutdown_timeout(Duration::from_secs(engine.settings.drain_seconds))
+            .run_with_signal(stop.clone().cancelled_owned().map(|()| Ok(())))
+            .await;
+        if stop.is_cancelled() {
+            break;
+        }
+        failures = if started.elapsed() > Duration::from_secs(60) { 1 } else { failures + 1 };
+        tracing::error!(worker.failures = failures, "the queue's workers ended and are started again: {ended:?}");
+        if failures > RESTARTS_MAX {
+            return Err(Error::Migration("the queue's workers fail again and again; see the log".to_owned()));
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    Ok(())
+}
+
+fn monitor(engine: &Engine, submitters: &Submitters) -> Monitor {
+    let mut monitor = Monitor::new();
+    for name in QUEUES {
+        let own = format!("{}-{name}-{}", engine.holder.name(), engine.db.ids().new_id("run", engine.db.clock().now()));
+        let (engine, submitters, db) = (engine.clone(), submitters.clone(), engine.db.clone());
+        let concurrency = engine.settings.concurrency.max(1);
+        monitor = match db.pools().clone() {
+            Pools::Sqlite { write, .. } => {
+                let config = apalis_sqlite::Config::default()
+                    .queue(name)
+                    .batch_size(BATCH)
+                    .heartbeat_interval(HEARTBEAT)
+                    .missed_heartbeats(MISSED_HEARTBEATS);
+                monitor.register(move |_| {
+                    let storage = SqliteStorage::<Value>::new(&write).with_config(config.clone());
+                    WorkerBuilder::new(own.clone())
+                        .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
+                        .concurrency(concurrency)
+                        .data(engine.clone())
+                        .data(submitters.clone())
+                        .build(handle)
+                })
+            }
+            Pools::Postgres(pool) => {
+                let config = apalis_postgres::Config::default()
+                    .queue(name)
+                    .batch_size(BATCH)
+                    .heartbeat_interval(HEARTBEAT)
+                    .missed_heartbeats(MISSED_HEARTBEATS);
+                monitor.register(move |_| {
+                    let storage = PostgresStorage::<Value>::new(&pool).with_config(config.clone());
+                    WorkerBuilder::new(own.clone())
+                        .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
+                        .concurrency(concurrency)
+                        .data(engine.clone())
+                        .data(submitters.clone())
+                        .build(handle)
+                })
+            }
+        };
+    }
+    monitor
+}
+
+/// One job: one move. It always succeeds as far as the queue is concerned, because a failure is in the operation's own row.
+async fn handle(job: Value, engine: Data<Engine>, submitters: Data<Submitters>) {
+    let Some(operation_id) = job.as_str() else {
+        tracing::error!("a wake without an operation's id was dropped: {job}");
+        return;
+    };
+    // A panic must end here: in the queue it would leave the job running for ever.
+    let moved = timeout(MOVE, AssertUnwindSafe(advance::advance(&engine, operation_id)).catch_unwind()).await;
+    match moved {
+        Ok(Ok(Ok(Next::Sign(prepared)))) => submitters.submit(*prepared).await,
+        Ok(Ok(Ok(Next::Nothing))) => {}
+        Ok(Ok(Err(error))) => tracing::error!(operation.id = operation_id, "the move is made again later: {error}"),
+        Ok(Err(_)) => {
+            tracing::error!(operation.id = operation_id, "the move panicked; the sweep will wake the operation")
+        }
+        Err(_) => tracing::error!(
+            operation.id = operation_id,
+            "the move took over {MOVE:?}; the sweep will wake the operation"
+        ),
+    }
+}
