@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {PlatformSecurityToken7518} from "../../src/PlatformSecurityToken7518.sol";
+import {Rule144} from "../../src/Rule144.sol";
+import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {World} from "../World.sol";
+
+/// @dev The rule behind a real token: one partition asks it, the other does not.
+contract Rule144TokenTest is World {
+    uint256 private constant RULED = 1;
+    uint256 private constant FREE = 2;
+    uint256 private constant UNITS = 1000;
+    uint256 private constant OTHER = 366 days;
+
+    Rule144 private rule;
+
+    function setUp() public override {
+        super.setUp();
+        rule = new Rule144(registry);
+        IPlatformSecurityToken7518.PartitionTerms[] memory terms = twoPartitions();
+        terms[0].rule144 = true;
+        vm.prank(issuer);
+        token = PlatformSecurityToken7518(factory.deployToken(keccak256("off_144"), "OFF144", CAP, terms));
+        vm.startPrank(officer);
+        token.setRule144(address(rule));
+        rule.servePartition(address(token), RULED);
+        vm.stopPrank();
+        mint(alice, RULED, UNITS);
+        mint(alice, FREE, UNITS);
+        whitelist(bob, RULED);
+        whitelist(bob, FREE);
+    }
+
+    function _assertCanTransfer(uint256 partition, uint256 units, bytes32 expected) private view {
+        (bool allowed, bytes32 reason) = token.canTransfer(alice, bob, partition, units, "");
+        assertEq(reason, expected, "reason");
+        assertTrue(allowed == (expected == 0), "allowed");
+    }
+
+    function _assertLotsFollow(address holder) private view {
+        (uint256 free, Rule144.Lot[] memory lots) = rule.lotsOf(address(token), holder, RULED);
+        uint256 units = free;
+        for (uint256 i = 0; i < lots.length; ++i) {
+            units += lots[i].units;
+        }
+        assertEq(units, token.balanceOf(holder, RULED), "lots follow the balance");
+    }
+
+    function testTransferWithinTheHoldingPeriod() external {
+        _assertCanTransfer(RULED, 1, "rule144_holding");
+        _assertCanTransfer(FREE, 1, 0);
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, RULED, 1, bytes32("rule144_holding")
+            )
+        );
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, RULED, 1, "");
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, FREE, 1, "");
+    }
+
+    function testTransferAfterTheHoldingPeriod() external {
+        vm.warp(START + OTHER);
+        _assertCanTransfer(RULED, UNITS, 0);
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, RULED, 600, "");
+        _assertLotsFollow(alice);
+        _assertLotsFollow(bob);
+        (bool allowed, bytes32 reason) = token.canTransfer(bob, alice, RULED, 1, "");
+        assertFalse(allowed, "the buyer's own period");
+        assertEq(reason, bytes32("rule144_holding"), "reason");
+    }
+
+    function testBatchTransferWithTheSamePartitionTwice() external {
+        vm.warp(START + OTHER);
+        uint256[] memory ids = new uint256[](2);
+        uint256[] memory amounts = new uint256[](2);
+        (ids[0], ids[1]) = (RULED, RULED);
+        (amounts[0], amounts[1]) = (400, 600);
+        vm.prank(alice);
+        token.safeBatchTransferFrom(alice, bob, ids, amounts, "");
+        _assertLotsFollow(alice);
+        _assertLotsFollow(bob);
+    }
+
+    /// @dev An affiliate cannot slip past the volume limit by cutting a sale in two.
+    function testBatchTransferOfAnAffiliate() external {
+        vm.prank(officer);
+        rule.setAffiliate(address(token), alice, true);
+        vm.warp(START + OTHER);
+        assertEq(rule.volumeLeft(address(token), alice, RULED), 10, "1 % of 1000");
+        uint256[] memory ids = new uint256[](2);
+        uint256[] memory amounts = new uint256[](2);
+        (ids[0], ids[1]) = (RULED, RULED);
+        (amounts[0], amounts[1]) = (6, 5);
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, RULED, 5, bytes32("rule144_volume")
+            )
+        );
+        vm.prank(alice);
+        token.safeBatchTransferFrom(alice, bob, ids, amounts, "");
+    }
+
+    function testForcedTransferTacks() external {
+        vm.warp(START + 100 days);
+        freeze(alice);
+        uint256 opId = nextOpId();
+        vm.prank(custodian);
+        token.forceTransfer(alice, bob, RULED, 700, abi.encode(opId));
+        assertEq(rule.earliestTransferTime(address(token), bob, RULED, 700), START + OTHER, "tacked");
+        _assertLotsFollow(alice);
+        _assertLotsFollow(bob);
+    }
+
+    function testRecoveryTacks() external {
+        vm.warp(START + 100 days);
+        uint256 opId = nextOpId();
+        vm.prank(custodian);
+        token.recoveryAddress(alice, carol, opId);
+        assertEq(rule.earliestTransferTime(address(token), carol, RULED, UNITS), START + OTHER, "tacked");
+        _assertLotsFollow(alice);
+        _assertLotsFollow(carol);
+    }
+
+    /// @dev With another module behind the partition nothing voluntary moves, and the reason says so.
+    function testTransferWithAModuleThatDoesNotServe() external {
+        Rule144 other = new Rule144(registry);
+        vm.prank(officer);
+        token.setRule144(address(other));
+        vm.warp(START + OTHER);
+        _assertCanTransfer(RULED, 1, "rule144_not_served");
+    }
+}
