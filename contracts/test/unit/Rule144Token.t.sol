@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {PlatformSecurityToken7518} from "../../src/PlatformSecurityToken7518.sol";
 import {Rule144} from "../../src/Rule144.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 
 /// @dev The rule behind a real token: one partition asks it, the other does not.
@@ -39,7 +40,7 @@ contract Rule144TokenTest is World {
     }
 
     function _assertLotsFollow(address holder) private view {
-        (uint256 free, Rule144.Lot[] memory lots) = rule.lotsOf(address(token), holder, RULED);
+        (uint256 free, IRule144.Lot[] memory lots) = rule.lotsOf(address(token), holder, RULED);
         uint256 units = free;
         for (uint256 i = 0; i < lots.length; ++i) {
             units += lots[i].units;
