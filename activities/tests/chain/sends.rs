@@ -26,7 +26,7 @@ async fn each_transaction_of_a_batch_has_its_own_answer() {
     let node = answering(|raw| match raw.as_str().unwrap() {
         "0x0201" => None,
         "0x0202" => refusal("already known"),
-        "0x0203" => refusal("replacement transaction underpriced"),
+        "0x0203" => refusal("ReplacementNotAllowed"),
         "0x0204" => Some(Ok(json!(B256::repeat_byte(9)))),
         _ => Some(Ok(json!("yes"))),
     });
@@ -50,7 +50,7 @@ async fn an_endpoint_in_trouble_is_followed_by_the_next_and_a_verdict_is_not() {
         assert_eq!(sent, [Sent::Accepted(keccak256(raw(1)))], "{trouble}");
     }
     let before = good.count(SEND);
-    let sent = chain(vec![answering(|_| refusal("nonce too low")), good.clone()]).send(&[raw(1)]).await;
+    let sent = chain(vec![answering(|_| refusal("OldNonce")), good.clone()]).send(&[raw(1)]).await;
     assert!(matches!(&sent[0], Sent::Refused(refusal) if refusal.class == SendClass::NonceTooLow));
     assert_eq!(good.count(SEND), before);
 }
