@@ -1,6 +1,7 @@
 //! Transactions a second over HTTP: one by one with many in flight, and in batches.
 //!
 //! `load [folder]`: with a folder every block is on the disk before it is answered.
+#![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
 #[path = "../tests/world/mod.rs"]
 mod world;

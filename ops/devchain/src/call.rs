@@ -103,7 +103,7 @@ fn scene<'a>(
     let view = view(chain, &id)?;
     let block = chain.block(view.number).unwrap_or(chain.head());
     let header = if id == BlockId::Number(BlockNumberOrTag::Pending) {
-        next_header(chain, block, inner.desk.schedule().timestamp((inner.clock)()))
+        next_header(chain, block, chain.schedule.next((inner.clock)()))
     } else {
         block.header.clone()
     };

@@ -7,6 +7,7 @@ use alloy::primitives::{Address, B256};
 
 use crate::block::Block;
 use crate::pool::Pool;
+use crate::schedule::Schedule;
 use crate::state::{Diff, State};
 use crate::view::View;
 
@@ -24,6 +25,7 @@ pub(crate) struct Chain {
     pub accounts: Vec<Address>,
     pub state: State,
     pub pool: Pool,
+    pub schedule: Schedule,
     blocks: Vec<Arc<Block>>,
     by_hash: HashMap<B256, u64>,
     places: HashMap<B256, Place>,
@@ -34,7 +36,14 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// A chain that has only its genesis block.
-    pub fn new(chain_id: u64, genesis: Block, diff: &Diff, accounts: Vec<Address>, history_blocks: u64) -> Self {
+    pub fn new(
+        chain_id: u64,
+        genesis: Block,
+        diff: &Diff,
+        accounts: Vec<Address>,
+        history_blocks: u64,
+        schedule: Schedule,
+    ) -> Self {
         let mut state = State::default();
         state.apply(diff);
         Self {
@@ -43,6 +52,7 @@ impl Chain {
             accounts,
             state,
             pool: Pool::default(),
+            schedule,
             by_hash: HashMap::from([(genesis.hash, 0)]),
             blocks: vec![Arc::new(genesis)],
             places: HashMap::new(),

@@ -48,10 +48,10 @@ async fn answer(State(chain): State<Devchain>, body: Bytes) -> impl IntoResponse
 
 async fn mine_at_intervals(chain: Devchain) {
     loop {
-        let interval = chain.inner.desk.schedule().block_time;
+        let interval = rpc::block_time(&chain.inner);
         tokio::time::sleep(interval.unwrap_or(IDLE_POLL)).await;
         // The schedule may have been changed meanwhile; then this tick is void.
-        if interval.is_some() && chain.inner.desk.schedule().block_time == interval {
+        if interval.is_some() && rpc::block_time(&chain.inner) == interval {
             let miner = chain.clone();
             let _ = tokio::task::spawn_blocking(move || rpc::mine_one(&miner.inner)).await;
         }

@@ -4,7 +4,7 @@
 //! Keccak-256 of length and payload, and the payload. A frame is one commit: it is there or not.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use alloy::primitives::Keccak256;
@@ -71,6 +71,9 @@ impl Journal {
     /// Appends one frame and waits until the disk has it.
     pub fn append(&mut self, payload: &[u8]) -> Result<()> {
         let io = |source| Error::Io { path: self.path.clone(), source };
+        if u32::try_from(payload.len()).is_err() {
+            return Err(io(ErrorKind::FileTooLarge.into()));
+        }
         self.file.write_all(&frame(payload)).map_err(io)?;
         self.file.sync_data().map_err(io)
     }

@@ -34,7 +34,6 @@ pub use config::{Clock, Config, DEV_ACCOUNTS, ether, system_clock};
 pub use error::{Error, Result};
 
 use chain::Chain;
-use schedule::Schedule;
 use writer::{Desk, Writer};
 
 /// An open development chain; clones share it, and the last one that is dropped closes it.
@@ -55,8 +54,7 @@ impl Devchain {
     /// Opens the stored chain, or makes a new one.
     pub fn open(config: Config) -> Result<Self> {
         let opened = store::open(&config)?;
-        let schedule = Schedule::new(config.block_time, opened.ahead_seconds);
-        let writer = Writer::new(opened.journal, config.clock.clone(), schedule);
+        let writer = Writer::new(opened.journal, config.clock.clone());
         let inner = Inner {
             chain: RwLock::new(opened.chain),
             desk: Desk::new(writer),

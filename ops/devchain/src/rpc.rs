@@ -6,6 +6,8 @@ mod control;
 mod params;
 mod transaction;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::Inner;
@@ -47,6 +49,11 @@ pub(crate) fn parse_error() -> Value {
 /// The response when the handler itself failed.
 pub(crate) fn internal_error() -> Value {
     envelope(Value::Null, Err(Fault::internal()))
+}
+
+/// The interval of mining, if there is one.
+pub(crate) fn block_time(inner: &Inner) -> Option<Duration> {
+    read(&inner.chain).schedule.block_time
 }
 
 /// One block, now.

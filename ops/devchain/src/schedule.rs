@@ -15,8 +15,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub fn new(block_time: Option<Duration>, ahead_seconds: i64) -> Self {
-        Self { automine: block_time.is_none(), block_time, ahead_seconds, exact: None }
+    pub fn new(block_time: Option<Duration>) -> Self {
+        Self { automine: block_time.is_none(), block_time, ahead_seconds: 0, exact: None }
     }
 
     pub fn automine(&mut self, on: bool) {
@@ -45,6 +45,11 @@ impl Schedule {
     /// The next block gets exactly this time, and the chain's time goes on from there.
     pub fn next_timestamp(&mut self, timestamp: u64) {
         self.exact = Some(timestamp);
+    }
+
+    /// What [`Self::timestamp`] would say, for a look at the block that is not yet made.
+    pub fn next(&self, now: u64) -> u64 {
+        { *self }.timestamp(now)
     }
 
     /// The time of the block that is made now.

@@ -12,13 +12,13 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::record::{Entry, decode, encode};
+use crate::schedule::Schedule;
 use crate::state::{Account, Change, Diff};
 
 /// A chain as it was left, or a new one, and what keeps it.
 pub(crate) struct Opened {
     pub chain: Chain,
     pub journal: Option<Journal>,
-    pub ahead_seconds: i64,
     /// Held as long as the chain is open; the system frees it also after a crash.
     pub lock: Option<File>,
 }
@@ -28,17 +28,16 @@ pub(crate) fn open(config: &Config) -> Result<Opened> {
     let Some(dir) = &config.dir else {
         let (block, diff) = genesis(config);
         let chain = found(config, block, &diff);
-        return Ok(Opened { chain, journal: None, ahead_seconds: 0, lock: None });
+        return Ok(Opened { chain, journal: None, lock: None });
     };
     std::fs::create_dir_all(dir).map_err(|source| Error::Io { path: dir.clone(), source })?;
     let lock = lock(&dir.join("devchain.lock"))?;
-    let mut replay = Replay { config, chain: None, ahead_seconds: 0, foreign: None };
+    let mut replay = Replay { config, chain: None, foreign: None };
     let opened = Journal::open(&dir.join("devchain.log"), |payload| replay.entries(payload));
     if let Some(stored) = replay.foreign {
         return Err(Error::ChainId { stored, configured: config.chain_id });
     }
     let mut journal = opened?;
-    let ahead_seconds = replay.ahead_seconds;
     let chain = match replay.chain {
         Some(chain) => chain,
         None => {
@@ -47,7 +46,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened> {
             found(config, block, &diff)
         }
     };
-    Ok(Opened { chain, journal: Some(journal), ahead_seconds, lock: Some(lock) })
+    Ok(Opened { chain, journal: Some(journal), lock: Some(lock) })
 }
 
 fn lock(path: &Path) -> Result<File> {
@@ -63,7 +62,6 @@ fn lock(path: &Path) -> Result<File> {
 struct Replay<'a> {
     config: &'a Config,
     chain: Option<Chain>,
-    ahead_seconds: i64,
     foreign: Option<u64>,
 }
 
@@ -78,7 +76,7 @@ impl Replay<'_> {
             self.foreign = Some(entry.chain_id);
             return Err("another chain".to_owned());
         }
-        self.ahead_seconds = i64::from_be_bytes(entry.ahead_seconds.to_be_bytes());
+        let ahead_seconds = i64::from_be_bytes(entry.ahead_seconds.to_be_bytes());
         let (block, diff) = entry.open();
         match (&mut self.chain, block) {
             (None, Some(block)) if block.header.number == 0 => self.chain = Some(found(self.config, block, &diff)),
@@ -86,6 +84,9 @@ impl Replay<'_> {
             (Some(chain), None) => chain.patch(&diff),
             (_, Some(block)) => return Err(format!("block {} does not follow the one before", block.header.number)),
             (None, None) => return Err("the chain does not begin with a block".to_owned()),
+        }
+        if let Some(chain) = &mut self.chain {
+            chain.schedule.ahead_seconds = ahead_seconds;
         }
         Ok(())
     }
@@ -98,7 +99,7 @@ fn follows(chain: &Chain, block: &Block) -> bool {
 
 fn found(config: &Config, block: Block, diff: &Diff) -> Chain {
     let accounts = config.accounts.iter().map(|(address, _)| *address).collect();
-    Chain::new(config.chain_id, block, diff, accounts, config.history_blocks)
+    Chain::new(config.chain_id, block, diff, accounts, config.history_blocks, Schedule::new(config.block_time))
 }
 
 fn genesis(config: &Config) -> (Block, Diff) {

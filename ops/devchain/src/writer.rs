@@ -3,7 +3,7 @@
 //! Orders that arrive while a disk write runs are carried out together after it, so that one
 //! write serves all of them; each still gets its own block.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use alloy::consensus::Transaction;
 use alloy::primitives::{Address, U256};
@@ -17,7 +17,6 @@ use crate::fault::Fault;
 use crate::journal::Journal;
 use crate::mine::{Staged, build};
 use crate::record::{Entry, encode};
-use crate::schedule::Schedule;
 use crate::state::{Account, Diff};
 use crate::transaction::{Terms, admit};
 
@@ -52,7 +51,6 @@ pub(crate) struct Desk {
 pub(crate) struct Writer {
     journal: Option<Journal>,
     clock: Clock,
-    pub schedule: Schedule,
     staged: Staged,
     answered: Vec<(Slot, Vec<Answer>)>,
     broken: bool,
@@ -80,16 +78,11 @@ impl Desk {
         writer.run(chain, orders);
         hold(&slot).take().unwrap_or_default()
     }
-
-    /// How blocks are scheduled now.
-    pub fn schedule(&self) -> Schedule {
-        hold(&self.writer).schedule
-    }
 }
 
 impl Writer {
-    pub fn new(journal: Option<Journal>, clock: Clock, schedule: Schedule) -> Self {
-        Self { journal, clock, schedule, staged: Staged::default(), answered: Vec::new(), broken: false }
+    pub fn new(journal: Option<Journal>, clock: Clock) -> Self {
+        Self { journal, clock, staged: Staged::default(), answered: Vec::new(), broken: false }
     }
 
     fn run(&mut self, chain: &RwLock<Chain>, orders: Vec<(Order, Slot)>) {
@@ -112,25 +105,25 @@ impl Writer {
             Order::Send(transactions) => self.send(chain, transactions),
             Order::Mine(blocks, timestamp) => vec![self.mine(chain, blocks, timestamp)],
             Order::SetBalance(address, balance) => vec![self.set_balance(chain, address, balance)],
-            Order::IncreaseTime(seconds) => vec![Ok(json!(self.schedule.ahead(seconds)))],
+            Order::IncreaseTime(seconds) => vec![Ok(json!(change(chain).schedule.ahead(seconds)))],
             Order::NextTimestamp(timestamp) => vec![self.next_timestamp(chain, timestamp)],
             Order::Automine(on) => {
-                self.schedule.automine(on);
+                change(chain).schedule.automine(on);
                 // What has been waiting is mined at once, as if it came now.
-                if on && has_ready(&read(chain), &self.staged) {
+                if ready_now(&read(chain), &self.staged) {
                     self.stage(chain);
                 }
                 vec![Ok(Value::Null)]
             }
             Order::Interval(seconds) => {
-                self.schedule.interval(seconds);
+                change(chain).schedule.interval(seconds);
                 vec![Ok(Value::Null)]
             }
         }
     }
 
     fn send(&mut self, chain: &RwLock<Chain>, transactions: Vec<Signed>) -> Vec<Answer> {
-        let mut guard = chain.write().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = change(chain);
         let tip = self.staged.tip(&guard);
         let terms = Terms { chain_id: guard.chain_id, gas_limit: guard.gas_limit, base_fee: tip.next_base_fee() };
         let mut answers = Vec::with_capacity(transactions.len());
@@ -144,7 +137,7 @@ impl Writer {
             answers.push(taken.map(|()| json!(hash)));
         }
         drop(guard);
-        if self.schedule.automine && has_ready(&read(chain), &self.staged) {
+        if ready_now(&read(chain), &self.staged) {
             self.stage(chain);
         }
         answers
@@ -170,7 +163,7 @@ impl Writer {
                 "Timestamp error: {timestamp} is lower than previous block's timestamp"
             )));
         }
-        self.schedule.next_timestamp(timestamp);
+        change(chain).schedule.next_timestamp(timestamp);
         Ok(Value::Null)
     }
 
@@ -179,15 +172,16 @@ impl Writer {
         self.flush(chain);
         let old = read(chain).state.account(&address).unwrap_or(Account::funded(U256::ZERO));
         let diff = Diff::of(address, Account { balance, ..old });
-        let entry = Entry::new(read(chain).chain_id, self.schedule.ahead_seconds, None, &diff);
+        let (chain_id, ahead) = origin(&read(chain));
+        let entry = Entry::new(chain_id, ahead, None, &diff);
         self.write(vec![entry]).map_err(|error| Fault::server(error.to_string()))?;
-        chain.write().unwrap_or_else(PoisonError::into_inner).patch(&diff);
+        change(chain).patch(&diff);
         Ok(Value::Null)
     }
 
     /// Builds one block on top of what is staged.
     fn stage(&mut self, chain: &RwLock<Chain>) {
-        let timestamp = self.schedule.timestamp((self.clock)());
+        let timestamp = change(chain).schedule.timestamp((self.clock)());
         let mined = build(&read(chain), &mut self.staged, timestamp);
         self.staged.push(mined);
     }
@@ -213,8 +207,7 @@ impl Writer {
         if self.journal.is_none() || staged.blocks.is_empty() {
             return Ok(());
         }
-        let chain_id = read(chain).chain_id;
-        let ahead = self.schedule.ahead_seconds;
+        let (chain_id, ahead) = origin(&read(chain));
         let blocks = staged.blocks.iter();
         self.write(blocks.map(|mined| Entry::new(chain_id, ahead, Some(&mined.block), &mined.diff)).collect())
     }
@@ -237,7 +230,7 @@ impl Writer {
         if staged.blocks.is_empty() && staged.dropped.is_empty() {
             return;
         }
-        let mut guard = chain.write().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = change(chain);
         for mined in staged.blocks {
             guard.append(mined.block, &mined.diff);
         }
@@ -248,12 +241,25 @@ impl Writer {
 }
 
 /// Reads the chain also after a panic elsewhere.
-pub(crate) fn read(chain: &RwLock<Chain>) -> std::sync::RwLockReadGuard<'_, Chain> {
+pub(crate) fn read(chain: &RwLock<Chain>) -> RwLockReadGuard<'_, Chain> {
     chain.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the next block would have a transaction.
-fn has_ready(chain: &Chain, staged: &Staged) -> bool {
+/// Changes the chain also after a panic elsewhere.
+fn change(chain: &RwLock<Chain>) -> RwLockWriteGuard<'_, Chain> {
+    chain.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What every journal entry repeats.
+fn origin(chain: &Chain) -> (u64, i64) {
+    (chain.chain_id, chain.schedule.ahead_seconds)
+}
+
+/// Whether a block is due: mining is instant and the block would have a transaction.
+fn ready_now(chain: &Chain, staged: &Staged) -> bool {
+    if !chain.schedule.automine {
+        return false;
+    }
     let base_fee = u128::from(staged.tip(chain).next_base_fee());
     chain.pool.senders().any(|sender| {
         let nonce = staged.account(chain, sender).map_or(0, |account| account.nonce);

@@ -14,15 +14,14 @@ fn config(name: &str) -> Config {
 
 fn open(config: &Config) -> (RwLock<Chain>, Writer, Option<std::fs::File>) {
     let opened = store::open(config).unwrap();
-    let schedule = Schedule::new(None, opened.ahead_seconds);
-    (RwLock::new(opened.chain), Writer::new(opened.journal, config.clock.clone(), schedule), opened.lock)
+    (RwLock::new(opened.chain), Writer::new(opened.journal, config.clock.clone()), opened.lock)
 }
 
 #[test]
 fn a_block_that_was_written_and_not_shown_is_there_after_a_crash() {
     let config = config("written");
     let (chain, mut writer, lock) = open(&config);
-    writer.schedule.ahead(77);
+    change(&chain).schedule.ahead(77);
     writer.stage(&chain);
     writer.stage(&chain);
     let staged = std::mem::take(&mut writer.staged);
@@ -32,10 +31,10 @@ fn a_block_that_was_written_and_not_shown_is_there_after_a_crash() {
     let hash = staged.blocks[1].block.hash;
     drop((chain, writer, lock));
 
-    let (chain, writer, _lock) = open(&config);
+    let (chain, _writer, _lock) = open(&config);
     assert_eq!(read(&chain).head().header.number, 2);
     assert_eq!(read(&chain).head().hash, hash);
-    assert_eq!(writer.schedule.ahead_seconds, 77);
+    assert_eq!(read(&chain).schedule.ahead_seconds, 77);
 }
 
 #[test]

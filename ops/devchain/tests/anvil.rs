@@ -1,4 +1,5 @@
 //! The same script of calls against anvil and against this chain, compared field by field.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[path = "anvil/allowed.rs"]
 mod allowed;

@@ -155,3 +155,36 @@ fn blocks_come_at_intervals_and_travel_in_time() {
     client.ok("evm_increaseTime", json!([3600]));
     assert!((before + 3600..before + 3700).contains(&time(&mut client)));
 }
+
+#[test]
+fn many_readers_and_senders_do_not_wait_for_each_other_for_ever() {
+    let chain = chain();
+    std::thread::scope(|scope| {
+        for sender in 0..3 {
+            let chain = &chain;
+            scope.spawn(move || {
+                let wallet = Wallet::new(sender);
+                for nonce in 0..60 {
+                    let answer = send(chain, &wallet.sign(Tx::transfer(nonce, NOBODY, 1)));
+                    assert!(answer["result"].is_string(), "{answer}");
+                }
+            });
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    ask(chain, "eth_getBlockByNumber", json!(["pending", true]));
+                    ask(chain, "eth_call", json!([{ "to": NOBODY }, "pending"]));
+                    ask(chain, "evm_increaseTime", json!([1]));
+                    let pending =
+                        ask(chain, "eth_getTransactionCount", json!([Wallet::new(sender).address(), "pending"]));
+                    let latest =
+                        ask(chain, "eth_getTransactionCount", json!([Wallet::new(sender).address(), "latest"]));
+                    assert!(pending["result"].is_string() && latest["result"].is_string());
+                }
+            });
+        }
+    });
+    for sender in 0..3 {
+        let count = ask(&chain, "eth_getTransactionCount", json!([Wallet::new(sender).address(), "latest"]));
+        assert_eq!(count["result"], "0x3c");
+    }
+}

@@ -23,7 +23,7 @@ pub(crate) fn by_number(inner: &Inner, params: &Params<'_>) -> Answer {
     let full = params.find(1)?.unwrap_or(false);
     let chain = &*read(&inner.chain);
     if tag == BlockNumberOrTag::Pending {
-        let timestamp = inner.desk.schedule().timestamp((inner.clock)());
+        let timestamp = chain.schedule.next((inner.clock)());
         return show(&build(chain, &mut Staged::default(), timestamp).block, full);
     }
     params::numbered(chain, tag).map_or(Ok(Value::Null), |block| show(block, full))
