@@ -22,6 +22,7 @@ pub struct Deployment {
     /// The symbol, 1 to 31 bytes.
     pub symbol: String,
     /// The most units over all partitions, at most 96 bits.
+    #[serde(with = "crate::decimal")]
     pub total_cap: u128,
     /// 1 to 32 partitions; the n-th becomes partition n.
     pub partitions: Vec<PartitionTerms>,
@@ -31,6 +32,7 @@ pub struct Deployment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionTerms {
     /// The most units of the partition.
+    #[serde(with = "crate::decimal")]
     pub cap: u128,
     /// Whether voluntary transfers are stopped from the start.
     pub restricted: bool,

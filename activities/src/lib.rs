@@ -8,6 +8,7 @@ pub mod chain;
 pub mod classify;
 pub mod config;
 pub mod contact;
+mod decimal;
 pub mod endpoint;
 pub mod errors;
 pub mod factory;

@@ -26,6 +26,7 @@ pub struct Line {
 #[derive(Serialize, Deserialize)]
 struct Parts {
     holder: Address,
+    #[serde(with = "crate::decimal")]
     units: u128,
 }
 
