@@ -117,6 +117,10 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     error RecoveryToItself(address wallet);
     /// @notice A partition asks for the Rule 144 module and none is set.
     error Rule144Unset(uint256 partition);
+    /// @notice `asset` has no code, so nothing can be paid in it.
+    error NotAContract(address asset);
+    /// @notice A payee got another amount than was sent: the asset takes a fee, or rebases.
+    error ReceivedDiffers(address payee, uint256 expected, uint256 received);
     /// @notice `payout` in the ERC form without a payout asset.
     error PayoutAssetUnset();
 
@@ -165,7 +169,8 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     function payout(uint256 opId, address asset, address to, uint256 amount) external returns (bool);
 
     /// @notice Pays a page of lines in `asset` from the caller; all or nothing. Kind `payout_page`. Role: payout.
-    /// @dev Evidence is one `Transfer` of the asset per line; `PayoutDelivered`, which would only repeat it for 1,900 gas
+    /// @dev The first line is checked to arrive whole, which finds an asset that takes a fee from everybody.
+    /// Evidence is one `Transfer` of the asset per line; `PayoutDelivered`, which would only repeat it for 1,900 gas
     /// a payee, is left to the other three forms.
     function batchPayout(uint256 opId, address asset, bytes32[] calldata lines) external returns (bool);
 

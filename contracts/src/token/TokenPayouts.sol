@@ -46,8 +46,7 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
         returns (bool)
     {
         _execute(opId, "payout");
-        _requireNotZero(asset);
-        _pay(IERC20(asset), to, amount);
+        _pay(_requireContract(asset), to, amount);
         return true;
     }
 
@@ -59,10 +58,11 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
         returns (bool)
     {
         _execute(opId, "payout_page");
-        _requireNotZero(asset);
         if (lines.length == 0) revert EmptyPage();
-        for (uint256 i; i < lines.length; ++i) {
-            _send(IERC20(asset), PageLine.account(lines[i]), PageLine.units(lines[i]));
+        IERC20 coin = _requireContract(asset);
+        _sendWhole(coin, PageLine.account(lines[0]), PageLine.units(lines[0]));
+        for (uint256 i = 1; i < lines.length; ++i) {
+            _send(coin, PageLine.account(lines[i]), PageLine.units(lines[i]));
         }
         return true;
     }
@@ -81,12 +81,27 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
     function _standardAsset() private view returns (IERC20) {
         address asset = payoutAsset();
         if (asset == address(0)) revert PayoutAssetUnset();
+        return _requireContract(asset);
+    }
+
+    function _requireContract(address asset) private view returns (IERC20) {
+        if (asset.code.length == 0) revert NotAContract(asset);
         return IERC20(asset);
     }
 
     function _pay(IERC20 asset, address to, uint256 amount) private {
         emit PayoutDelivered(msg.sender, to, amount);
+        _sendWhole(asset, to, amount);
+    }
+
+    /// @dev Two reads of a balance more than `_send`. Who pays himself has no gain to compare.
+    function _sendWhole(IERC20 asset, address to, uint256 amount) private {
+        uint256 held = asset.balanceOf(to);
         _send(asset, to, amount);
+        uint256 holds = asset.balanceOf(to);
+        if (to != msg.sender && holds != held + amount) {
+            revert ReceivedDiffers(to, amount, holds > held ? holds - held : 0);
+        }
     }
 
     function _send(IERC20 asset, address to, uint256 amount) private {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {DemoCoin} from "../../src/demo/DemoCoin.sol";
+import {IOperations} from "../../src/interfaces/IOperations.sol";
+import {Vm} from "../Vm.sol";
+import {World} from "../World.sol";
+
+/// @notice Operation ids: each kind spends its id once, whatever kind spent it before.
+contract OperationsTest is World {
+    uint256 private constant USED = 300;
+
+    DemoCoin private coin;
+
+    function setUp() public override {
+        super.setUp();
+        mint(alice, REG_D, 100);
+        coin = new DemoCoin("Demo Dollar", "DUSD", 6);
+        coin.mint(payer, 1000);
+        vm.prank(payer);
+        coin.approve(address(token), 1000);
+        vm.prank(issuer);
+        token.mintPage(USED, REG_D, 0, page(bob, 1));
+    }
+
+    function testAReplayRevertsInEachKind() public {
+        _replayed(issuer, abi.encodeCall(token.mintPage, (USED, REG_D, 0, page(bob, 1))));
+        _replayed(issuer, abi.encodeCall(token.batchMint, (USED, REG_D, page(bob, 1))));
+        _replayed(issuer, abi.encodeCall(token.batchLockTokens, (USED, REG_D, START + 1, page(bob, 1))));
+        _replayed(
+            issuer,
+            abi.encodeWithSignature(
+                "lockTokens(uint256,address,uint256,uint256,uint256)", USED, bob, REG_D, 1, START + 1
+            )
+        );
+        freeze(alice);
+        _replayed(custodian, abi.encodeCall(token.forceTransfer, (alice, bob, REG_D, 1, abi.encode(USED))));
+        _replayed(custodian, abi.encodeCall(token.recoveryAddress, (alice, carol, USED)));
+        _replayed(
+            payer, abi.encodeWithSignature("payout(uint256,address,address,uint256)", USED, address(coin), bob, 1)
+        );
+        _replayed(
+            payer, abi.encodeWithSignature("batchPayout(uint256,address,bytes32[])", USED, address(coin), page(bob, 1))
+        );
+    }
+
+    function testIdsAreIndependent() public view {
+        assertTrue(token.isOperationExecuted(USED), "this");
+        assertFalse(token.isOperationExecuted(USED - 1), "before");
+        assertFalse(token.isOperationExecuted(USED + 1), "after");
+        assertFalse(token.isOperationExecuted(USED + 256), "next word");
+        assertFalse(token.isOperationExecuted(0), "zero");
+    }
+
+    function testIdZeroReverts() public {
+        vm.expectRevert(IOperations.OperationIdZero.selector);
+        vm.prank(issuer);
+        token.mintPage(0, REG_D, 0, page(bob, 1));
+    }
+
+    function testFuzzAnyIdIsSpentOnce(uint256 opId) public {
+        vm.assume(opId != 0 && opId != USED && opId != 1);
+        vm.prank(issuer);
+        token.mintPage(opId, REG_D, 0, page(bob, 1));
+        assertTrue(token.isOperationExecuted(opId), "spent");
+        vm.expectRevert(abi.encodeWithSelector(IOperations.OperationReplayed.selector, opId));
+        vm.prank(issuer);
+        token.mintPage(opId, REG_D, 0, page(bob, 1));
+    }
+
+    /// @dev The rule that the service relies on: the hash of the whole calldata, for every kind.
+    function testFuzzPayloadHashIsTheHashOfTheCalldata(uint96 units, uint40 releaseAt) public {
+        units = uint96(bound(units, 1, CAP / 2));
+        releaseAt = uint40(bound(releaseAt, START + 1, type(uint40).max - 1));
+        bytes memory call = abi.encodeCall(token.mintPage, (7, REG_D, releaseAt, page(carol, units)));
+        vm.recordLogs();
+        vm.prank(issuer);
+        (bool ok,) = address(token).call(call);
+        assertTrue(ok, "minted");
+        Vm.Log memory log = vm.getRecordedLogs()[0];
+        assertEq(log.topics[0], IOperations.OperationExecuted.selector, "event");
+        assertEq(log.topics[1], bytes32(uint256(7)), "id");
+        assertEq(log.topics[2], bytes32("mint_page"), "kind");
+        assertEq(log.data, abi.encode(keccak256(call)), "hash");
+    }
+
+    function _replayed(address caller, bytes memory call) private {
+        vm.prank(caller);
+        (bool ok, bytes memory answer) = address(token).call(call);
+        assertFalse(ok, "replay");
+        assertEq(answer, abi.encodeWithSelector(IOperations.OperationReplayed.selector, USED), "why");
+    }
+}
