@@ -1,8 +1,12 @@
 //! The platform's contracts on anvil: what is sent, what it does, and what a refusal says.
 use std::time::Duration;
 
-use alloy::primitives::{Address, B256, U256};
+use alloy::{
+    primitives::{Address, B256, U256},
+    sol_types::SolEvent,
+};
 use muniment_activities::{
+    bindings::token::PlatformSecurityToken7518::HolderWhitelisted,
     chain::Tag,
     classify::SendClass,
     config::Profile,
@@ -168,6 +172,16 @@ async fn a_page_mints_and_locks_every_line_and_never_twice() {
         assert!(mint_effect(&receipt, contract, &other).is_err());
     }
     assert!(mint_effect(&receipt, holder(1), &locked).is_err());
+    // Without any one of these events it is not the page's effect; the whitelist alone is only a means.
+    for index in 0..receipt.logs.len() {
+        let mut lacking = receipt.clone();
+        let log = lacking.logs.remove(index);
+        let is_means = log.topics[0] == HolderWhitelisted::SIGNATURE_HASH;
+        assert_eq!(mint_effect(&lacking, contract, &locked).is_ok(), is_means, "{log:?}");
+        let mut foreign = receipt.clone();
+        foreign.logs[index].address = holder(1);
+        assert_eq!(mint_effect(&foreign, contract, &locked).is_ok(), is_means, "{log:?}");
+    }
     // A holder on two lines gets both, and the effect adds up.
     let twice = MintPage { op_id: 2, lines: [locked.lines.clone(), locked.lines.clone()].concat(), ..locked.clone() };
     mint_effect(&anvil.execute(&token::mint_page(operator, contract, &twice)).await, contract, &twice).unwrap();

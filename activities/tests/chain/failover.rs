@@ -138,6 +138,11 @@ async fn an_endpoint_that_was_down_must_show_its_chain_again() {
     *node.is_down.lock().unwrap() = None;
     node.chain_id.store(5, Ordering::SeqCst);
     assert!(matches!(chain.heads().await, Err(Fault::WrongChain { .. })));
+    // It stays out until somebody asks it anew.
+    node.chain_id.store(31337, Ordering::SeqCst);
+    assert!(matches!(chain.heads().await, Err(Fault::WrongChain { .. })));
+    chain.contact().await.unwrap();
+    chain.heads().await.unwrap();
 }
 
 #[tokio::test]

@@ -8,5 +8,6 @@ mod contracts;
 mod failover;
 mod keys;
 mod node;
+mod nonsense;
 mod sends;
 mod server;
