@@ -5,6 +5,7 @@ use muniment_activities::fault::{Fault, FaultClass};
 use muniment_domain::db::Db;
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage};
 use muniment_domain::point::Point;
+use muniment_domain::step::{self, State};
 use muniment_domain::{Error, Result};
 
 use crate::settings::Settings;
@@ -87,8 +88,16 @@ async fn retry(db: &Db, settings: &Settings, mut op: Operation, problem: Problem
 }
 
 async fn end(db: &Db, mut op: Operation, by: Move, problem: Problem, point: Point) -> Result<()> {
-    tracing::warn!(operation.id = %op.id, error.code = problem.code, "operation needs a person: {}", problem.message);
     let mut tx = db.begin().await?;
+    let steps = step::of_operation(&mut tx, &op.id).await?;
+    if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
+        // A terminal status waits for every signed step. When the step before this one is final, the no is said again, and counts.
+        op.blocked_reason = Some(format!("step_not_final: {}", problem.message));
+        op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
+        operation::save(&mut tx, &mut op).await?;
+        return tx.commit(Point::Fault).await;
+    }
+    tracing::warn!(operation.id = %op.id, error.code = problem.code, "operation needs a person: {}", problem.message);
     let reason = problem.message.clone();
     op.set_problem(Some(problem));
     operation::transition(&mut tx, &mut op, by, "engine", &reason).await?;

@@ -130,7 +130,7 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
         return Err(Fault::Incomplete(format!("block {} does not follow the block before it", pair[1].number)).into());
     }
     let last = final_block(cursor, &heads, &blocks, ancestor);
-    if blocks.is_empty() && ancestor == cursor.head_number && last.0 == cursor.final_number {
+    if blocks.is_empty() && ancestor == cursor.head_number && last.is_none() {
         return Ok(Pass::Still);
     }
     let found = look_into(engine, network, blocks).await?;
@@ -153,11 +153,17 @@ async fn next_blocks(network: &Network, above: u64, newest: Block) -> Result<Vec
 }
 
 async fn header_at(engine: &Engine, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
-    if number == cursor.head_number {
-        return Ok(Some(cursor.head_hash.0));
-    }
     let mut tx = engine.db.read().await?;
-    Ok(chain::header(&mut tx, cursor.chain_id, number).await?.map(|h| h.hash.0))
+    known_hash(&mut tx, cursor, number).await
+}
+
+/// The hash of the block that we hold for canonical at a height: in the cursor at its two ends, else among the headers.
+async fn known_hash(tx: &mut Tx, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
+    Ok(match number {
+        head if head == cursor.head_number => Some(cursor.head_hash.0),
+        last if last == cursor.final_number => Some(cursor.final_hash.0),
+        between => chain::header(tx, cursor.chain_id, between).await?.map(|h| h.hash.0),
+    })
 }
 
 /// The highest block of ours that the chain still has. Below the final one there must be none to look for.
@@ -191,21 +197,12 @@ async fn halt(engine: &Engine, cursor: &Cursor, ancestor: i64) -> Result<Pass, W
     Ok(Pass::Halted)
 }
 
-/// Finality never goes back, and never beyond what was walked: its hash must be one of ours.
-fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) -> (i64, B256) {
-    let standing = (cursor.final_number, cursor.final_hash.0);
-    let Some(announced) = &heads.finalized else { return standing };
+/// The block that the chain calls final, if we have walked that far and hold the same block there. Finality never goes back.
+fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) -> Option<(i64, B256)> {
+    let announced = heads.finalized.as_ref()?;
+    let number = announced.number.cast_signed();
     let walked = blocks.last().map_or(ancestor, |b| b.number.cast_signed());
-    let number = announced.number.cast_signed().min(walked);
-    if number <= cursor.final_number {
-        return standing;
-    }
-    match blocks.iter().find(|b| b.number.cast_signed() == number) {
-        Some(block) if number < announced.number.cast_signed() || block.hash == announced.hash => (number, block.hash),
-        Some(_) => standing,
-        // It lies below this pass: the commit reads its hash from the headers that we keep.
-        None => (number, B256::ZERO),
-    }
+    (cursor.final_number < number && number <= walked).then_some((number, announced.hash))
 }
 
 /// Finds our transactions in the blocks: attempts of ours with their receipts, and others that used our keys.
@@ -245,7 +242,7 @@ async fn commit(
     cursor: &Cursor,
     ancestor: i64,
     found: &[Found],
-    mut last: (i64, B256),
+    announced: Option<(i64, B256)>,
 ) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     if ancestor < cursor.head_number {
@@ -267,15 +264,16 @@ async fn commit(
             lane::note_foreign(&mut tx, foreign).await?;
         }
     }
-    if last.1.is_zero() {
-        last = match chain::header(&mut tx, cursor.chain_id, last.0).await? {
-            Some(header) => (header.number, header.hash.0),
-            None => (cursor.final_number, cursor.final_hash.0),
-        };
+    let mut last = (cursor.final_number, cursor.final_hash.0);
+    if let Some((number, hash)) = announced
+        && chain::header(&mut tx, cursor.chain_id, number).await?.is_some_and(|ours| ours.hash.0 == hash)
+    {
+        last = (number, hash);
     }
-    let ancestor_hash =
-        chain::header(&mut tx, cursor.chain_id, ancestor).await?.map_or(cursor.head_hash.0, |h| h.hash.0);
-    let head = headers.last().map_or((ancestor, ancestor_hash), |h| (h.number, h.hash.0));
+    let head = match headers.last() {
+        Some(newest) => (newest.number, newest.hash.0),
+        None => (ancestor, known_hash(&mut tx, cursor, ancestor).await?.unwrap_or(cursor.head_hash.0)),
+    };
     chain::advance(&mut tx, cursor, head, last).await?;
     make_room(&mut tx, network, found.iter().map(|f| f.receipts.len()).sum()).await?;
     tx.commit(Point::Follow).await

@@ -76,7 +76,7 @@ async fn hurry(
     match raised {
         Some(fees) => replace(engine, network, lane, step, newest, fees).await,
         None if own.first().is_some_and(|first| since(first.signed_at, config.stuck_after_seconds)) => {
-            give_up(engine, step, newest).await
+            give_up(engine, step, newest, config.stuck_after_seconds).await
         }
         None => Ok(()),
     }
@@ -158,10 +158,12 @@ pub async fn store_and_send(
 }
 
 /// Fees at the cap and time spent: a person is told. The bytes stay in force, are sent again, and count if they are mined.
-async fn give_up(engine: &Engine, step: &Step, newest: &Attempt) -> Result<()> {
+async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, stuck_after_seconds: u64) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let mut op = operation::find(&mut tx, &step.operation_id).await?;
-    if op.status != Status::Submitted {
+    // A person who retried has begun a new wait with the same bytes.
+    let waited = op.submitted_at.is_none_or(|at| tx.now() - at >= Duration::seconds(stuck_after_seconds.cast_signed()));
+    if op.status != Status::Submitted || !waited {
         return Ok(());
     }
     let message = format!(
