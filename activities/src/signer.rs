@@ -17,10 +17,14 @@ use crate::{
 #[derive(Clone)]
 pub enum Signer {
     /// From an encrypted keystore file.
-    Keystore(PrivateKeySigner),
+    Keystore(Key),
     /// From a key in the clear; development alone.
-    Raw(PrivateKeySigner),
+    Raw(Key),
 }
+
+/// The key itself. It is closed, because whoever could take it out could sign past the gate.
+#[derive(Clone)]
+pub struct Key(PrivateKeySigner);
 
 /// Why there is no signature, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +79,7 @@ impl Signer {
                 std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
                 let key =
                     PrivateKeySigner::decrypt_keystore(path, password.0).map_err(|error| fault(error.to_string()))?;
-                Ok(Signer::Keystore(key))
+                Ok(Signer::Keystore(Key(key)))
             }
             SignerConfig::Raw { private_key } => {
                 let key = private_key.0.trim().parse::<B256>().map_err(|_| SignerFault::RawKeyMalformed)?;
@@ -89,7 +93,7 @@ impl Signer {
         if profile != Profile::Development {
             return Err(SignerFault::RawKeyRefused);
         }
-        PrivateKeySigner::from_bytes(&key).map(Signer::Raw).map_err(|_| SignerFault::RawKeyMalformed)
+        PrivateKeySigner::from_bytes(&key).map(|key| Signer::Raw(Key(key))).map_err(|_| SignerFault::RawKeyMalformed)
     }
 
     /// The address of the key.
@@ -114,7 +118,7 @@ impl Signer {
 
     fn key(&self) -> &PrivateKeySigner {
         match self {
-            Signer::Keystore(key) | Signer::Raw(key) => key,
+            Signer::Keystore(key) | Signer::Raw(key) => &key.0,
         }
     }
 }
