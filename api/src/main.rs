@@ -1,2 +1,87 @@
-//! The binary.
-fn main() {}
+#![doc = include_str!("../README.md")]
+
+mod admin;
+mod answer;
+mod app;
+mod arguments;
+mod body;
+mod code;
+mod config;
+mod database;
+#[cfg(feature = "devchain")]
+mod demo;
+mod deploy;
+mod doctor;
+mod error;
+mod failure;
+mod health;
+mod holder;
+mod idempotency;
+mod instant;
+mod known_key;
+mod log;
+mod media;
+mod mint;
+mod offering;
+mod operation;
+mod override_by;
+mod pages;
+mod permission;
+mod principal;
+mod request_id;
+mod router;
+mod run;
+mod serve;
+mod signer;
+mod submission;
+mod subscription;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command, USAGE};
+use config::Config;
+use failure::Failure;
+use run::Roles;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match start().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("muniment: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn start() -> Result<(), Failure> {
+    let Arguments { config, command } = Arguments::parse(std::env::args().skip(1))?;
+    match command {
+        Command::Help => return Ok(print!("{USAGE}")),
+        Command::Version => return Ok(println!("muniment {}", env!("CARGO_PKG_VERSION"))),
+        _ => {}
+    }
+    let environment: Vec<_> = std::env::vars().collect();
+    let file = config.or_else(|| std::env::var_os("MUNIMENT_CONFIG").map(Into::into));
+    let config = Config::load(file.as_deref(), &environment)?;
+    log::install(&config)?;
+    match command {
+        #[cfg(feature = "devchain")]
+        Command::Demo => demo::run(config).await,
+        #[cfg(not(feature = "devchain"))]
+        Command::Demo => Err(Failure::new(format!("This build has no embedded chain. Name a command.\n\n{USAGE}"))),
+        Command::Run => run::run(config, Roles { api: true, worker: true }).await,
+        Command::Api => run::run(config, Roles { api: true, worker: false }).await,
+        Command::Worker => run::run(config, Roles { api: false, worker: true }).await,
+        Command::Migrate => migrate(&config).await,
+        Command::Doctor => doctor::run(&config).await,
+        Command::CreateKey(new) => admin::create_key(&config, &new).await,
+        Command::Help | Command::Version => Ok(()),
+    }
+}
+
+async fn migrate(config: &Config) -> Result<(), Failure> {
+    database::open_current(config).await?;
+    println!("The database is at migration {}.", muniment_domain::migrate::newest_version());
+    Ok(())
+}

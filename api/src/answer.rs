@@ -1,0 +1,87 @@
+//! The outermost layer: gives a request its id, bounds its time, and finishes every answer the same way.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use tracing::Instrument;
+
+use crate::app::App;
+use crate::error::Problem;
+use crate::request_id::{self, RequestId};
+
+/// The media type of a problem.
+pub const PROBLEM_JSON: &str = "application/problem+json";
+
+// Answers are data: no browser may guess another type, frame them, run them or tell others where it came from.
+const SECURITY_HEADERS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::STRICT_TRANSPORT_SECURITY, "max-age=31536000; includeSubDomains"),
+];
+
+/// The layer.
+pub async fn finish(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let id = RequestId::of(request.headers(), &app.db);
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    request.extensions_mut().insert(id.clone());
+    let span = tracing::info_span!("request", request.id = %id.0, http.method = %method, http.path = %path);
+    let started = app.db.clock().now();
+    async {
+        let mut response = bounded(Duration::from_secs(app.limits.request_timeout_seconds), next.run(request)).await;
+        if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+            render(&mut response, &problem, &path, &id.0);
+        }
+        finish_headers(response.headers_mut(), &id.0);
+        let milliseconds = (app.db.clock().now() - started).num_milliseconds();
+        tracing::info!(http.status = response.status().as_u16(), http.milliseconds = milliseconds, "answered");
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+/// A request that takes too long or panics is answered all the same; what it had not committed never happened.
+async fn bounded(limit: Duration, answer: impl Future<Output = Response>) -> Response {
+    match tokio::time::timeout(limit, AssertUnwindSafe(answer).catch_unwind()).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => Problem::internal("the handler panicked").into_response(),
+        Err(_) => Problem::unavailable("the request took longer than its limit").into_response(),
+    }
+}
+
+fn render(response: &mut Response, problem: &Problem, path: &str, request_id: &str) {
+    match problem.cause() {
+        Some(cause) => tracing::error!(error.code = problem.code.as_str(), error.cause = cause, "request failed"),
+        None => tracing::debug!(error.code = problem.code.as_str(), "request refused"),
+    }
+    *response.body_mut() = Body::from(problem.body(path, request_id).to_string());
+    let headers = response.headers_mut();
+    headers.remove(header::CONTENT_LENGTH);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(seconds) = problem.retry_after_seconds() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(Ok(challenge)) = problem.authenticate().map(HeaderValue::from_str) {
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
+}
+
+fn finish_headers(headers: &mut HeaderMap, request_id: &str) {
+    for (name, value) in SECURITY_HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // What a key may see is for the holder of that key; an answer says so itself where it is for everybody.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(request_id::HEADER, id);
+    }
+}

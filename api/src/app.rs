@@ -1,0 +1,47 @@
+//! What every handler can reach.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use muniment_activities::config::ChainConfig;
+use muniment_domain::db::Db;
+use muniment_workflows::settings::Settings;
+
+use crate::config::{Config, Limits};
+
+/// The state of the REST interface. Clones share it.
+#[derive(Clone)]
+pub struct App {
+    /// The truth.
+    pub db: Db,
+    /// The engine's limits, which decide how a request is cut into pages.
+    pub settings: Arc<Settings>,
+    /// The limits of this interface.
+    pub limits: Arc<Limits>,
+    /// Idempotency keys whose first request is being answered by this process.
+    pub keys_in_use: Arc<Mutex<HashSet<String>>>,
+    chains: Arc<Vec<ChainConfig>>,
+}
+
+impl App {
+    /// The state for a configuration and its open database.
+    pub fn new(db: Db, config: &Config) -> Self {
+        Self {
+            db,
+            settings: Arc::new(config.engine.clone()),
+            limits: Arc::new(config.limits.clone()),
+            keys_in_use: Arc::default(),
+            chains: Arc::new(config.chains.clone()),
+        }
+    }
+
+    /// What the configuration says about a chain.
+    pub fn chain(&self, chain_id: i64) -> Option<&ChainConfig> {
+        self.chains.iter().find(|chain| i64::try_from(chain.chain_id) == Ok(chain_id))
+    }
+
+    /// The name of a chain as people know it.
+    pub fn network(&self, chain_id: i64) -> String {
+        self.chain(chain_id).map_or_else(|| format!("Chain {chain_id}"), |chain| chain.name.clone())
+    }
+}

@@ -1,0 +1,161 @@
+//! What the process is asked to be.
+
+use std::path::PathBuf;
+
+use muniment_domain::user::Role;
+
+use crate::failure::Failure;
+
+/// The help.
+pub const USAGE: &str = "\
+muniment [--config FILE] [COMMAND]
+
+Without a command everything runs on this machine, with an embedded chain and demo data in ./data.
+
+  run        the REST interface and the engine
+  api        the REST interface alone
+  worker     the engine alone
+  migrate    bring the database up to this binary
+  doctor     check database, chains, contracts and signers, and say what to do
+  admin key create --email ADDRESS --role ROLE [--name TEXT] [--scopes \"ops:read ops:write\"] [--days 365]
+             create a key for a person (who is created if new) and print it once
+  version    print the version
+
+The file is FILE, or MUNIMENT_CONFIG; ops/muniment.toml shows every key. A key `section.name` can be set by
+MUNIMENT_SECTION_NAME, such as MUNIMENT_DATABASE_URL, MUNIMENT_LISTEN or MUNIMENT_LOG.
+";
+
+/// The command line.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// The configuration file, if one is named here.
+    pub config: Option<PathBuf>,
+    /// What to do.
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Everything, on demo data.
+    Demo,
+    /// Interface and engine.
+    Run,
+    /// The interface.
+    Api,
+    /// The engine.
+    Worker,
+    /// The migrations.
+    Migrate,
+    /// The checks.
+    Doctor,
+    /// A key for a person.
+    CreateKey(NewKey),
+    /// The version.
+    Version,
+    /// The help.
+    Help,
+}
+
+/// The key to create.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NewKey {
+    /// Whose.
+    pub email: String,
+    /// What the person is, if new.
+    pub role: Role,
+    /// What the key is called.
+    pub name: String,
+    /// What it allows; none for all that there is.
+    pub scopes: Option<String>,
+    /// How long it lives.
+    pub days: i64,
+}
+
+impl Arguments {
+    /// Reads the words after the program's name.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Failure> {
+        let mut config = None;
+        let mut rest = Vec::new();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--config" => {
+                    config = Some(words.next().ok_or_else(|| Failure::new("--config needs a file"))?.into());
+                }
+                "--help" | "-h" => return Ok(Self { config, command: Command::Help }),
+                "--version" | "-V" => return Ok(Self { config, command: Command::Version }),
+                _ => rest.push(word),
+            }
+        }
+        let rest: Vec<_> = rest.iter().map(String::as_str).collect();
+        let command = match rest.as_slice() {
+            [] => Command::Demo,
+            ["run"] => Command::Run,
+            ["api"] => Command::Api,
+            ["worker"] => Command::Worker,
+            ["migrate"] => Command::Migrate,
+            ["doctor"] => Command::Doctor,
+            ["version"] => Command::Version,
+            ["help"] => Command::Help,
+            ["admin", "key", "create", options @ ..] => Command::CreateKey(NewKey::parse(options)?),
+            other => return Err(Failure::new(format!("{:?} is no command.\n\n{USAGE}", other.join(" ")))),
+        };
+        Ok(Self { config, command })
+    }
+}
+
+impl NewKey {
+    fn parse(options: &[&str]) -> Result<Self, Failure> {
+        let (mut email, mut role, mut scopes) = (None, None, None);
+        let (mut name, mut days) = ("command line".to_owned(), 365);
+        for pair in options.chunks(2) {
+            let [option, value] = pair else { return Err(Failure::new(format!("{} needs a value", pair[0]))) };
+            match *option {
+                "--email" => email = Some((*value).to_owned()),
+                "--role" => role = Some(value.parse::<Role>().map_err(Failure::new)?),
+                "--name" => name = (*value).to_owned(),
+                "--scopes" => scopes = Some((*value).to_owned()),
+                "--days" => days = value.parse().map_err(|_| Failure::new("--days needs a number"))?,
+                other => return Err(Failure::new(format!("{other} is no option of admin key create.\n\n{USAGE}"))),
+            }
+        }
+        let missing = |option: &str| Failure::new(format!("admin key create needs {option}"));
+        let (email, role) = (email.ok_or_else(|| missing("--email"))?, role.ok_or_else(|| missing("--role"))?);
+        if !email.contains('@') || !(1..=3_650).contains(&days) {
+            return Err(Failure::new("--email needs an address and --days a number from 1 to 3650"));
+        }
+        Ok(Self { email, role, name, scopes, days })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned)).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_command_and_its_file_are_read_in_any_order() {
+        assert_eq!(parse("").unwrap().command, Command::Demo);
+        assert_eq!(parse("--config a.toml run").unwrap(), parse("run --config a.toml").unwrap());
+        let created = parse("admin key create --email a@b.example --role operator --days 30").unwrap().command;
+        assert!(matches!(created, Command::CreateKey(NewKey { role: Role::Operator, days: 30, scopes: None, .. })));
+    }
+
+    #[test]
+    fn what_is_no_command_is_refused() {
+        for line in [
+            "start",
+            "run now",
+            "--config",
+            "admin",
+            "admin key create --email a",
+            "admin key create --role king --email a@b",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

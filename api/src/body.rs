@@ -1,0 +1,118 @@
+//! Reads a body into what a handler asked for, and says exactly what does not fit.
+
+use axum::body::{Body, Bytes, to_bytes};
+use serde::de::DeserializeOwned;
+
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::media;
+
+/// How deep objects and lists may be nested.
+const DEPTH_MAX: usize = 32;
+
+/// The bytes, up to the limit.
+pub async fn read(body: Body, bytes_max: usize) -> Result<Bytes> {
+    // The only way for this to fail other than by size is a caller that went away, who reads no answer.
+    to_bytes(body, bytes_max).await.map_err(|_| media::too_large(bytes_max))
+}
+
+/// The value that the bytes hold.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    let value: serde_json::Value = serde_json::from_slice(bytes)
+        .map_err(|error| Problem::new(Code::MalformedJson, sentence(&error.to_string())))?;
+    if depth(&value) > DEPTH_MAX {
+        return Err(Problem::new(Code::MalformedJson, format!("The body is nested deeper than {DEPTH_MAX} levels.")));
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = pointer(error.path());
+        misfit(&path, &error.inner().to_string())
+    })
+}
+
+/// serde names the kind of misfit in its text alone; this is the one place that reads it.
+fn misfit(path: &str, text: &str) -> Problem {
+    let quoted = text.split('`').nth(1).unwrap_or_default();
+    if text.starts_with("unknown field") {
+        let at = if path.ends_with(&format!("/{quoted}")) { path.to_owned() } else { format!("{path}/{quoted}") };
+        return Problem::field(at, "unknown_field", format!("The field {quoted} is not known here."));
+    }
+    if text.starts_with("missing field") {
+        return Problem::field(format!("{path}/{quoted}"), "required", format!("The field {quoted} is missing."));
+    }
+    Problem::field(path, "type_mismatch", sentence(text))
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let segment = |segment: &Segment| match segment {
+        Segment::Seq { index } => format!("/{index}"),
+        Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        Segment::Enum { variant } => format!("/{variant}"),
+        Segment::Unknown => String::new(),
+    };
+    path.iter().map(segment).collect()
+}
+
+fn depth(value: &serde_json::Value) -> usize {
+    match value {
+        serde_json::Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        serde_json::Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Outer {
+        #[allow(dead_code)]
+        id: String,
+        #[allow(dead_code)]
+        inner: Option<Inner>,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        #[allow(dead_code)]
+        at: Option<chrono::DateTime<chrono::Utc>>,
+        #[allow(dead_code)]
+        list: Option<Vec<String>>,
+    }
+
+    fn refused(text: &str) -> (Code, String, String) {
+        let problem = parse::<Outer>(text.as_bytes()).unwrap_err();
+        let body = problem.body("/", "req");
+        let of = |key: &str| body["errors"][0][key].as_str().unwrap_or_default().to_owned();
+        (problem.code, of("code"), of("pointer"))
+    }
+
+    #[test]
+    fn a_body_that_does_not_fit_is_told_where() {
+        let field = |code: &str, pointer: &str| (Code::ValidationFailed, code.to_owned(), pointer.to_owned());
+        assert_eq!(refused(r#"{"id":"a","more":1}"#), field("unknown_field", "/more"));
+        assert_eq!(refused(r#"{"id":"a","inner":{"more":1}}"#), field("unknown_field", "/inner/more"));
+        assert_eq!(refused("{}"), field("required", "/id"));
+        assert_eq!(refused(r#"{"id":7}"#), field("type_mismatch", "/id"));
+        assert_eq!(refused(r#"{"id":"a","inner":{"at":"tomorrow"}}"#), field("type_mismatch", "/inner/at"));
+        assert_eq!(refused(r#"{"id":"a","inner":{"list":["b",3]}}"#), field("type_mismatch", "/inner/list/1"));
+        assert_eq!(refused("[]").0, Code::ValidationFailed);
+    }
+
+    #[test]
+    fn what_is_no_json_is_said_to_be_none() {
+        for text in ["", "{", "{\"id\":\"a\"} x", "\u{feff}{}", "{'id':1}"] {
+            assert_eq!(refused(text).0, Code::MalformedJson, "{text}");
+        }
+        let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
+        assert_eq!(refused(&deep).0, Code::MalformedJson);
+    }
+}

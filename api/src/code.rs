@@ -1,0 +1,97 @@
+//! Every code that an answer may carry, with its status and its title: the one table.
+
+macro_rules! codes {
+    ($($name:ident = $word:literal, $status:literal, $title:literal;)+) => {
+        /// The stable part of a problem. Clients decide by it; titles and details are for people.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Code { $(#[doc = $title] $name),+ }
+
+        impl Code {
+            /// Every code, by status.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The word in the answer.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word),+ }
+            }
+
+            /// The HTTP status.
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$name => $status),+ }
+            }
+
+            /// A constant sentence for the code.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$name => $title),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    MalformedJson = "malformed_json", 400, "The body is not JSON";
+    InvalidParameter = "invalid_parameter", 400, "A query parameter does not fit";
+    UnknownParameter = "unknown_parameter", 400, "A query parameter is not known";
+    InvalidHeader = "invalid_header", 400, "A header does not fit";
+    IdempotencyKeyInvalid = "idempotency_key_invalid", 400, "The Idempotency-Key does not fit";
+    IdempotencyKeyRequired = "idempotency_key_required", 400, "An Idempotency-Key is needed";
+    TokenMissing = "token_missing", 401, "A bearer token is needed";
+    TokenInvalid = "token_invalid", 401, "The bearer token is not valid";
+    RoleForbidden = "role_forbidden", 403, "The role does not allow this";
+    ScopeInsufficient = "scope_insufficient", 403, "The key lacks a scope";
+    NotFound = "not_found", 404, "There is no such thing";
+    MethodNotAllowed = "method_not_allowed", 405, "The path does not know this method";
+    InvalidState = "invalid_state", 409, "The state does not allow this";
+    TokenAlreadyDeployed = "token_already_deployed", 409, "The offering has its token";
+    OperationInProgress = "operation_in_progress", 409, "An operation on this is not finished";
+    NothingToMint = "nothing_to_mint", 409, "No subscription can be minted now";
+    UnknownChain = "unknown_chain", 409, "The chain is not configured";
+    ContractMissing = "contract_missing", 409, "A contract of the platform is missing";
+    ChainHalted = "chain_halted", 409, "The chain was stopped";
+    NonceStillOpen = "nonce_still_open", 409, "A signed transaction may still be mined";
+    PartialEffect = "partial_effect", 409, "Part of the effect is final";
+    EffectMismatch = "effect_mismatch", 409, "The transaction had another effect";
+    IdempotencyInProgress = "idempotency_in_progress", 409, "A request with this key is being answered";
+    IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect long ago";
+    PayloadTooLarge = "payload_too_large", 413, "The body is too large";
+    UnsupportedMediaType = "unsupported_media_type", 415, "The body must be application/json";
+    ValidationFailed = "validation_failed", 422, "A field does not fit";
+    IdempotencyKeyReuse = "idempotency_key_reuse", 422, "The key came with another request";
+    ReconcileVerificationFailed = "reconcile_verification_failed", 422, "The hash does not prove the effect";
+    InternalError = "internal_error", 500, "Something went wrong on our side";
+    ServiceUnavailable = "service_unavailable", 503, "The service cannot answer now";
+}
+
+impl Code {
+    /// Whether the very same request may succeed later.
+    pub const fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::IdempotencyInProgress | Self::OperationInProgress | Self::ServiceUnavailable | Self::InternalError
+        )
+    }
+
+    /// The code for a word of the domain; a test proves that each has one.
+    pub fn of_domain(code: muniment_domain::Code) -> Self {
+        Self::ALL.iter().copied().find(|c| c.as_str() == code.as_str()).unwrap_or(Self::InternalError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_of_the_domain_has_its_status() {
+        for code in muniment_domain::Code::ALL {
+            assert_eq!(Code::of_domain(*code).as_str(), code.as_str(), "add it to the table");
+        }
+    }
+
+    #[test]
+    fn the_table_stands_in_the_order_of_the_statuses_and_names_each_code_once() {
+        let words: std::collections::BTreeSet<_> = Code::ALL.iter().map(|c| c.as_str()).collect();
+        assert_eq!(words.len(), Code::ALL.len());
+        assert!(Code::ALL.is_sorted_by_key(|c| c.status()));
+    }
+}

@@ -1,0 +1,44 @@
+//! `muniment` without a command: everything on this machine, with a chain of its own and data to try it on.
+
+mod account;
+mod chain;
+mod data;
+mod invitation;
+
+use std::path::PathBuf;
+
+use muniment_activities::config::Profile;
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::run::Running;
+use crate::{database, serve};
+
+/// Runs the demo until it is told to stop. A second start finds everything as the first one left it.
+pub async fn run(mut config: Config) -> Result<(), Failure> {
+    if !config.chains.is_empty() {
+        return Err(Failure::new(
+            "The configuration names chains of its own. The demo brings its own one: use `muniment run` instead.",
+        ));
+    }
+    let folder = PathBuf::from(std::env::var_os("MUNIMENT_DATA").unwrap_or_else(|| "data".into()));
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        Failure::new(format!("The folder {} cannot be made: {error}. Set MUNIMENT_DATA.", folder.display()))
+    })?;
+    let listener = serve::bind(config.listen, "MUNIMENT_LISTEN").await?;
+    let served_at = listener.local_addr().map_err(Failure::new)?;
+    config.profile = Profile::Development;
+    config.database.url = format!("sqlite:{}", folder.join("muniment.db").display());
+    let mut running = Running::new(&config);
+    // The chain stops last, so that what is under way can still be looked at.
+    let chain = chain::start(&folder).await?;
+    running.add("devchain", chain.watch(running.stop()));
+    config.chains = vec![chain.deploy_platform().await?];
+    let db = database::open_current(&config).await?;
+    let demo = data::ensure(&db, config.chains[0].chain_id).await?;
+    running.start(&config, db, Some(listener), true).await?;
+    println!("{}", invitation::text(served_at, chain.url(), &demo));
+    let ended = running.until_told().await;
+    chain.stop().await;
+    ended
+}

@@ -1,0 +1,120 @@
+//! A chain: who answers, whether it is the one we know, and whether our contracts are there.
+
+use muniment_activities::chain::{Chain, Tag};
+use muniment_activities::config::ChainConfig;
+use muniment_domain::clock::Clock;
+use muniment_domain::db::Db;
+
+use super::Check;
+
+/// By how many block times, and at least seconds, the newest block may lie behind our clock.
+const LATE_BLOCKS: i64 = 10;
+const LATE_SECONDS_MIN: i64 = 60;
+/// By how many seconds a block may lie ahead of our clock.
+const AHEAD_SECONDS_MAX: i64 = 15;
+
+/// The checks of one chain.
+pub async fn check(config: &ChainConfig, db: Option<&Db>) -> Vec<Check> {
+    let subject = format!("chain {}", config.key);
+    let chain = match Chain::over_http(config.clone()) {
+        Ok(chain) => chain,
+        Err(error) => return vec![Check::fail(subject, error.to_string(), "correct the [[chains]] section")],
+    };
+    let contact = match chain.contact().await {
+        Ok(contact) => contact,
+        Err(fault) => {
+            return vec![Check::fail(
+                subject,
+                fault.to_string(),
+                "no operation of this chain can go on before this is solved",
+            )];
+        }
+    };
+    let mut checks: Vec<_> = contact
+        .silent
+        .iter()
+        .map(|(endpoint, fault)| {
+            Check::warn(&subject, format!("{endpoint}: {fault}"), "the other endpoints are used meanwhile")
+        })
+        .collect();
+    checks.push(Check::fine(&subject, format!("chain id {} at {}", contact.chain_id, contact.answered.join(", "))));
+    checks.push(genesis(&subject, contact.chain_id, &contact.genesis.to_string(), db).await);
+    checks.push(clock(&subject, &chain).await);
+    for (name, address) in [("factory", config.factory), ("registry", config.registry)] {
+        checks.push(contract(&chain, name, address).await);
+    }
+    checks
+}
+
+async fn genesis(subject: &str, chain_id: u64, found: &str, db: Option<&Db>) -> Check {
+    let subject = format!("{subject} genesis");
+    let known = match db {
+        Some(db) => stored_genesis(db, chain_id).await,
+        None => Ok(None),
+    };
+    match known {
+        Ok(Some(known)) if known == found => Check::fine(subject, format!("{found}, as at first contact")),
+        Ok(Some(known)) => Check::fail(
+            subject,
+            format!("{found}, but the database knows {known}"),
+            "another chain stands behind the URL: correct the endpoint, or use a database of its own for it",
+        ),
+        Ok(None) => Check::fine(subject, format!("{found}, not met before")),
+        Err(error) => Check::warn(
+            subject,
+            format!("{found}; the database does not tell: {error}"),
+            "run `muniment migrate` first",
+        ),
+    }
+}
+
+async fn stored_genesis(db: &Db, chain_id: u64) -> muniment_domain::Result<Option<String>> {
+    if muniment_domain::migrate::applied_version(db).await?.is_none() {
+        return Ok(None);
+    }
+    let mut tx = db.read().await?;
+    let chain = muniment_domain::chain::find(&mut tx, chain_id.cast_signed()).await?;
+    Ok(chain.map(|chain| chain.genesis_hash.to_string()))
+}
+
+async fn clock(subject: &str, chain: &Chain) -> Check {
+    let subject = format!("{subject} head");
+    let heads = match chain.heads().await {
+        Ok(heads) => heads,
+        Err(fault) => return Check::fail(subject, fault.to_string(), "the node must serve eth_getBlockByNumber"),
+    };
+    let behind = Clock::System.now().timestamp() - heads.latest.timestamp.cast_signed();
+    let found = format!("block {}, {behind} s old", heads.latest.number);
+    let late = (chain.config.block_seconds.cast_signed() * LATE_BLOCKS).max(LATE_SECONDS_MIN);
+    if behind > late {
+        return Check::warn(
+            subject,
+            found,
+            "the node is behind or syncing, or the chain makes blocks only when there is work",
+        );
+    }
+    if behind < -AHEAD_SECONDS_MAX {
+        return Check::warn(subject, found, "the block lies in the future: set this machine's clock by NTP");
+    }
+    Check::fine(subject, found)
+}
+
+async fn contract(chain: &Chain, name: &str, address: Option<alloy_primitives::Address>) -> Check {
+    let subject = format!("chain {} {name}", chain.config.key);
+    let Some(address) = address else {
+        return Check::fail(
+            subject,
+            "not configured",
+            format!("set `{name}` of this chain to the address of the deployed contract"),
+        );
+    };
+    match chain.code(address, Tag::Latest).await {
+        Ok(code) if code.is_empty() => Check::fail(
+            subject,
+            format!("{address} has no code"),
+            format!("correct `{name}`, or deploy the platform's contracts first"),
+        ),
+        Ok(code) => Check::fine(subject, format!("{address}, {} bytes of code", code.len())),
+        Err(fault) => Check::fail(subject, fault.to_string(), "the node must serve eth_getCode"),
+    }
+}

@@ -1,0 +1,101 @@
+//! `muniment doctor`: looks at everything the platform stands on, and says what to do about what it finds.
+
+mod chain;
+mod database;
+mod signer;
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// As it should be.
+    Fine,
+    /// It works, and somebody should look.
+    Warn,
+    /// It cannot work.
+    Fail,
+}
+
+/// One line of the table.
+#[derive(Clone, Debug)]
+pub struct Check {
+    subject: String,
+    verdict: Verdict,
+    found: String,
+    advice: Option<String>,
+}
+
+impl Check {
+    /// All is well.
+    pub fn fine(subject: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { subject: subject.into(), verdict: Verdict::Fine, found: found.into(), advice: None }
+    }
+
+    /// Something to look at, with what to do.
+    pub fn warn(subject: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Warn, advice: Some(advice.into()), ..Self::fine(subject, found) }
+    }
+
+    /// Something that cannot work, with what to do.
+    pub fn fail(subject: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Fail, ..Self::warn(subject, found, advice) }
+    }
+}
+
+/// Runs every check and prints the table. A check that cannot be made is a line like any other.
+pub async fn run(config: &Config) -> Result<(), Failure> {
+    let (mut checks, db) = database::check(config).await;
+    if config.chains.is_empty() {
+        checks.push(Check::fail(
+            "chains",
+            "none is configured",
+            "add a [[chains]] section; ops/muniment.toml shows one",
+        ));
+    }
+    for chain in &config.chains {
+        checks.extend(chain::check(chain, db.as_ref()).await);
+        checks.extend(signer::check(chain, config.profile).await);
+    }
+    print!("{}", table(&checks));
+    let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
+    let (warnings, failures) = (count(Verdict::Warn), count(Verdict::Fail));
+    println!("\n{} checks, {warnings} warnings, {failures} failures", checks.len());
+    if failures > 0 {
+        Err(Failure::new(format!("{failures} checks failed; the table says what to do.")))
+    } else {
+        Ok(())
+    }
+}
+
+fn table(checks: &[Check]) -> String {
+    let width = checks.iter().map(|check| check.subject.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for check in checks {
+        let verdict = match check.verdict {
+            Verdict::Fine => "ok  ",
+            Verdict::Warn => "warn",
+            Verdict::Fail => "FAIL",
+        };
+        text.push_str(&format!("{verdict}  {:width$}  {}\n", check.subject, check.found));
+        if let Some(advice) = &check.advice {
+            text.push_str(&format!("      {:width$}  → {advice}\n", ""));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_not_fine_says_what_to_do() {
+        let checks = [Check::fine("database", "reachable"), Check::fail("chain x", "no answer", "start the node")];
+        assert_eq!(
+            table(&checks),
+            "ok    database  reachable\nFAIL  chain x   no answer\n                → start the node\n"
+        );
+    }
+}

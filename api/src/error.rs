@@ -1,0 +1,163 @@
+//! Problems: what an answer that is not a success looks like (RFC 9457).
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use muniment_domain::Error;
+use serde_json::{Value, json};
+
+use crate::code::Code;
+
+/// What a handler returns.
+pub type Result<T, E = Problem> = std::result::Result<T, E>;
+
+/// Where a code is explained; the code is appended.
+const TYPE_PREFIX: &str = "https://docs.example/errors/";
+
+/// One problem. It travels as an extension of the response, because the request's path and id are known further out.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// The stable code.
+    pub code: Code,
+    detail: Option<String>,
+    fields: Vec<Field>,
+    resource: Option<String>,
+    authenticate: Option<String>,
+    // For the log, never for the answer.
+    cause: Option<String>,
+}
+
+/// What is wrong with one field of the body.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Where it is: a JSON pointer.
+    pub pointer: String,
+    /// A stable code of its own.
+    pub code: &'static str,
+    /// A sentence.
+    pub detail: String,
+}
+
+impl Problem {
+    /// A problem with a sentence for a person.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..Self::bare(code) }
+    }
+
+    /// A problem whose title says it all.
+    pub const fn bare(code: Code) -> Self {
+        Self { code, detail: None, fields: Vec::new(), resource: None, authenticate: None, cause: None }
+    }
+
+    /// A field of the body that does not fit.
+    pub fn field(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
+        let (pointer, detail) = (pointer.into(), detail.into());
+        let fields = vec![Field { pointer, code, detail: detail.clone() }];
+        Self { fields, ..Self::new(Code::ValidationFailed, detail) }
+    }
+
+    /// Something that should not have happened; the cause goes to the log.
+    pub fn internal(cause: impl ToString) -> Self {
+        Self { cause: Some(cause.to_string()), ..Self::bare(Code::InternalError) }
+    }
+
+    /// Something is away that will come back; the cause goes to the log.
+    pub fn unavailable(cause: impl ToString) -> Self {
+        Self { cause: Some(cause.to_string()), ..Self::bare(Code::ServiceUnavailable) }
+    }
+
+    /// Names the thing that stands in the way.
+    #[must_use]
+    pub fn with_resource(mut self, path: String) -> Self {
+        self.resource = Some(path);
+        self
+    }
+
+    /// Says how to authenticate.
+    #[must_use]
+    pub fn with_authenticate(mut self, challenge: String) -> Self {
+        self.authenticate = Some(challenge);
+        self
+    }
+
+    /// What went wrong inside, for the log.
+    pub fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    /// The challenge for `WWW-Authenticate`.
+    pub fn authenticate(&self) -> Option<&str> {
+        self.authenticate.as_deref()
+    }
+
+    /// After how many seconds it is worth trying again, if waiting helps.
+    pub const fn retry_after_seconds(&self) -> Option<u64> {
+        match self.code {
+            Code::IdempotencyInProgress | Code::ServiceUnavailable => Some(1),
+            _ => None,
+        }
+    }
+
+    /// The body. From 500 on it names the request and nothing else: whatever went wrong inside is for the log.
+    pub fn body(&self, path: &str, request_id: &str) -> Value {
+        let code = self.code;
+        let mut body = json!({
+            "type": format!("{TYPE_PREFIX}{}", code.as_str()), "title": code.title(), "status": code.status(), "code": code.as_str(),
+            "instance": path, "request_id": request_id, "retryable": code.is_retryable(),
+        });
+        if code.status() >= 500 {
+            return body;
+        }
+        if let Some(detail) = &self.detail {
+            body["detail"] = json!(detail);
+        }
+        if let Some(resource) = &self.resource {
+            body["resource"] = json!(resource);
+        }
+        if !self.fields.is_empty() {
+            let field = |f: &Field| json!({ "pointer": f.pointer, "code": f.code, "detail": f.detail });
+            body["errors"] = self.fields.iter().map(field).collect();
+        }
+        body
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused { code, detail } => Self::new(Code::of_domain(code), detail),
+            error @ Error::Stale { .. } => Self::unavailable(error),
+            error if error.is_outage() => Self::unavailable(error),
+            error => Self::internal(error),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inner_failure_tells_the_caller_its_request_and_nothing_else() {
+        let body = Problem::internal("select secret from vault").body("/v1/offerings/off_1", "req_1").to_string();
+        assert!(!body.contains("secret"), "{body}");
+        assert!(body.contains("req_1"), "{body}");
+        assert!(!body.contains("detail"), "{body}");
+    }
+
+    #[test]
+    fn a_field_is_named_by_its_pointer() {
+        let body = Problem::field("/amount", "below_minimum", "minimum is 1000.00").body("/", "req_1");
+        assert_eq!(body["code"], "validation_failed");
+        assert_eq!(body["status"], 422);
+        assert_eq!(body["errors"][0]["pointer"], "/amount");
+    }
+}

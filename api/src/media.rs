@@ -1,0 +1,62 @@
+//! What may be sent: JSON, and not too much of it. Looked at before anything is read.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+use crate::code::Code;
+use crate::error::{Problem, Result};
+
+/// The layer of every route.
+pub async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+    match acceptable(request.method(), request.headers(), app.limits.body_bytes_max) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn acceptable(method: &Method, headers: &HeaderMap, bytes_max: usize) -> Result<()> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let length = text(header::CONTENT_LENGTH).and_then(|text| text.parse::<usize>().ok());
+    if length.is_some_and(|length| length > bytes_max) {
+        return Err(too_large(bytes_max));
+    }
+    if method.is_safe() {
+        return Ok(());
+    }
+    // A form cannot be sent as JSON across origins without the browser asking first.
+    let media_type = text(header::CONTENT_TYPE).and_then(|text| text.split(';').next()).map(str::trim);
+    if media_type.is_some_and(|media_type| media_type.eq_ignore_ascii_case("application/json")) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::UnsupportedMediaType, "Send the header Content-Type: application/json."))
+}
+
+/// The problem of a body above the limit.
+pub fn too_large(bytes_max: usize) -> Problem {
+    Problem::new(Code::PayloadTooLarge, format!("A body may have {bytes_max} bytes."))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn refusal(method: Method, headers: &[(header::HeaderName, &'static str)]) -> Option<Code> {
+        let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
+        acceptable(&method, &headers, 100).err().map(|problem| problem.code)
+    }
+
+    #[test]
+    fn a_body_is_json_and_small() {
+        let json = (header::CONTENT_TYPE, "application/json; charset=utf-8");
+        assert_eq!(refusal(Method::POST, &[json.clone()]), None);
+        assert_eq!(refusal(Method::POST, &[]), Some(Code::UnsupportedMediaType));
+        assert_eq!(refusal(Method::POST, &[(header::CONTENT_TYPE, "text/plain")]), Some(Code::UnsupportedMediaType));
+        assert_eq!(refusal(Method::POST, &[json, (header::CONTENT_LENGTH, "101")]), Some(Code::PayloadTooLarge));
+        assert_eq!(refusal(Method::GET, &[]), None);
+    }
+}

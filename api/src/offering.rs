@@ -1,0 +1,97 @@
+//! `GET /v1/offerings/{id}`: an offering and its contract metadata, in the specification's own words.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use muniment_domain::db::Tx;
+use muniment_domain::money::Money;
+use muniment_domain::offering::{self, Offering, Status};
+use muniment_domain::operation::{self, Filter, Kind, Operation};
+use muniment_domain::{Code, Error, id};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::error::Result;
+use crate::instant;
+use crate::principal::Principal;
+
+/// The standard that every token of the platform follows.
+const STANDARD: &str = "ERC-7518";
+
+/// One offering. Everybody sees what is public; the platform's staff see all.
+pub async fn detail(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Option<Extension<Principal>>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let mut tx = app.db.read().await?;
+    let offering = find(&mut tx, &id).await?;
+    let staff = principal.is_some_and(|Extension(principal)| principal.is_staff());
+    if !staff && !is_public(offering.status) {
+        return Err(Error::refused(Code::NotFound, format!("There is no offering {id}.")).into());
+    }
+    let deployment = newest_deployment(&mut tx, &id).await?;
+    // What is shown depends on the operation too, so its version is part of the tag.
+    let tag = format!("\"v{}-{}\"", offering.version, deployment.as_ref().map_or(0, |op| op.version));
+    let caching = if staff { "no-store" } else { "public, max-age=30" };
+    let kept = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, caching.to_owned())];
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
+        return Ok((StatusCode::NOT_MODIFIED, kept).into_response());
+    }
+    Ok((kept, Json(body(&app, &offering, deployment.as_ref()))).into_response())
+}
+
+/// The offering with this id, which may be malformed.
+pub async fn find(tx: &mut Tx, id: &str) -> muniment_domain::Result<Offering> {
+    id::check("off", id)?;
+    offering::find(tx, id).await
+}
+
+async fn newest_deployment(tx: &mut Tx, offering_id: &str) -> Result<Option<Operation>> {
+    let filter =
+        Filter { kind: Some(Kind::DeployToken), offering_id: Some(offering_id.to_owned()), ..Filter::default() };
+    Ok(operation::list(tx, &filter, 1).await?.pop())
+}
+
+const fn is_public(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Open | Status::Paused | Status::Closed | Status::Settled | Status::Failed | Status::Archived
+    )
+}
+
+fn body(app: &App, o: &Offering, deployment: Option<&Operation>) -> Value {
+    let address = o.token_address.map(|address| address.0.to_checksum(None));
+    let hash = o.token_tx_hash.map(|hash| hash.to_string());
+    json!({
+        "id": o.id, "name": o.name,
+        "tokenDeployment": {
+            "status": deployment_status(&o.token_status, deployment), "contractAddress": address, "chainId": o.chain_id, "txHash": hash,
+        },
+        "blockchain": {
+            "network": app.network(o.chain_id), "chain_id": o.chain_id, "token_address": address, "standard": STANDARD,
+        },
+        "status": o.status, "template": o.template, "currency": o.currency,
+        "minimum_investment": Money::from_minor(o.minimum_investment).to_string(),
+        "hard_cap": Money::from_minor(o.hard_cap).to_string(), "unit_price": Money::from_minor(o.unit_price).to_string(),
+        "token_symbol": o.token_symbol, "token_decimals": o.token_decimals, "partition": o.partition_id.to_string(),
+        "lockup_release_at": instant::optional(o.lockup_release_at), "version": o.version,
+        "created_at": instant::text(o.created_at), "updated_at": instant::text(o.updated_at),
+    })
+}
+
+// Only `deployed` is stored, by the commit that confirms it; how far a deployment is, its operation knows.
+fn deployment_status<'a>(stored: &'a str, deployment: Option<&Operation>) -> &'a str {
+    use operation::Status as Op;
+    match (stored, deployment) {
+        ("not_deployed", Some(op)) => match op.status {
+            Op::Pending => "pending",
+            Op::Submitted => "deploying",
+            Op::Failed | Op::DeadLetter if op.resolution.is_none() => "failed",
+            _ => stored,
+        },
+        _ => stored,
+    }
+}

@@ -1,0 +1,145 @@
+//! Query parameters: those that a list knows, each in its range, and none besides.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use axum::extract::Query;
+use axum::http::Uri;
+use serde_json::{Value, json};
+
+use crate::code::Code;
+use crate::error::{Problem, Result};
+
+/// How many items a page holds unless the caller says otherwise.
+pub const LIMIT_DEFAULT: i64 = 20;
+/// How many items a page holds at most.
+pub const LIMIT_MAX: i64 = 100;
+/// How many rows may lie before a numbered page: counting past more of them would cost too much.
+const OFFSET_MAX: i64 = 100_000;
+
+/// The parameters of one request.
+#[derive(Debug)]
+pub struct Parameters(BTreeMap<String, String>);
+
+impl Parameters {
+    /// Reads them; what is not among the known ones, or stands twice, is refused.
+    pub fn read(uri: &Uri, known: &[&str]) -> Result<Self> {
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+            .map_err(|error| Problem::new(Code::InvalidParameter, error.body_text()))?;
+        let mut parameters = BTreeMap::new();
+        for (name, value) in pairs {
+            if !known.contains(&name.as_str()) {
+                let detail = format!("{name} is not known here; known are: {}.", known.join(", "));
+                return Err(Problem::new(Code::UnknownParameter, detail));
+            }
+            if parameters.insert(name.clone(), value).is_some() {
+                return Err(invalid(&name, "it stands twice"));
+            }
+        }
+        Ok(Self(parameters))
+    }
+
+    /// The text of a parameter.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// A parameter that is one of several words.
+    pub fn word<T: FromStr<Err: ToString>>(&self, name: &str) -> Result<Option<T>> {
+        self.text(name).map(|text| text.parse().map_err(|e: T::Err| invalid(name, &e.to_string()))).transpose()
+    }
+
+    /// A parameter that is an id of this kind.
+    pub fn id(&self, name: &str, prefix: &str) -> Result<Option<String>> {
+        let sound = |text: &str| muniment_domain::id::check(prefix, text).map(|()| text.to_owned());
+        self.text(name)
+            .map(|text| sound(text).map_err(|_| invalid(name, &format!("{prefix}_… is expected"))))
+            .transpose()
+    }
+
+    /// How many items are asked for.
+    pub fn limit(&self) -> Result<i64> {
+        self.integer("limit", LIMIT_DEFAULT, LIMIT_MAX)
+    }
+
+    fn integer(&self, name: &str, default: i64, max: i64) -> Result<i64> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| digits && (1..=max).contains(number));
+        number.ok_or_else(|| invalid(name, &format!("an integer from 1 to {max} is expected")))
+    }
+}
+
+/// A numbered page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its number, from 1.
+    pub number: i64,
+    /// How many items it holds.
+    pub limit: i64,
+}
+
+impl Page {
+    /// The page that is asked for.
+    pub fn of(parameters: &Parameters) -> Result<Self> {
+        let page = Self { number: parameters.integer("page", 1, i64::MAX / LIMIT_MAX)?, limit: parameters.limit()? };
+        if page.offset() > OFFSET_MAX {
+            return Err(invalid("page", &format!("at most {OFFSET_MAX} items may lie before it")));
+        }
+        Ok(page)
+    }
+
+    /// How many items lie before it.
+    pub const fn offset(self) -> i64 {
+        (self.number - 1) * self.limit
+    }
+
+    /// The answer: the items and where they stand.
+    pub fn answer(self, data: Vec<Value>, total: i64) -> Value {
+        let pages = (total + self.limit - 1) / self.limit;
+        let pagination = json!({ "page": self.number, "limit": self.limit, "total": total, "total_pages": pages });
+        json!({ "data": data, "pagination": pagination })
+    }
+}
+
+fn invalid(name: &str, why: &str) -> Problem {
+    Problem::new(Code::InvalidParameter, format!("The parameter {name} does not fit: {why}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(query: &str) -> Result<Page> {
+        let uri: Uri = format!("/x?{query}").parse().unwrap();
+        Page::of(&Parameters::read(&uri, &["page", "limit"])?)
+    }
+
+    #[test]
+    fn a_page_is_in_range_or_refused() {
+        assert_eq!(page("").unwrap(), Page { number: 1, limit: 20 });
+        assert_eq!(page("page=3&limit=100").unwrap().offset(), 200);
+        for query in [
+            "page=0",
+            "limit=0",
+            "limit=101",
+            "limit=ten",
+            "limit=",
+            "page=-1",
+            "page=%2B1",
+            "page=2&page=2",
+            "page=5002",
+        ] {
+            assert_eq!(page(query).unwrap_err().code, Code::InvalidParameter, "{query}");
+        }
+        assert_eq!(page("pages=1").unwrap_err().code, Code::UnknownParameter);
+    }
+
+    #[test]
+    fn the_number_of_pages_is_rounded_up() {
+        let page = Page { number: 1, limit: 20 };
+        for (total, pages) in [(0, 0), (1, 1), (20, 1), (21, 2)] {
+            assert_eq!(page.answer(Vec::new(), total)["pagination"]["total_pages"], pages);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The routes, each behind its row of the permission table.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodRouter, get, post};
+
+use crate::app::App;
+use crate::code::Code;
+use crate::error::Problem;
+use crate::{
+    answer, deploy, health, holder, media, mint, offering, operation, permission, principal, signer, subscription,
+};
+
+/// One route.
+pub struct Route {
+    /// Its method.
+    pub method: Method,
+    /// Its path.
+    pub path: &'static str,
+    handler: MethodRouter<App>,
+}
+
+/// Every route there is.
+pub fn routes() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    vec![
+        on_get("/healthz", get(health::alive)),
+        on_get("/readyz", get(health::ready)),
+        on_get("/version", get(health::version)),
+        on_get("/v1/offerings/{id}", get(offering::detail)),
+        on_get("/v1/offerings/{id}/subscriptions", get(subscription::list)),
+        on_get("/v1/offerings/{id}/holders", get(holder::list)),
+        on_post("/blockchain/deploy-token", post(deploy::deploy_token)),
+        on_post("/blockchain/trigger-mint", post(mint::trigger_mint)),
+        on_get("/blockchain/operations", get(operation::list)),
+        on_get("/blockchain/operations/stats", get(operation::stats)),
+        on_get("/blockchain/operations/{id}", get(operation::detail)),
+        on_get("/blockchain/signers", get(signer::list)),
+    ]
+}
+
+/// The whole interface.
+pub fn router(app: App) -> Router {
+    let mut router = Router::new();
+    for route in routes() {
+        let permission = permission::of(&route.method, route.path);
+        // The last layer is the outermost: size and type are looked at before the key is.
+        let handler = route
+            .handler
+            .route_layer(from_fn_with_state((app.clone(), permission), principal::admit))
+            .route_layer(from_fn_with_state(app.clone(), media::check));
+        router = router.route(route.path, handler);
+    }
+    router
+        .fallback(async || Problem::bare(Code::NotFound))
+        .method_not_allowed_fallback(async || Problem::bare(Code::MethodNotAllowed))
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(app.clone(), answer::finish))
+        .with_state(app)
+}

@@ -1,0 +1,79 @@
+//! A request for work on a chain: who asks, under which key, for what.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::{Answer, Key};
+use muniment_workflows::requester::Requester;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::principal::Principal;
+use crate::request_id::RequestId;
+use crate::{body, idempotency};
+
+/// What can be wished for: the body of a request for work.
+pub trait Intent: DeserializeOwned + Send + Sync {
+    /// Refuses what no state of the platform could make right.
+    fn check(&self) -> Result<()>;
+
+    /// Writes the operation and everything with it into the transaction, and says what is answered.
+    fn accept(
+        &self,
+        app: &App,
+        tx: &mut Tx,
+        by: Requester,
+    ) -> impl Future<Output = muniment_domain::Result<Answer>> + Send;
+}
+
+/// The request, read and sound in form.
+#[derive(Debug)]
+pub struct Submission<T> {
+    /// What is wanted.
+    pub body: T,
+    /// The key under which it is wanted once.
+    pub key: Key,
+    /// The request's id.
+    pub request_id: String,
+}
+
+impl<T> Submission<T> {
+    /// Who asks, for the operation's row.
+    pub fn requester(&self) -> Requester {
+        Requester {
+            actor: self.key.principal.clone(),
+            request_id: Some(self.request_id.clone()),
+            idempotency_key: Some(self.key.key.clone()),
+        }
+    }
+}
+
+impl<T: Intent> FromRequest<App> for Submission<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
+        let (mut parts, content) = request.into_parts();
+        let Principal(principal) = Principal::from_request_parts(&mut parts, app).await?;
+        let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
+        let bytes = body::read(content, app.limits.body_bytes_max).await?;
+        let body: T = body::parse(&bytes)?;
+        body.check()?;
+        let key = idempotency::key_of(&parts.headers)?;
+        let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
+        let fingerprint = fingerprint(&method, &path, &bytes);
+        // A key acts for its owner: a new API key of the same person finds the answers of the old one.
+        let key = Key { principal: principal.user_id, method, path, key, fingerprint };
+        Ok(Self { body, key, request_id })
+    }
+}
+
+fn fingerprint(method: &str, path: &str, body: &[u8]) -> String {
+    let mut hash = Sha256::new();
+    for part in [method.as_bytes(), path.as_bytes(), body] {
+        // The length keeps two requests apart whose parts only together are the same.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    format!("{:x}", hash.finalize())
+}
