@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {AgentRegistry} from "../../src/AgentRegistry.sol";
+import {PlatformYieldDistributor} from "../../src/PlatformYieldDistributor.sol";
+import {Roles} from "../../src/Roles.sol";
+import {RollUp} from "../../src/RollUp.sol";
+import {DemoCoin} from "../../src/demo/DemoCoin.sol";
+import {IPlatformYieldDistributor} from "../../src/interfaces/IPlatformYieldDistributor.sol";
+import {HolderStub} from "../hostile/HolderStub.sol";
+
+/// @notice Proofs about the rolled hash, for every line there can be (keccak256 taken as free of collisions).
+/// `contracts/prove` runs them.
+contract RollUpProof {
+    bytes32 private constant ID = "distribution";
+
+    AgentRegistry private registry;
+    PlatformYieldDistributor private distributor;
+    HolderStub private token;
+    DemoCoin private coin;
+
+    function setUp() public {
+        registry = new AgentRegistry(address(this));
+        registry.setRoles(address(this), Roles.PAYOUT);
+        distributor = new PlatformYieldDistributor(registry);
+        token = new HolderStub();
+        coin = new DemoCoin("Demo Dollar", "DUSD", 6);
+        coin.mint(address(this), type(uint112).max);
+        coin.approve(address(distributor), type(uint256).max);
+    }
+
+    function _roll(bytes32[3] memory lines) private pure returns (bytes32 rolled) {
+        for (uint256 i = 0; i < 3; ++i) {
+            rolled = RollUp.add(rolled, lines[i]);
+        }
+    }
+
+    /// @dev The library says what the interface says.
+    function checkWording(bytes32 rolled, bytes32 line) external pure {
+        assert(RollUp.add(rolled, line) == keccak256(abi.encode(rolled, line)));
+    }
+
+    /// @dev Two lists of the same length have the same rolled hash only if they are the same list.
+    function checkOneHashOneList(bytes32[3] calldata left, bytes32[3] calldata right) external pure {
+        if (_roll(left) != _roll(right)) return;
+        assert(left[0] == right[0] && left[1] == right[1] && left[2] == right[2]);
+    }
+
+    /// @dev The real contract, paid in one page or two: it completes for the declared list, and for no other one.
+    function checkOnlyTheDeclaredListCompletes(bytes32[2] calldata declared, bytes32[2] calldata sent, bool twoPages)
+        external
+    {
+        bytes32 commitment = RollUp.add(RollUp.add(0, declared[0]), declared[1]);
+        uint256 total = uint256(uint96(uint256(declared[0]))) + uint96(uint256(declared[1]));
+        if (total == 0) return;
+        distributor.createDistribution(ID, address(token), address(coin), total, 2, commitment, 0);
+        if (twoPages) {
+            _pay(0, _page(sent[0]));
+            _pay(1, _page(sent[1]));
+        } else {
+            bytes32[] memory both = new bytes32[](2);
+            (both[0], both[1]) = (sent[0], sent[1]);
+            _pay(0, both);
+        }
+        // Here both pages were accepted, so the list is complete.
+        IPlatformYieldDistributor.Distribution memory state = distributor.distribution(ID);
+        assert(state.next == 2 && state.rolled == commitment);
+        assert(state.allocated == total && state.withheld <= total);
+        assert(sent[0] == declared[0] && sent[1] == declared[1]);
+    }
+
+    function _page(bytes32 line) private pure returns (bytes32[] memory lines) {
+        lines = new bytes32[](1);
+        lines[0] = line;
+    }
+
+    function _pay(uint256 from, bytes32[] memory lines) private {
+        distributor.payoutForDistribution(ID, from, lines);
+    }
+}
