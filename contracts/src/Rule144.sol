@@ -62,8 +62,6 @@ contract Rule144 is IRule144, AgentGated {
     function servePartition(address token, uint256 partition) external onlyRole(Roles.COMPLIANCE) {
         if (token == address(0)) revert ZeroAddress();
         if (isServed[token][partition]) revert PartitionAlreadyServed(token, partition);
-        uint256 supply = IPlatformSecurityToken7518(token).totalSupply(partition);
-        if (supply != 0) revert PartitionNotEmpty(token, partition, supply);
         isServed[token][partition] = true;
         emit PartitionServed(token, partition);
     }
@@ -97,24 +95,37 @@ contract Rule144 is IRule144, AgentGated {
     }
 
     /// @inheritdoc IRule144
+    function reconcile(address token, uint256 partition, address holder, uint256 acquiredAt, bytes32 docHash)
+        external
+        onlyRole(Roles.COMPLIANCE)
+    {
+        if (docHash == 0) revert ZeroDocument();
+        if (acquiredAt > block.timestamp) revert InFuture(acquiredAt);
+        if (!isServed[token][partition]) revert PartitionNotServed(token, partition);
+        LotBook.Book storage lots = _openBooks(token, partition, holder).lots;
+        uint256 before = lots.total();
+        uint256 balance = IPlatformSecurityToken7518(token).balanceOf(holder, partition);
+        if (balance > before) _acquire(lots, balance - before, acquiredAt);
+        else _takeAll(lots, before - balance);
+        emit LotsReconciled(token, partition, holder, before, balance, acquiredAt, docHash);
+    }
+
+    /// @inheritdoc IRule144
     function onMint(address to, uint256 partition, uint256 units) external onlyServed(partition) {
-        _acquire(_openBooks(partition, to).lots, units, block.timestamp);
+        _acquire(_openBooks(msg.sender, partition, to).lots, units, block.timestamp);
     }
 
     /// @inheritdoc IRule144
     function onTransfer(address from, address to, uint256 partition, uint256 units) external onlyServed(partition) {
-        Books storage seller = _openBooks(partition, from);
+        Books storage seller = _openBooks(msg.sender, partition, from);
         _requireLots(seller.lots, from, partition, units);
-        for (uint256 left = units; left != 0;) {
-            (uint256 taken,) = seller.lots.take(left);
-            left -= taken;
-        }
+        _takeAll(seller.lots, units);
         if (isAffiliate[msg.sender][from]) {
             // An affiliate's window has 91 days at most, so all that has left it goes.
             seller.sales.settle(_windowStart(), type(uint256).max);
             seller.sales.add(units, block.timestamp);
         }
-        _acquire(_openBooks(partition, to).lots, units, block.timestamp);
+        _acquire(_openBooks(msg.sender, partition, to).lots, units, block.timestamp);
     }
 
     /// @inheritdoc IRule144
@@ -122,9 +133,9 @@ contract Rule144 is IRule144, AgentGated {
         external
         onlyServed(partition)
     {
-        LotBook.Book storage source = _openBooks(partition, from).lots;
+        LotBook.Book storage source = _openBooks(msg.sender, partition, from).lots;
         _requireLots(source, from, partition, units);
-        LotBook.Book storage target = _openBooks(partition, to).lots;
+        LotBook.Book storage target = _openBooks(msg.sender, partition, to).lots;
         for (uint256 left = units; left != 0;) {
             (uint256 taken, uint256 time) = source.take(left);
             _acquire(target, taken, time);
@@ -204,6 +215,14 @@ contract Rule144 is IRule144, AgentGated {
         return sold < limit ? limit - sold : 0;
     }
 
+    /// @dev Takes units that the book has, whatever their times.
+    function _takeAll(LotBook.Book storage book, uint256 units) private {
+        while (units != 0) {
+            (uint256 taken,) = book.take(units);
+            units -= taken;
+        }
+    }
+
     /// @dev Units older than the longest period are free for good; a tacked time may be such.
     function _acquire(LotBook.Book storage book, uint256 units, uint256 time) private {
         uint256 cutoff = block.timestamp.saturatingSub(HOLDING_OTHER);
@@ -212,12 +231,12 @@ contract Rule144 is IRule144, AgentGated {
         book.add(units, time <= cutoff ? 0 : time);
     }
 
-    /// @dev The books of the calling token's holder, new ones if there are none.
-    function _openBooks(uint256 partition, address holder) private returns (Books storage) {
-        uint256 number = _numberOf[msg.sender][partition][holder];
+    /// @dev The holder's books, new ones if there are none.
+    function _openBooks(address token, uint256 partition, address holder) private returns (Books storage) {
+        uint256 number = _numberOf[token][partition][holder];
         if (number == 0) {
             number = ++_booksCount;
-            _numberOf[msg.sender][partition][holder] = number;
+            _numberOf[token][partition][holder] = number;
         }
         return _books[number];
     }

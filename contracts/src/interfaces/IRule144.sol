@@ -44,16 +44,25 @@ interface IRule144 is IAgentGated {
         bytes32 docHash
     );
 
+    /// @notice A holder's lots, `before` units in all, were brought to its `balance` by document.
+    event LotsReconciled(
+        address indexed token,
+        uint256 indexed partition,
+        address indexed holder,
+        uint256 before,
+        uint256 balance,
+        uint256 acquiredAt,
+        bytes32 docHash
+    );
+
     /// @notice An address that must not be zero is.
     error ZeroAddress();
-    /// @notice The document that frees a lot is missing.
+    /// @notice The document that frees or corrects lots is missing.
     error ZeroDocument();
     /// @notice The caller is no token of whose `partition` this rule keeps lots.
     error PartitionNotServed(address token, uint256 partition);
     /// @notice The rule serves this partition already.
     error PartitionAlreadyServed(address token, uint256 partition);
-    /// @notice Units exist already whose acquisition this rule never saw.
-    error PartitionNotEmpty(address token, uint256 partition, uint256 supply);
     /// @notice The lots hold fewer units than are moved.
     error LotsMissing(address token, uint256 partition, address holder, uint256 units, uint256 inLots);
     /// @notice The holder has no lot of this time.
@@ -63,7 +72,8 @@ interface IRule144 is IAgentGated {
     /// @notice The successor has lots of its own, and two histories must not be mixed.
     error SuccessorHasLots(address token, uint256 partition, address successor);
 
-    /// @notice Starts to serve an empty partition. Compliance role.
+    /// @notice Starts to serve a partition. Units that exist already do not move until `reconcile` gives them a time.
+    /// Compliance role.
     function servePartition(address token, uint256 partition) external;
 
     /// @notice Sets the issuer's reporting status. Compliance role.
@@ -75,6 +85,11 @@ interface IRule144 is IAgentGated {
     /// @notice Frees what the holder acquired at `acquiredAt` (as `lotsOf` has it) by document. Compliance role.
     function removeLegend(address token, uint256 partition, address holder, uint256 acquiredAt, bytes32 docHash)
         external;
+
+    /// @notice Brings a holder's lots to its balance: what is missing becomes a lot of `acquiredAt` (0: free), what is too
+    /// much goes in the order of use. For units that moved while the token named no module or another one. Compliance
+    /// role.
+    function reconcile(address token, uint256 partition, address holder, uint256 acquiredAt, bytes32 docHash) external;
 
     /// @notice Whether the calling token may let `from` transfer `units` of `partition` to `to` now.
     /// @return allowed True if the units are free and within the affiliate's volume.

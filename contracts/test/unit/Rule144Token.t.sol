@@ -134,4 +134,76 @@ contract Rule144TokenTest is World {
         vm.warp(START + OTHER);
         _assertCanTransfer(RULED, 1, "rule144_not_served");
     }
+
+    function _reconcile(address holder, uint256 acquiredAt) private {
+        vm.prank(officer);
+        rule.reconcile(address(token), RULED, holder, acquiredAt, "letter");
+    }
+
+    function _useModule(address module) private {
+        vm.prank(officer);
+        token.setRule144(module);
+    }
+
+    /// @dev Another module takes over: what it never saw does not move until someone answers for the time.
+    function testReconcileAfterAChangeOfModule() external {
+        rule = new Rule144(registry);
+        _useModule(address(rule));
+        vm.prank(officer);
+        rule.servePartition(address(token), RULED);
+        vm.warp(START + 2 * OTHER);
+        _assertCanTransfer(RULED, 1, "rule144_holding");
+        vm.expectEmit();
+        emit IRule144.LotsReconciled(address(token), RULED, alice, 0, UNITS, START + OTHER + 1, "letter");
+        _reconcile(alice, START + OTHER + 1);
+        _assertCanTransfer(RULED, 1, "rule144_holding");
+        vm.warp(START + 2 * OTHER + 1);
+        _assertCanTransfer(RULED, UNITS, 0);
+        _assertLotsFollow(alice);
+    }
+
+    /// @dev A recovery without a module leaves the lots behind; both books are put right afterwards.
+    function testReconcileAfterARecoveryWithoutModule() external {
+        _useModule(address(0));
+        uint256 opId = nextOpId();
+        vm.prank(custodian);
+        token.recoveryAddress(alice, carol, opId);
+        _useModule(address(rule));
+        _reconcile(carol, START);
+        _reconcile(alice, START);
+        _assertLotsFollow(carol);
+        _assertLotsFollow(alice);
+        assertEq(rule.earliestTransferTime(address(token), carol, RULED, UNITS), START + OTHER, "the old time");
+    }
+
+    function testReconcileWhatIsRight() external {
+        _reconcile(alice, 0);
+        _assertLotsFollow(alice);
+        assertEq(rule.earliestTransferTime(address(token), alice, RULED, UNITS), START + OTHER, "unchanged");
+    }
+
+    function testReconcileToFreeUnits() external {
+        _useModule(address(0));
+        mint(bob, FREE, 1);
+        freeze(alice);
+        uint256 opId = nextOpId();
+        vm.prank(custodian);
+        token.forceTransfer(alice, bob, RULED, 400, abi.encode(opId));
+        _useModule(address(rule));
+        _reconcile(bob, 0);
+        assertEq(rule.earliestTransferTime(address(token), bob, RULED, 400), 0, "free");
+        _reconcile(alice, 0);
+        _assertLotsFollow(alice);
+    }
+
+    function testReconcileRefused() external {
+        vm.startPrank(officer);
+        vm.expectRevert(abi.encodeWithSelector(IRule144.ZeroDocument.selector));
+        rule.reconcile(address(token), RULED, alice, START, 0);
+        vm.expectRevert(abi.encodeWithSelector(IRule144.InFuture.selector, START + 1));
+        rule.reconcile(address(token), RULED, alice, START + 1, "letter");
+        vm.expectRevert(abi.encodeWithSelector(IRule144.PartitionNotServed.selector, address(token), FREE));
+        rule.reconcile(address(token), FREE, alice, START, "letter");
+        vm.stopPrank();
+    }
 }
