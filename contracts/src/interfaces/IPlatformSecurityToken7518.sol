@@ -125,7 +125,7 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     error PayoutAssetUnset();
 
     /// @notice Called once by the factory in the transaction that makes the clone.
-    function initialize(string calldata symbol, uint256 totalCap, PartitionTerms[] calldata partitions) external;
+    function initialize(string calldata symbol, uint256 cap, PartitionTerms[] calldata partitions) external;
 
     // --- Issuing -------------------------------------------------------------------------------------------------
 

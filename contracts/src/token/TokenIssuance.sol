@@ -54,7 +54,7 @@ abstract contract TokenIssuance is TokenLocks {
     function _mint(uint256 partition, uint256 releaseAt, bytes32[] calldata lines, bool listing) private {
         if (lines.length == 0) revert EmptyPage();
         PartitionWord word = _partition(partition);
-        uint256 sum;
+        uint256 sum = 0;
         for (uint256 i; i < lines.length; ++i) {
             sum += _mintLine(partition, releaseAt, lines[i], listing, word.asksRule144());
         }

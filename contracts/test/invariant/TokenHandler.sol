@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {PlatformSecurityToken7518} from "../../src/PlatformSecurityToken7518.sol";
+import {DemoCoin} from "../../src/demo/DemoCoin.sol";
+import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {Test} from "../Test.sol";
+
+/// @notice Calls everything that changes a token, as the one agent that has every role or as a holder, and writes down
+/// what the token must then agree with. What a single call must keep is checked here and kept in `broken`, because a
+/// revert of the handler would only discard the call.
+contract TokenHandler is Test {
+    uint256 public constant ACTORS = 6;
+    uint256 public constant PARTITIONS = 3;
+
+    PlatformSecurityToken7518 public immutable token;
+    DemoCoin public immutable coin;
+
+    /// @notice The first broken promise, or empty.
+    string public broken;
+    /// @notice Units minted of each partition.
+    mapping(uint256 partition => uint256) public minted;
+    /// @notice Money paid to each actor.
+    mapping(address actor => uint256) public paid;
+    /// @notice How often each kind of call took effect, so that the campaign can be seen to reach it.
+    mapping(bytes4 selector => uint256) public done;
+    /// @notice Calls tried so far.
+    uint256 public calls;
+    uint256[] private _spent;
+    address[] private _retired;
+    uint256 private _lastOpId;
+
+    constructor(PlatformSecurityToken7518 token_, DemoCoin coin_) {
+        token = token_;
+        coin = coin_;
+        coin_.approve(address(token_), type(uint256).max);
+    }
+
+    function mintPage(uint256 seed, uint256 a, uint256 b, uint256 release) external {
+        bytes32[] memory lines = new bytes32[](2);
+        lines[0] = _line(a, 1 + (seed >> 8) % 1000);
+        lines[1] = _line(b, 1 + (seed >> 24) % 1000);
+        uint256 releaseAt = release % 3 == 0 ? 0 : block.timestamp + 1 + release % 30;
+        uint256 partition = _partition(seed);
+        bool frozen = token.frozenAmong(lines) != 0;
+        if (_op(abi.encodeCall(token.mintPage, (_next(), partition, releaseAt, lines)))) {
+            minted[partition] += uint96(uint256(lines[0])) + uint96(uint256(lines[1]));
+            _must(!frozen, "minted to a frozen holder");
+        }
+    }
+
+    function batchMint(uint256 seed, uint256 a) external {
+        bytes32[] memory lines = new bytes32[](1);
+        lines[0] = _line(a, 1 + (seed >> 8) % 1000);
+        uint256 partition = _partition(seed);
+        address holder = actor(a);
+        bool allowed = token.isWhitelisted(holder, partition) && !token.isFrozen(holder);
+        if (_op(abi.encodeCall(token.batchMint, (_next(), partition, lines)))) {
+            minted[partition] += uint96(uint256(lines[0]));
+            _must(allowed, "minted to somebody who is not listed");
+        }
+    }
+
+    function lock(uint256 seed, uint256 a, uint256 release) external {
+        uint256 partition = _partition(seed);
+        uint256 units = 1 + (seed >> 8) % (token.balanceOf(actor(a), partition) + 1);
+        _op(
+            abi.encodeWithSignature(
+                "lockTokens(uint256,address,uint256,uint256,uint256)",
+                _next(),
+                actor(a),
+                partition,
+                units,
+                block.timestamp + release % 30
+            )
+        );
+    }
+
+    function batchLock(uint256 seed, uint256 a, uint256 b, uint256 release) external {
+        bytes32[] memory lines = new bytes32[](2);
+        lines[0] = _line(a, 1 + (seed >> 8) % 50);
+        lines[1] = _line(b, 1 + (seed >> 24) % 50);
+        uint256 releaseAt = block.timestamp + 1 + release % 30;
+        _op(abi.encodeCall(token.batchLockTokens, (_next(), _partition(seed), releaseAt, lines)));
+    }
+
+    function unlock(uint256 seed, uint256 a) external {
+        uint256 partition = _partition(seed);
+        uint256 locked = token.lockedBalanceOf(actor(a), partition);
+        if (_call(abi.encodeCall(token.unlockToken, (actor(a), partition)))) {
+            _must(token.lockedBalanceOf(actor(a), partition) == locked, "an unlock freed what was not due");
+        }
+    }
+
+    function setFrozenTokens(uint256 seed, uint256 a) external {
+        uint256 partition = _partition(seed);
+        uint256 units = (seed >> 8) % (token.balanceOf(actor(a), partition) + 2);
+        if (_call(abi.encodeCall(token.setFrozenTokens, (actor(a), partition, units)))) {
+            _must(token.getFrozenTokens(actor(a), partition) == units, "frozen units differ");
+        }
+    }
+
+    function transfer(uint256 seed, uint256 a, uint256 b) external {
+        (address from, address to, uint256 partition) = (actor(a), actor(b), _partition(seed));
+        uint256 units = (seed >> 8) % (token.balanceOf(from, partition) + 2);
+        bool frozen = token.isFrozen(from) || token.isFrozen(to);
+        bool restricted = token.isRestricted(partition);
+        uint256 movable = token.transferableBalance(from, partition);
+        (bool allowed,) = token.canTransfer(from, to, partition, units, "");
+        bool ok = _as(from, abi.encodeCall(token.safeTransferFrom, (from, to, partition, units, "")));
+        _must(ok == allowed, "canTransfer and transfer differ");
+        if (!ok) return;
+        _must(!frozen && !restricted, "moved although frozen or restricted");
+        _must(units <= movable, "locked units moved");
+    }
+
+    function batchTransfer(uint256 seed, uint256 a, uint256 b) external {
+        (address from, address to) = (actor(a), actor(b));
+        uint256[] memory ids = new uint256[](3);
+        uint256[] memory units = new uint256[](3);
+        for (uint256 i; i < 3; ++i) {
+            ids[i] = _partition(seed >> (8 * i));
+            units[i] = (seed >> (32 + 8 * i)) % (token.balanceOf(from, ids[i]) / 2 + 1);
+        }
+        bool frozen = token.isFrozen(from) || token.isFrozen(to);
+        if (_as(from, abi.encodeCall(token.safeBatchTransferFrom, (from, to, ids, units, "")))) {
+            _must(!frozen, "a batch moved although frozen");
+        }
+    }
+
+    function forceTransfer(uint256 seed, uint256 a, uint256 b, bool standard) external {
+        (address from, address to, uint256 partition) = (actor(a), actor(b), _partition(seed));
+        uint256 units = 1 + (seed >> 8) % (token.balanceOf(from, partition) + 1);
+        bool allowed = token.isFrozen(from) && !token.isFrozen(to) && units <= token.balanceOf(from, partition);
+        uint256 locked = token.lockedBalanceOf(to, partition);
+        bool ok = standard
+            ? _call(abi.encodeCall(token.forcedTransfer, (from, to, partition, units)))
+            : _op(abi.encodeCall(token.forceTransfer, (from, to, partition, units, abi.encode(_next()))));
+        _must(ok == allowed, "forced transfer against its rule");
+        _must(token.lockedBalanceOf(to, partition) == locked, "a forced transfer brought a lock");
+    }
+
+    function freeze(uint256 a) external {
+        _call(abi.encodeCall(token.freezeAddress, (actor(a), "")));
+        _must(token.isFrozen(actor(a)), "not frozen");
+    }
+
+    function unFreeze(uint256 a) external {
+        bool living = token.successorOf(actor(a)) == address(0);
+        _must(_call(abi.encodeCall(token.unFreeze, (actor(a), ""))) == living, "a retired wallet was unfrozen");
+    }
+
+    function whitelist(uint256 seed, uint256 a, uint256 chance) external {
+        address[] memory holders = new address[](1);
+        holders[0] = actor(a);
+        _call(abi.encodeCall(token.batchWhitelist, (_partition(seed), holders, chance % 4 != 0)));
+    }
+
+    function restrict(uint256 seed, uint256 chance) external {
+        if (chance % 3 == 0) _call(abi.encodeCall(token.restrictTransfer, (_partition(seed))));
+        else _call(abi.encodeCall(token.removeRestriction, (_partition(seed))));
+    }
+
+    function setCap(uint256 seed) external {
+        uint256 partition = seed % (PARTITIONS + 1);
+        uint256 supply = partition == 0 ? token.totalSupply() : token.totalSupply(partition);
+        uint256 cap = (seed >> 8) % 5 == 0 ? supply / 2 : supply + (seed >> 16) % 70_000;
+        _must(_call(abi.encodeCall(token.setCap, (partition, cap))) == (cap >= supply), "a cap below the supply");
+    }
+
+    /// @dev Rare, and to a wallet outside the actors, who takes the lost one's place in the game.
+    function recover(uint256 a, uint256 chance) external {
+        if (chance % 4 != 0) return;
+        address lost = actor(a);
+        address next = address(uint160(uint256(keccak256(abi.encode(lost, "next")))));
+        bytes32 before = _picture(lost);
+        bool frozen = token.isFrozen(lost);
+        if (!_op(abi.encodeCall(token.recoveryAddress, (lost, next, _next())))) return;
+        _must(_picture(next) == before, "a recovery lost something");
+        _must(token.isFrozen(next) == frozen, "a recovery lost or made a freeze");
+        _must(_picture(lost) == _picture(address(1)), "a recovery left something");
+        _must(token.isFrozen(lost) && token.successorOf(lost) == next, "not retired");
+        _retired.push(lost);
+        _actors[_place(a)] = next;
+    }
+
+    /// @dev A retired wallet is tried again in every role that it could play.
+    function tryRetired(uint256 seed, uint256 a) external {
+        if (_retired.length == 0) return;
+        address lost = _retired[seed % _retired.length];
+        uint256 partition = _partition(seed >> 8);
+        _must(!_as(lost, abi.encodeCall(token.safeTransferFrom, (lost, actor(a), partition, 0, ""))), "sends");
+        _must(!_as(actor(a), abi.encodeCall(token.safeTransferFrom, (actor(a), lost, partition, 0, ""))), "receives");
+        _must(!_call(abi.encodeCall(token.recoveryAddress, (actor(a), lost, _next()))), "takes over");
+        _must(!_call(abi.encodeCall(token.unFreeze, (lost, ""))), "comes back");
+    }
+
+    function payout(uint256 seed, uint256 a, uint256 b) external {
+        bytes32[] memory lines = new bytes32[](2);
+        lines[0] = _line(a, 1 + (seed >> 8) % 100);
+        lines[1] = _line(b, 1 + (seed >> 24) % 100);
+        coin.mint(address(this), 200);
+        bool frozen = token.frozenAmong(lines) != 0;
+        bytes memory call =
+            abi.encodeWithSignature("batchPayout(uint256,address,bytes32[])", _next(), address(coin), lines);
+        if (!_op(call)) return;
+        _must(!frozen, "somebody frozen was paid");
+        paid[actor(a)] += uint96(uint256(lines[0]));
+        paid[actor(b)] += uint96(uint256(lines[1]));
+    }
+
+    /// @dev Any spent id, in any kind: nothing may happen.
+    function replay(uint256 seed, uint256 a) external {
+        if (_spent.length == 0) return;
+        uint256 opId = _spent[seed % _spent.length];
+        bytes32[] memory lines = new bytes32[](1);
+        lines[0] = _line(a, 1);
+        _must(!_call(abi.encodeCall(token.mintPage, (opId, 1, 0, lines))), "mint replayed");
+        _must(!_call(abi.encodeCall(token.recoveryAddress, (actor(a), address(this), opId))), "recovery replayed");
+        bytes memory data = abi.encode(opId);
+        _must(!_call(abi.encodeCall(token.forceTransfer, (actor(a), actor(seed), 1, 1, data))), "force replayed");
+    }
+
+    function pass(uint256 time) external {
+        vm.warp(block.timestamp + 1 + time % 10);
+    }
+
+    function actor(uint256 a) public view returns (address) {
+        address current = _actors[_place(a)];
+        return current == address(0) ? nth(_place(a)) : current;
+    }
+
+    function spentCount() external view returns (uint256) {
+        return _spent.length;
+    }
+
+    function spent(uint256 index) external view returns (uint256) {
+        return _spent[index];
+    }
+
+    mapping(uint256 place => address) private _actors;
+
+    function _place(uint256 a) private pure returns (uint256) {
+        return a % ACTORS;
+    }
+
+    function _partition(uint256 seed) private pure returns (uint256) {
+        return 1 + (seed & 0xff) % PARTITIONS;
+    }
+
+    function _line(uint256 a, uint256 units) private view returns (bytes32) {
+        return bytes32(abi.encodePacked(actor(a), uint96(units)));
+    }
+
+    /// @dev Everything that the token knows of a wallet in its partitions.
+    function _picture(address wallet) private view returns (bytes32 picture) {
+        for (uint256 partition = 1; partition <= PARTITIONS; ++partition) {
+            IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(wallet, partition);
+            picture = keccak256(
+                abi.encode(
+                    picture,
+                    token.balanceOf(wallet, partition),
+                    token.lockedBalanceOf(wallet, partition),
+                    token.isWhitelisted(wallet, partition),
+                    tranches
+                )
+            );
+        }
+    }
+
+    function _next() private returns (uint256) {
+        return ++_lastOpId;
+    }
+
+    /// @dev A call that carries the newest operation id; the id must be spent exactly when the call succeeds.
+    function _op(bytes memory call) private returns (bool ok) {
+        ok = _call(call);
+        _must(token.isOperationExecuted(_lastOpId) == ok, "an id and its effect differ");
+        if (ok) _spent.push(_lastOpId);
+    }
+
+    function _call(bytes memory call) private returns (bool ok) {
+        ++calls;
+        (ok,) = address(token).call(call);
+        if (ok) ++done[bytes4(call)];
+    }
+
+    function _as(address caller, bytes memory call) private returns (bool ok) {
+        vm.prank(caller);
+        ++calls;
+        (ok,) = address(token).call(call);
+        if (ok) ++done[bytes4(call)];
+    }
+
+    function _must(bool kept, string memory what) private {
+        if (!kept && bytes(broken).length == 0) broken = what;
+    }
+}
