@@ -1,7 +1,7 @@
 //! Building a block from the pool on top of the head and of blocks that are not yet durable.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
 use std::sync::Arc;
 
 use alloy::consensus::{Header, Receipt, ReceiptEnvelope, Transaction, TxType, Typed2718};
@@ -29,7 +29,7 @@ pub(crate) struct Staged {
     pub sum: Diff,
     hashes: Vec<B256>,
     /// Transactions that proved unable to run; they leave the pool.
-    pub dropped: Vec<(Address, u64)>,
+    pub dropped: HashSet<B256>,
 }
 
 impl Staged {
@@ -75,7 +75,7 @@ pub(crate) fn build(chain: &Chain, staged: &mut Staged, timestamp: u64) -> Mined
         Overlay { view: chain.latest(), below: Some(&staged.sum), top: Diff::default(), hashes: &staged.hashes };
     let mut draft = Draft { header, transactions: Vec::new(), receipts: Vec::new() };
     let env = block_env(&draft.header);
-    let mut ready = Ready::new(chain, &overlay, env.basefee);
+    let mut ready = Ready::new(chain, &overlay, env.basefee, &staged.dropped);
     let (mut gas_used, mut dropped) = (0, Vec::new());
     while let Some(transaction) = ready.pop() {
         if transaction.gas_limit() > chain.gas_limit - gas_used {
@@ -88,7 +88,7 @@ pub(crate) fn build(chain: &Chain, staged: &mut Staged, timestamp: u64) -> Mined
                 ready.follow(chain, &overlay, &transaction);
                 draft.transactions.push(transaction);
             }
-            None => dropped.push((transaction.signer(), transaction.nonce())),
+            None => dropped.push(*transaction.inner().tx_hash()),
         }
     }
     let diff = overlay.top;
@@ -132,15 +132,16 @@ fn receipt(
 }
 
 /// The next transaction of each sender, best tip first and then first come, first served.
-struct Ready {
+struct Ready<'a> {
     heap: BinaryHeap<(u128, Reverse<u64>, Address)>,
     next: BTreeMap<Address, Arc<Signed>>,
     base_fee: u64,
+    dropped: &'a HashSet<B256>,
 }
 
-impl Ready {
-    fn new(chain: &Chain, overlay: &Overlay<'_>, base_fee: u64) -> Self {
-        let mut ready = Self { heap: BinaryHeap::new(), next: BTreeMap::new(), base_fee };
+impl<'a> Ready<'a> {
+    fn new(chain: &Chain, overlay: &Overlay<'_>, base_fee: u64, dropped: &'a HashSet<B256>) -> Self {
+        let mut ready = Self { heap: BinaryHeap::new(), next: BTreeMap::new(), base_fee, dropped };
         for sender in chain.pool.senders() {
             ready.offer(chain, overlay, sender);
         }
@@ -151,6 +152,9 @@ impl Ready {
     fn offer(&mut self, chain: &Chain, overlay: &Overlay<'_>, sender: &Address) {
         let nonce = overlay.account(sender).map_or(0, |account| account.nonce);
         let Some(Waiting { transaction, arrival }) = chain.pool.get(sender, nonce) else { return };
+        if self.dropped.contains(transaction.inner().tx_hash()) {
+            return;
+        }
         if let Some(tip) = transaction.effective_tip_per_gas(self.base_fee) {
             self.heap.push((tip, Reverse(*arrival), *sender));
             self.next.insert(*sender, transaction.clone());

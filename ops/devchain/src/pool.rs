@@ -87,8 +87,15 @@ impl Pool {
         }
     }
 
-    /// Forgets one transaction.
-    pub fn remove(&mut self, sender: &Address, nonce: u64) {
+    /// Forgets the transaction with this hash.
+    pub fn forget(&mut self, hash: &B256) {
+        if let Some((sender, nonce)) = self.by_hash.get(hash).copied() {
+            self.remove(&sender, nonce);
+        }
+    }
+
+    /// Forgets what a sender has with this nonce.
+    fn remove(&mut self, sender: &Address, nonce: u64) {
         let Some(waiting) = self.senders.get_mut(sender) else { return };
         if let Some(gone) = waiting.remove(&nonce) {
             self.by_hash.remove(gone.transaction.inner().tx_hash());

@@ -110,9 +110,7 @@ impl Writer {
             Order::Automine(on) => {
                 change(chain).schedule.automine(on);
                 // What has been waiting is mined at once, as if it came now.
-                if ready_now(&read(chain), &self.staged) {
-                    self.stage(chain);
-                }
+                self.stage_ready(chain);
                 vec![Ok(Value::Null)]
             }
             Order::Interval(seconds) => {
@@ -137,9 +135,7 @@ impl Writer {
             answers.push(taken.map(|()| json!(hash)));
         }
         drop(guard);
-        if ready_now(&read(chain), &self.staged) {
-            self.stage(chain);
-        }
+        self.stage_ready(chain);
         answers
     }
 
@@ -153,7 +149,7 @@ impl Writer {
                 self.flush(chain);
             }
         }
-        Ok(json!("0x0"))
+        if self.broken { Err(Fault::server(Error::Broken.to_string())) } else { Ok(json!("0x0")) }
     }
 
     fn next_timestamp(&mut self, chain: &RwLock<Chain>, timestamp: u64) -> Answer {
@@ -177,6 +173,13 @@ impl Writer {
         self.write(vec![entry]).map_err(|error| Fault::server(error.to_string()))?;
         change(chain).patch(&diff);
         Ok(Value::Null)
+    }
+
+    /// With instant mining, as many blocks as the ready transactions fill.
+    fn stage_ready(&mut self, chain: &RwLock<Chain>) {
+        while ready_now(&read(chain), &self.staged) {
+            self.stage(chain);
+        }
     }
 
     /// Builds one block on top of what is staged.
@@ -234,8 +237,8 @@ impl Writer {
         for mined in staged.blocks {
             guard.append(mined.block, &mined.diff);
         }
-        for (sender, nonce) in staged.dropped {
-            guard.pool.remove(&sender, nonce);
+        for hash in &staged.dropped {
+            guard.pool.forget(hash);
         }
     }
 }
@@ -263,7 +266,10 @@ fn ready_now(chain: &Chain, staged: &Staged) -> bool {
     let base_fee = u128::from(staged.tip(chain).next_base_fee());
     chain.pool.senders().any(|sender| {
         let nonce = staged.account(chain, sender).map_or(0, |account| account.nonce);
-        chain.pool.get(sender, nonce).is_some_and(|waiting| waiting.transaction.max_fee_per_gas() >= base_fee)
+        chain.pool.get(sender, nonce).is_some_and(|waiting| {
+            let transaction = &waiting.transaction;
+            transaction.max_fee_per_gas() >= base_fee && !staged.dropped.contains(transaction.inner().tx_hash())
+        })
     })
 }
 

@@ -75,3 +75,15 @@ fn a_balance_set_from_outside_outlives_a_restart_and_leaves_the_past_alone() {
     assert_eq!(chain.latest().account(&address).unwrap().balance, U256::from(5));
     assert_eq!(chain.view(0).unwrap().account(&address), None);
 }
+
+#[test]
+fn orders_that_come_together_share_one_write() {
+    let config = config("together");
+    let (chain, mut writer, _lock) = open(&config);
+    let log = config.dir.clone().unwrap().join("devchain.log");
+    let marks = |bytes: Vec<u8>| bytes.windows(4).filter(|window| window == b"MBLK").count();
+    assert_eq!(marks(std::fs::read(&log).unwrap()), 1);
+    writer.run(&chain, (0..3).map(|_| (Order::Mine(1, None), Slot::default())).collect());
+    assert_eq!(marks(std::fs::read(&log).unwrap()), 2);
+    assert_eq!(read(&chain).head().header.number, 3);
+}

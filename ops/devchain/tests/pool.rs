@@ -83,6 +83,20 @@ fn a_block_holds_no_more_gas_than_its_limit() {
 }
 
 #[test]
+fn a_batch_that_is_too_large_for_one_block_is_mined_in_several() {
+    let chain = chain();
+    let wallet = Wallet::new(0);
+    let call = |nonce| {
+        let raw = wallet.sign(Tx::new(nonce, TxKind::Call(NOBODY), vec![]).gas(9_000_000));
+        json!({ "jsonrpc": "2.0", "id": nonce, "method": "eth_sendRawTransaction", "params": raw.params() })
+    };
+    chain.handle((0..1_500).map(call).collect());
+    let count = ask(&chain, "eth_getTransactionCount", json!([wallet.address(), "latest"]));
+    assert_eq!(count["result"], "0x5dc");
+    assert_eq!(ask(&chain, "eth_blockNumber", json!([]))["result"], "0x2", "30 million gas hold about 1,000 transfers");
+}
+
+#[test]
 fn a_transaction_that_can_no_longer_pay_leaves_the_pool() {
     let chain = chain();
     ask(&chain, "evm_setAutomine", json!([false]));
@@ -95,6 +109,8 @@ fn a_transaction_that_can_no_longer_pay_leaves_the_pool() {
     assert!(ask(&chain, "eth_getTransactionByHash", json!([second.hash]))["result"].is_null());
     let block = ask(&chain, "eth_getBlockByNumber", json!(["latest", false]))["result"].clone();
     assert_eq!(block["transactions"].as_array().unwrap().len(), 1);
+    ask(&chain, "evm_setAutomine", json!([true]));
+    assert_eq!(ask(&chain, "eth_blockNumber", json!([]))["result"], "0x1", "nothing is left to mine");
 }
 
 #[test]

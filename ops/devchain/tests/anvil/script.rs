@@ -86,17 +86,19 @@ impl Script {
         panic!("not mined: {:?}", self.steps.last().map(|step| (&step.label, &step.response)));
     }
 
-    /// Brings the chain to a height: anvil mines an empty block for each transaction that a
-    /// filled gap took along, this chain does not.
+    /// Brings the chain to a height: anvil mines up to one empty block for each transaction that
+    /// a filled gap took along, this chain does not.
     fn level(&mut self, height: u64) {
-        let wanted = json!(format!("{height:#x}"));
-        for patience in 0.. {
-            if self.client.ok("eth_blockNumber", json!([])) == wanted {
-                break;
-            }
-            assert!(patience < 100, "height {height} is not reached");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-            if patience >= 50 {
+        let height = json!(format!("{height:#x}"));
+        let mut last = self.client.ok("eth_blockNumber", json!([]));
+        let mut calm = 0;
+        while last != height {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let now = self.client.ok("eth_blockNumber", json!([]));
+            calm = if now == last { calm + 1 } else { 0 };
+            assert!(calm < 100, "height {height} is not reached");
+            last = now;
+            if calm >= 10 && last != height {
                 self.client.ok("evm_mine", json!([]));
             }
         }
