@@ -4,6 +4,8 @@
 
 mod architecture;
 mod fault_proxy;
+mod model;
 mod places;
+mod runbooks;
 mod source;
 mod tidy;
