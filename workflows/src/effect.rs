@@ -31,6 +31,19 @@ pub fn payload<T: DeserializeOwned>(op: &Operation, field: &str) -> Result<T, Er
     })
 }
 
+/// The page that a step mints: the operation's only one, or its own of several.
+fn page_of(op: &Operation, step: &Step) -> Result<MintPage, Error> {
+    if op.payload.0["pages"].is_null() {
+        return payload(op, "page");
+    }
+    let index = usize::try_from(step.position).unwrap_or(usize::MAX);
+    payload::<Vec<MintPage>>(op, "pages")?.into_iter().nth(index).ok_or_else(|| Error::Unreadable {
+        what: "operation",
+        id: op.id.clone(),
+        why: format!("payload.pages has none for step {}", step.position),
+    })
+}
+
 /// The effect that a successful receipt shows, or what is missing of it.
 pub fn shown(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Effect, MissingEffect>, Error> {
     match step.name.as_str() {
@@ -39,7 +52,7 @@ pub fn shown(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Ef
             Ok(factory::deploy_effect(receipt, step.target.0, &deployment).map(Effect::TokenDeployed))
         }
         "mintPage" => {
-            let page: MintPage = payload(op, "page")?;
+            let page = page_of(op, step)?;
             Ok(mint::mint_effect(receipt, step.target.0, &page).map(|()| Effect::PageMinted(page)))
         }
         other => Err(Error::Unreadable {

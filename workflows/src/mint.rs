@@ -194,7 +194,9 @@ async fn insert_page(
 pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256, block_number: i64) -> Result<()> {
     let release = i64::try_from(page.release_at).ok().filter(|at| *at > 0);
     let lock_release_at = release.and_then(|at| DateTime::from_timestamp(at, 0));
-    for item in item::of_operation(tx, &op.id).await? {
+    // A step settles its own page: an operation of several has the items of all of them.
+    let on_page = |i: &Item| page.lines.iter().any(|l| (l.holder(), l.units()) == (i.wallet_address.0, i.quantity.0));
+    for item in item::of_operation(tx, &op.id).await?.into_iter().filter(on_page) {
         let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at };
         subscription::set_minted(tx, &item.subject_id, &minted).await?;
         let credit = Credit {
