@@ -1,0 +1,108 @@
+//! The end of a seed: faults stop, people resolve what waits for them, and everything must come to rest.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row;
+
+use crate::net::GWEI;
+use crate::oracle;
+use crate::people;
+use crate::run::Run;
+use crate::worker::Move;
+
+type Broken = Result<(), String>;
+
+/// How many blocks it may take.
+const ROUNDS: u64 = 150;
+/// How often a person retries an operation before giving it up.
+const RETRIES: u64 = 3;
+
+impl Run<'_> {
+    /// Lets everything drain; whatever is still under way then is stuck.
+    pub async fn drain(&mut self) -> Broken {
+        self.note("all faults stop".to_owned());
+        self.disarm();
+        self.oracle.draining = true;
+        {
+            let mut state = self.shared.state();
+            state.mood.heal();
+            (state.outage, state.down, state.frozen) = (false, None, None);
+            let mut net = self.shared.net();
+            (net.broke, net.base_fee) = (false, GWEI);
+        }
+        // An endpoint that was taken for another chain is looked at again by a process that starts.
+        for index in 0..2 {
+            self.workers[index].crash();
+        }
+        while let Some(request) = self.unanswered.pop() {
+            people::answer(self, request).await?;
+        }
+        let mut tries = BTreeMap::new();
+        for round in 0..ROUNDS {
+            self.round((round % 2) as usize).await?;
+            if round % 4 == 3 {
+                people::tend_lanes(self, 0).await?;
+                self.resolve(&mut tries).await?;
+            }
+            if self.is_quiet().await {
+                return self.last_look().await;
+            }
+        }
+        self.oracle.must_be_quiet(&oracle::facts(self.stage).await)
+    }
+
+    /// A block passes, and one worker does everything that it finds to do.
+    async fn round(&mut self, index: usize) -> Broken {
+        self.pass_time(12);
+        let now = self.stage.now();
+        self.shared.net().mine(now, 1.0);
+        for worker in 0..2 {
+            if self.workers[worker].engine.is_none() {
+                self.boot(worker).await?;
+            }
+        }
+        for order in [Move::Follow, Move::Finalise, Move::Tend, Move::Sweep] {
+            self.act(index, order).await?;
+        }
+        while let Some(id) = self.take_wake().await {
+            self.act(index, Move::Advance(id)).await?;
+        }
+        while self.workers[index].has_prepared() > 0 {
+            self.act(index, Move::Submit(usize::MAX)).await?;
+        }
+        Ok(())
+    }
+
+    /// People resolve what needs them: by proof, by trying again, and in the end by giving up.
+    async fn resolve(&mut self, tries: &mut BTreeMap<String, u64>) -> Broken {
+        let sql = "select id, suggested_action ->> 'tx_hash', error_code from operations \
+                   where status in ('failed', 'dead_letter') and resolution is null order by id";
+        let rows = sqlx::query(sql).fetch_all(self.stage.pool()).await.expect("operations");
+        for row in rows {
+            let (id, proposed, code): (String, Option<String>, Option<String>) = (row.get(0), row.get(1), row.get(2));
+            let tried = tries.entry(id.clone()).or_default();
+            *tried += 1;
+            let tried = *tried;
+            let order = match proposed.and_then(|hash| hash.parse().ok()) {
+                Some(hash) if tried % 2 == 1 => Move::Confirm(id, hash),
+                _ if code.as_deref() == Some("stuck") && tried > RETRIES => Move::Cancel(id),
+                _ if tried <= RETRIES || tried.is_multiple_of(3) => Move::Retry(id),
+                _ => Move::Abandon(id),
+            };
+            self.act(0, order).await?;
+        }
+        Ok(())
+    }
+
+    async fn is_quiet(&mut self) -> bool {
+        let facts = oracle::facts(self.stage).await;
+        facts.is_quiet()
+    }
+
+    async fn last_look(&mut self) -> Broken {
+        let facts = oracle::facts(self.stage).await;
+        let net = self.shared.net();
+        self.oracle.judge(&facts, &net)?;
+        self.oracle.judge_end(&facts, &net)
+    }
+}

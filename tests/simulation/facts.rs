@@ -1,0 +1,213 @@
+//! Everything that the oracle wants to know of the database, read at once.
+
+use std::collections::BTreeMap;
+
+use alloy::primitives::{Address, B256, keccak256};
+use muniment_domain::operation::{Move, Status};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row};
+
+use crate::ledger::Ledger;
+use crate::stage::Stage;
+use crate::worker::PERSON;
+
+#[derive(FromRow)]
+pub struct Operation {
+    pub id: String,
+    pub kind: String,
+    pub status: String,
+    pub resolution: Option<String>,
+    pub subject: String,
+    pub note: String,
+}
+
+#[derive(FromRow)]
+pub struct Step {
+    pub operation: String,
+    pub position: i64,
+    pub name: String,
+    pub target: String,
+    pub calldata: Vec<u8>,
+    pub op_number: Option<i64>,
+    pub payload_hash: Option<String>,
+    pub state: String,
+    pub outcome: Option<String>,
+    pub subject: String,
+}
+
+#[derive(FromRow)]
+pub struct Attempt {
+    pub operation: String,
+    pub position: i64,
+    pub cycle: i64,
+    pub lane: String,
+    pub nonce: i64,
+    pub open: bool,
+}
+
+#[derive(FromRow)]
+pub struct Lane {
+    pub id: String,
+    pub signer: String,
+    pub next_nonce: i64,
+    pub mode: String,
+}
+
+#[derive(FromRow)]
+pub struct Line {
+    pub operation: String,
+    pub from: Option<String>,
+    pub to: String,
+    pub actor: String,
+    pub events: i64,
+}
+
+pub struct Item {
+    pub operation: String,
+    pub subject: String,
+    pub offering: String,
+    pub wallet: String,
+    pub quantity: u128,
+    pub live: bool,
+    pub minted_by: Option<String>,
+}
+
+/// The database at one moment.
+pub struct Facts {
+    pub operations: Vec<Operation>,
+    pub steps: Vec<Step>,
+    pub attempts: Vec<Attempt>,
+    pub lanes: Vec<Lane>,
+    pub history: Vec<Line>,
+    pub items: Vec<Item>,
+    pub tokens: Vec<(String, Option<String>)>,
+    /// By offering and wallet.
+    pub holdings: BTreeMap<(String, String), u128>,
+    pub halted: Option<String>,
+}
+
+/// Reads them.
+pub async fn facts(stage: &Stage) -> Facts {
+    let (items, holdings) = (
+        "select m.operation_id, m.subject_id, s.offering_id, m.wallet_address, m.quantity, m.live, s.mint_operation_id \
+         from operation_items m join subscriptions s on s.id = m.subject_id order by m.operation_id, m.subject_id",
+        "select offering_id, wallet_address, balance from holdings",
+    );
+    let number = |text: String| text.parse::<u128>().expect("a number of units");
+    let item = |row: &SqliteRow| Item {
+        operation: row.get(0),
+        subject: row.get(1),
+        offering: row.get(2),
+        wallet: row.get(3),
+        quantity: number(row.get(4)),
+        live: row.get(5),
+        minted_by: row.get(6),
+    };
+    let pool = stage.pool();
+    let items = sqlx::query(items).fetch_all(pool).await.expect("items").iter().map(item).collect();
+    let holdings = sqlx::query(holdings).fetch_all(pool).await.expect("holdings");
+    Facts {
+        operations: rows(
+            stage,
+            "select id, kind, status, resolution, subject_id as subject, coalesce(blocked_reason, '') || ' ' || \
+             coalesce(error_code, '') as note from operations order by id",
+        )
+        .await,
+        steps: rows(
+            stage,
+            "select s.operation_id as operation, position, name, target, calldata, op_number, payload_hash, state, outcome, \
+             o.subject_id as subject from operation_steps s join operations o on o.id = s.operation_id",
+        )
+        .await,
+        attempts: rows(
+            stage,
+            "select operation_id as operation, position, cycle, lane_id as lane, nonce, open from attempts",
+        )
+        .await,
+        lanes: rows(stage, "select id, signer, next_nonce, mode from lanes").await,
+        history: rows(
+            stage,
+            "select h.operation_id as operation, from_status as \"from\", to_status as \"to\", actor, (select count(*) from events e \
+             where e.subject_id = h.operation_id and e.sequence = h.version and e.type = 'operation.' || h.to_status) as events \
+             from operation_history h order by h.operation_id, h.version",
+        )
+        .await,
+        items,
+        tokens: sqlx::query_as("select id, token_address from offerings").fetch_all(pool).await.expect("offerings"),
+        holdings: holdings.iter().map(|row| ((row.get(0), row.get(1)), number(row.get(2)))).collect(),
+        halted: sqlx::query_scalar("select halted_reason from chains where halted_reason is not null")
+            .fetch_optional(pool)
+            .await
+            .expect("chains"),
+    }
+}
+
+async fn rows<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(stage: &Stage, sql: &'static str) -> Vec<T> {
+    sqlx::query_as(sql).fetch_all(stage.pool()).await.expect(sql)
+}
+
+impl Facts {
+    pub fn status(&self, operation: &str) -> &str {
+        self.operations.iter().find(|o| o.id == operation).map_or("", |o| o.status.as_str())
+    }
+
+    /// How many operations the engine still works on.
+    pub fn live(&self) -> usize {
+        self.operations.iter().filter(|o| ["pending", "submitted"].contains(&o.status.as_str())).count()
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.restless().is_none()
+    }
+
+    /// The first thing that has not come to rest.
+    pub fn restless(&self) -> Option<String> {
+        if let Some(reason) = &self.halted {
+            return Some(format!("the chain is halted: {reason}"));
+        }
+        let rests = |o: &&Operation| o.status == "confirmed" || o.resolution.is_some();
+        if let Some(o) = self.operations.iter().find(|o| !rests(o)) {
+            return Some(format!("{} is {} ({})", o.id, o.status, o.note));
+        }
+        if let Some(s) = self.steps.iter().find(|s| s.state == "signed" || s.state == "included") {
+            return Some(format!("step {} of {} is {}", s.position, s.operation, s.state));
+        }
+        if let Some(a) = self.attempts.iter().find(|a| a.open) {
+            return Some(format!("an attempt of {} with nonce {} is open", a.operation, a.nonce));
+        }
+        if let Some(i) = self.items.iter().find(|i| i.live) {
+            return Some(format!("{} is still held by {}", i.subject, i.operation));
+        }
+        self.lanes.iter().find(|l| l.mode != "active").map(|l| format!("lane {} is {}", l.id, l.mode))
+    }
+}
+
+impl Step {
+    /// Whether its effect is in this state of the chain.
+    pub fn is_executed(&self, ledger: &Ledger) -> bool {
+        let payload: B256 = self.payload_hash.as_deref().unwrap_or_default().parse().unwrap_or_default();
+        if self.name == "deployToken" {
+            return ledger.deployed.get(&keccak256(&self.subject)) == Some(&payload);
+        }
+        let target: Address = self.target.parse().unwrap_or_default();
+        let id = self.op_number.unwrap_or_default().cast_unsigned();
+        ledger.tokens.get(&target).and_then(|t| t.executed.get(&id)) == Some(&payload)
+    }
+
+    /// Contract, operation id and payload.
+    pub fn key(&self) -> Option<(String, i64, String)> {
+        Some((self.target.clone(), self.op_number?, self.payload_hash.clone()?))
+    }
+}
+
+impl Line {
+    /// Whether the table of moves has it, and whether a person made it where only a person may.
+    pub fn is_legal(&self) -> bool {
+        let (Some(from), Ok(to)) = (&self.from, self.to.parse::<Status>()) else { return self.to == "pending" };
+        let Ok(from) = from.parse::<Status>() else { return false };
+        let moved = Move::ALL.iter().any(|by| from.next(*by) == Some(to));
+        // A resolution is a line of history that leaves the status.
+        let resolved = from == to && from.needs_person();
+        (moved || resolved) && (!from.needs_person() || self.actor == PERSON)
+    }
+}

@@ -1,0 +1,147 @@
+//! What can go wrong, and how often it did while work was in flight.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use muniment_domain::point::{Point, When};
+
+macro_rules! faults {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// A kind of fault.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Fault { $($(#[$doc])* $name),+ }
+
+        impl Fault {
+            pub const ALL: &'static [Fault] = &[$(Fault::$name),+];
+        }
+    };
+}
+
+faults! {
+    /// No endpoint answers, for a while.
+    Outage,
+    /// One endpoint does not.
+    EndpointDown,
+    /// The request never arrives.
+    LostRequest,
+    /// The request is served, and its answer lost.
+    LostResponse,
+    /// The request is served twice.
+    Duplicated,
+    /// The answer is no answer.
+    Garbage,
+    /// Null where there is something.
+    NullAnswer,
+    /// Too many calls.
+    RateLimited,
+    /// An endpoint stays where it was, on a branch that may be gone.
+    Stale,
+    /// A receipt with another outcome or without its events.
+    ForgedReceipt,
+    /// Another chain id.
+    WrongChain,
+    /// Another hash than that of what was sent.
+    OtherHash,
+    /// A node takes a transaction and tells nobody.
+    Swallowed,
+    /// Every pool is emptied.
+    PoolEvicted,
+    /// Not in this block.
+    Delayed,
+    /// A transaction that everybody had forgotten is mined.
+    Resurfaced,
+    /// One of several attempts on a nonce is mined.
+    ReplacedByBump,
+    /// Executed, and refused by the contract.
+    Reverted,
+    /// A block with a transaction is replaced.
+    Reorg,
+    /// And the transaction is not in any pool afterwards.
+    ReorgLost,
+    /// The base fee jumps above what was offered.
+    Spike,
+    /// The signer has no money.
+    Unfunded,
+    /// A stranger uses the signer's key.
+    ForeignNonce,
+    /// An agent executes our very operation with a key of their own.
+    AgentExecutes,
+    /// An agent executes something else under our operation id.
+    AgentConflicts,
+    /// The queue's tables are emptied.
+    QueueEmptied,
+    /// The same wake, for both workers.
+    WakeDoubled,
+    /// The process ends in the middle of a question to the chain.
+    Killed,
+    /// The other worker makes a whole move in the middle of this one's.
+    Interleaved,
+    /// The chain moves in the middle of a move.
+    ChainMoved,
+    /// The clock leaps.
+    ClockJump,
+    /// A person's answer is lost, and they ask again.
+    AskedAgain,
+}
+
+/// How often each fault hit, in one run.
+#[derive(Clone)]
+pub struct Hits(Vec<u64>);
+
+impl Default for Hits {
+    fn default() -> Self {
+        Self(vec![0; Fault::ALL.len()])
+    }
+}
+
+impl Hits {
+    pub fn add(&mut self, fault: Fault) {
+        self.0[fault as usize] += 1;
+    }
+}
+
+const FAULTS: usize = Fault::ALL.len();
+const POINTS: usize = Point::ALL.len();
+
+/// How often each fault and each crash hit, over all runs.
+pub struct Totals {
+    faults: [AtomicU64; FAULTS],
+    crashes: [[AtomicU64; 2]; POINTS],
+}
+
+impl Totals {
+    pub const fn new() -> Self {
+        Self {
+            faults: [const { AtomicU64::new(0) }; FAULTS],
+            crashes: [const { [const { AtomicU64::new(0) }; 2] }; POINTS],
+        }
+    }
+
+    pub fn add(&self, hits: &Hits, crashes: &[(Point, When)]) {
+        for (total, hit) in self.faults.iter().zip(&hits.0) {
+            total.fetch_add(*hit, Ordering::Relaxed);
+        }
+        for (point, when) in crashes {
+            self.crashes[*point as usize][*when as usize].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The table, and what never happened.
+    pub fn report(&self) -> (String, Vec<String>) {
+        let (mut lines, mut never) = (Vec::new(), Vec::new());
+        let mut line = |name: String, count: u64| {
+            if count == 0 {
+                never.push(name.clone());
+            }
+            lines.push(format!("{count:>10}  {name}"));
+        };
+        for (fault, count) in Fault::ALL.iter().zip(&self.faults) {
+            line(format!("{fault:?}"), count.load(Ordering::Relaxed));
+        }
+        for (point, counts) in Point::ALL.iter().zip(&self.crashes) {
+            for (when, count) in [When::Before, When::After].iter().zip(counts) {
+                line(format!("crash at {point} {when:?}"), count.load(Ordering::Relaxed));
+            }
+        }
+        (lines.join("\n"), never)
+    }
+}

@@ -1,0 +1,122 @@
+//! The seeded simulation: the real engine on a database in memory, against a chain in memory that does everything a chain, its endpoints
+//! and its users can do, with crashes at every durable write. A seed decides everything, so a failure can be run again:
+//! `MUNIMENT_SEED=123 cargo test -p muniment-tests --test simulation -- replay --nocapture`.
+#![allow(missing_docs, reason = "the names of tests are their sentences")]
+#![allow(clippy::unwrap_used, reason = "a failing test names its line")]
+
+mod block;
+mod chance;
+mod drain;
+mod endpoint;
+mod facts;
+mod fault;
+mod ledger;
+mod mood;
+mod net;
+mod oracle;
+mod people;
+mod request;
+mod rpc;
+mod run;
+mod stage;
+mod trace;
+mod worker;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use futures::FutureExt;
+
+use crate::fault::Totals;
+use crate::run::Run;
+use crate::stage::Stage;
+use crate::trace::Trace;
+
+/// How many seeds are run where `MUNIMENT_SEEDS` does not say otherwise.
+const SEEDS: u64 = 10_000;
+const THREADS: usize = 2;
+/// So many failing seeds are told; more would only repeat them.
+const FAILURES_MAX: usize = 5;
+
+static TOTALS: Totals = Totals::new();
+
+/// Runs one seed; an error is the whole story.
+async fn run_seed(stage: &Stage, number: u64, thorough: bool) -> Result<Trace, String> {
+    let trace = Trace::default();
+    let lived = async {
+        let mut run = Run::begin(stage, number, &trace, thorough).await;
+        let lived = run.live().await;
+        TOTALS.add(&run.shared.net().hits, &run.crashes);
+        lived
+    };
+    let broken = match AssertUnwindSafe(lived).catch_unwind().await {
+        Ok(Ok(())) => return Ok(trace),
+        Ok(Err(broken)) => broken,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+        }
+    };
+    Err(format!(
+        "seed {number}: {broken}\n{}\nMUNIMENT_SEED={number} cargo test -p muniment-tests --test simulation -- replay --nocapture",
+        trace.text(thorough)
+    ))
+}
+
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+#[test]
+fn every_seed_keeps_the_promises() {
+    let count = from_environment("MUNIMENT_SEEDS").unwrap_or(SEEDS);
+    let first = from_environment("MUNIMENT_FIRST_SEED").unwrap_or(0);
+    let (next, failures, started) = (AtomicU64::new(first), Mutex::new(Vec::new()), Instant::now());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                let runtime = runtime();
+                let mut stage = runtime.block_on(Stage::open());
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= first + count || failures.lock().unwrap().len() >= FAILURES_MAX {
+                        return;
+                    }
+                    if let Err(story) = runtime.block_on(run_seed(&stage, number, false)) {
+                        failures.lock().unwrap().push(story);
+                        // What a panic left open is not for the next seed.
+                        stage = runtime.block_on(Stage::open());
+                    }
+                }
+            });
+        }
+    });
+    let (table, never) = TOTALS.report();
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{table}\n{count} seeds in {seconds:.1} s, {:.0} a second", count as f64 / seconds);
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    // A short run has no chance to meet them all.
+    assert!(count < 1_000 || never.is_empty(), "never met work in flight: {never:?}");
+}
+
+#[test]
+fn replay() {
+    let number = from_environment("MUNIMENT_SEED").unwrap_or(1);
+    let runtime = runtime();
+    let stage = runtime.block_on(Stage::open());
+    match runtime.block_on(run_seed(&stage, number, true)) {
+        Ok(trace) => println!("{}", trace.text(true)),
+        Err(story) => panic!("{story}"),
+    }
+    // The same seed tells the same story, or a failure could not be replayed.
+    let again = runtime.block_on(run_seed(&stage, number, true)).map(|trace| trace.text(true));
+    let first = runtime.block_on(run_seed(&stage, number, true)).map(|trace| trace.text(true));
+    assert_eq!(first, again);
+}

@@ -1,0 +1,95 @@
+//! Which faults a seed has, and how often each strikes. A few at a time reach further than all at once.
+
+use serde_json::{Value, json};
+use world::Seed;
+
+use crate::fault::Fault;
+use crate::net::Net;
+use crate::rpc::Answer;
+
+/// The faults of single requests, with how likely each may become.
+const REQUEST_FAULTS: &[(Fault, f64)] = &[
+    (Fault::LostRequest, 0.10),
+    (Fault::LostResponse, 0.10),
+    (Fault::Duplicated, 0.20),
+    (Fault::Garbage, 0.10),
+    (Fault::NullAnswer, 0.15),
+    (Fault::RateLimited, 0.08),
+    (Fault::ForgedReceipt, 0.50),
+    (Fault::WrongChain, 0.10),
+    (Fault::OtherHash, 0.15),
+    (Fault::Swallowed, 0.30),
+];
+
+/// The faults of a seed.
+pub struct Mood {
+    odds: Vec<(Fault, f64)>,
+    /// The endpoint that lies, where another one can be asked for the truth.
+    liar: Option<usize>,
+    seed: Seed,
+}
+
+impl Mood {
+    /// Draws the faults of a seed. Lies that no one could find out are left out.
+    pub fn draw(seed: &mut Seed, liar: Option<usize>) -> Self {
+        let mut odds = Vec::new();
+        for (fault, most) in REQUEST_FAULTS {
+            if seed.chance(0.25) {
+                odds.push((*fault, most * (1 + seed.below(4)) as f64 / 4.0));
+            }
+        }
+        Self { odds, liar, seed: Seed::new(seed.draw()) }
+    }
+
+    /// From now on everybody is well.
+    pub fn heal(&mut self) {
+        self.odds.clear();
+    }
+
+    /// Whether a fault strikes now.
+    pub fn strikes(&mut self, fault: Fault) -> bool {
+        let odds = self.odds.iter().find(|(f, _)| *f == fault).map_or(0.0, |(_, odds)| *odds);
+        odds > 0.0 && self.seed.chance(odds)
+    }
+
+    /// Makes an answer wrong, where a fault asks for it.
+    pub fn twist(&mut self, endpoint: usize, method: &str, answer: Answer, net: &mut Net) -> Answer {
+        let lies = self.liar == Some(endpoint);
+        let fault = match method {
+            "eth_chainId" if lies => Fault::WrongChain,
+            "eth_getTransactionReceipt" | "eth_getBlockReceipts" if lies && self.strikes(Fault::ForgedReceipt) => {
+                net.hit(Fault::ForgedReceipt);
+                return answer.map(forged);
+            }
+            "eth_getTransactionReceipt" | "eth_getBlockReceipts" | "eth_getBlockByNumber" | "eth_getLogs" => {
+                Fault::NullAnswer
+            }
+            _ => return answer,
+        };
+        if !self.strikes(fault) {
+            return answer;
+        }
+        net.hit(fault);
+        match fault {
+            Fault::WrongChain => Ok(json!("0x1")),
+            // A node that lost its index of events finds none.
+            _ if method == "eth_getLogs" => Ok(json!([])),
+            _ => Ok(Value::Null),
+        }
+    }
+}
+
+/// The same receipt with the other outcome and without its events.
+fn forged(answer: Value) -> Value {
+    let forge = |mut receipt: Value| {
+        if receipt.is_object() {
+            receipt["status"] = if receipt["status"] == "0x1" { json!("0x0") } else { json!("0x1") };
+            receipt["logs"] = json!([]);
+        }
+        receipt
+    };
+    match answer {
+        Value::Array(receipts) => receipts.into_iter().map(forge).collect(),
+        single => forge(single),
+    }
+}

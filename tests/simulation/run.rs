@@ -1,0 +1,259 @@
+//! One seed: two workers, people, a chain and a clock, each moved by chance, one move at a time.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use chrono::Duration;
+use muniment_activities::chain::Chain;
+use muniment_activities::config::{ChainConfig, Finality};
+use muniment_domain::point::{Point, When, plan};
+use muniment_domain::{Error, Result};
+use muniment_workflows::engine::{Engine, StartError};
+use muniment_workflows::settings::Settings;
+use world::Seed;
+
+use crate::endpoint::{Endpoint, Meanwhile, Shared};
+use crate::fault::Fault;
+use crate::ledger::{FACTORY, REGISTRY};
+use crate::mood::Mood;
+use crate::net::Net;
+use crate::oracle::{self, Oracle};
+use crate::request::Request;
+use crate::stage::{CHAIN, Stage};
+use crate::trace::Trace;
+use crate::worker::{Move, Worker, until_killed};
+
+/// How many moves are made before everything is left to drain.
+const TURNS: u64 = 130;
+
+/// A seed under way.
+pub struct Run<'a> {
+    pub stage: &'a Stage,
+    pub seed: Seed,
+    pub shared: Arc<Shared>,
+    pub config: ChainConfig,
+    pub settings: Settings,
+    pub workers: [Worker; 2],
+    pub trace: &'a Trace,
+    pub offerings: Vec<String>,
+    /// Requests whose answer was lost: they are made again under the same key.
+    pub unanswered: Vec<Request>,
+    pub asked: u64,
+    pub crashes: Vec<(Point, When)>,
+    pub oracle: Oracle,
+    armed: Option<(Point, When)>,
+}
+
+type Ended = Arc<Mutex<Option<Result<String>>>>;
+
+impl<'a> Run<'a> {
+    /// Sets the scene of a seed.
+    pub async fn begin(stage: &'a Stage, number: u64, trace: &'a Trace, thorough: bool) -> Self {
+        stage.reset(number).await;
+        plan::clear();
+        plan::seen();
+        let mut seed = Seed::new(number);
+        let config = draw_config(&mut seed);
+        let lag = if let Finality::Confirmations(count) = config.finality { count } else { 2 + seed.below(4) };
+        let mut net = Net::new(Seed::new(seed.draw()), lag, stage.now());
+        for _ in 0..2 {
+            net.mine(stage.now(), 1.0);
+        }
+        let liar = (config.quorum == 2).then_some(seed.below(2) as usize);
+        let mood = Mood::draw(&mut seed, liar);
+        let settings = Settings {
+            mint_page_holders: 1 + seed.below(3) as usize,
+            attempts_max: 3 + seed.below(8) as u32,
+            settle_batch: 1 + seed.below(4) as usize,
+            ..Settings::default()
+        };
+        let offerings = stage.offer(&mut seed).await.expect("the scene is set");
+        let mut run = Self {
+            stage,
+            seed,
+            shared: Shared::new(net, mood),
+            config,
+            settings,
+            workers: Default::default(),
+            trace,
+            offerings,
+            unanswered: Vec::new(),
+            asked: 0,
+            crashes: Vec::new(),
+            oracle: Oracle::new(thorough),
+            armed: None,
+        };
+        // Every point, before and after, in turn over the seeds.
+        let point = Point::ALL[(number as usize / 2) % Point::ALL.len()];
+        let when = if number.is_multiple_of(2) { When::Before } else { When::After };
+        let nth = 1 + run.seed.below(3);
+        run.arm(point, when, nth);
+        run
+    }
+
+    /// Lives through the seed; an error says which promise was broken.
+    pub async fn live(&mut self) -> std::result::Result<(), String> {
+        for _ in 0..TURNS {
+            self.turn().await?;
+        }
+        self.drain().await
+    }
+
+    fn arm(&mut self, point: Point, when: When, nth: u64) {
+        self.note(format!("a crash is planned at {point} {when:?}, passing {nth}"));
+        plan::crash_at(point, when, nth);
+        self.armed = Some((point, when));
+    }
+
+    pub fn disarm(&mut self) {
+        plan::clear();
+        self.armed = None;
+    }
+
+    pub fn note(&self, line: String) {
+        let at = self.stage.now() % 1_000_000;
+        self.trace.note(format!("{at} s  {line}"));
+    }
+
+    pub fn pass_time(&mut self, seconds: u64) {
+        self.stage.db.clock().advance(Duration::seconds(seconds.cast_signed()));
+        self.shared.state().now = self.stage.now();
+    }
+
+    /// Plans a crash anywhere, now and then.
+    pub fn tempt_fate(&mut self) {
+        if self.armed.is_none() && self.seed.chance(0.03) {
+            let point = Point::ALL[self.seed.below(Point::ALL.len() as u64) as usize];
+            let when = if self.seed.chance(0.5) { When::Before } else { When::After };
+            self.arm(point, when, 1);
+        }
+    }
+
+    /// A process starts, as far as the chain lets it.
+    pub async fn boot(&mut self, index: usize) -> std::result::Result<(), String> {
+        let node =
+            |n| Arc::new(Endpoint { index: n, shared: self.shared.clone() }) as Arc<dyn muniment_activities::Node>;
+        let chain = Chain::over_nodes(self.config.clone(), vec![node(0), node(1)]);
+        let chain = chain.with_clock(Arc::new(self.stage.milliseconds()));
+        let chains = vec![(chain, self.stage.signers.clone())];
+        let started = Engine::start(self.stage.db.clone(), self.settings.clone(), chains).await;
+        match started {
+            Ok(engine) => {
+                self.note(format!("worker {index} starts"));
+                self.workers[index].engine = Some(engine);
+                self.act(index, Move::WakeAll).await
+            }
+            Err(StartError::Domain(error)) => self.judge(index, "start", Err(error)),
+            Err(StartError::Chain { fault, .. }) => {
+                self.note(format!("worker {index} cannot start: {fault}"));
+                Ok(())
+            }
+            Err(other) => Err(format!("a worker does not start: {other}")),
+        }
+    }
+
+    /// One move of one worker, with whatever happens in the middle of it.
+    pub async fn act(&mut self, index: usize, order: Move) -> std::result::Result<(), String> {
+        let label = format!("worker {index}: {order:?}");
+        let Some(running) = self.workers[index].start(order) else { return Ok(()) };
+        let other = self.arrange(1 - index);
+        let ended = until_killed(&self.shared, running).await;
+        self.shared.state().meanwhile = None;
+        if let Some((what, cell)) = other
+            && let Some(other) = cell.lock().expect("no thread panicked with it").take()
+        {
+            self.judge(1 - index, &format!("  meanwhile worker {}: {what}", 1 - index), other)?;
+        }
+        self.judge(index, &label, ended)?;
+        self.look().await
+    }
+
+    /// What will happen at one of the move's questions to the chain.
+    fn arrange(&mut self, other: usize) -> Option<(String, Ended)> {
+        if self.oracle.draining || !self.seed.chance(0.12) {
+            return None;
+        }
+        let at = self.seed.below(4);
+        let mut arranged = None;
+        let meanwhile = match self.seed.below(8) {
+            0 => Meanwhile::Kill { served: false },
+            1 => Meanwhile::Kill { served: true },
+            2 | 3 => Meanwhile::Chain,
+            _ => {
+                let order = self.engine_move(other);
+                let cell = Ended::default();
+                let (what, kept) = (format!("{order:?}"), cell.clone());
+                let running = self.workers[other].start(order)?;
+                arranged = Some((what, cell));
+                Meanwhile::Move(Box::pin(async move {
+                    let ended = running.await;
+                    *kept.lock().expect("no thread panicked with it") = Some(ended);
+                }))
+            }
+        };
+        self.shared.state().meanwhile = Some((at, meanwhile));
+        arranged
+    }
+
+    /// Refusals are answers, crashes end the process, and everything else that is an error is a bug.
+    pub fn judge(&mut self, index: usize, label: &str, ended: Result<String>) -> std::result::Result<(), String> {
+        match ended {
+            Ok(said) => self.note(format!("{label} -> {said}")),
+            Err(Error::Crashed(_)) => {
+                let mut at = "in the middle".to_owned();
+                if let Some((point, when)) = self.armed.take() {
+                    if plan::clear() {
+                        self.arm(point, when, 1);
+                    } else {
+                        at = format!("at {point} {when:?}");
+                        self.crashes.push((point, when));
+                    }
+                }
+                self.note(format!("{label} -> CRASH {at}"));
+                self.workers[index].crash();
+            }
+            Err(Error::Refused { code, detail }) => self.note(format!("{label} -> {code}: {detail}")),
+            Err(stale @ Error::Stale { .. }) => self.note(format!("{label} -> {stale}")),
+            Err(other) => {
+                self.note(format!("{label} -> {other}"));
+                return Err(format!("{label} failed: {other}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The oracle looks after every move that wrote something.
+    pub async fn look(&mut self) -> std::result::Result<(), String> {
+        let wrote = plan::seen().iter().any(|(_, when)| *when == When::After);
+        if !wrote || !self.oracle.wants_to_look() {
+            return Ok(());
+        }
+        let facts = oracle::facts(self.stage).await;
+        let mut net = self.shared.net();
+        net.busy = facts.live() > 0;
+        self.oracle.judge(&facts, &net)
+    }
+
+    pub fn hit(&self, fault: Fault) {
+        self.shared.net().hit(fault);
+    }
+}
+
+fn draw_config(seed: &mut Seed) -> ChainConfig {
+    let finality = if seed.chance(0.5) { Finality::Tag } else { Finality::Confirmations(2 + seed.below(3)) };
+    ChainConfig {
+        chain_id: CHAIN.cast_unsigned(),
+        endpoints: vec!["memory:0".to_owned(), "memory:1".to_owned()],
+        quorum: 1 + seed.below(2) as usize,
+        broadcast_all: seed.chance(0.5),
+        finality,
+        max_fee_per_gas_gwei_cap: 30,
+        bump_after_seconds: 40,
+        bumps_max: 4,
+        stuck_after_seconds: 240,
+        in_flight_max: 1 + seed.below(4) as u32,
+        factory: Some(FACTORY),
+        registry: Some(REGISTRY),
+        ..ChainConfig::default()
+    }
+}

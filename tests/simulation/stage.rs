@@ -1,0 +1,147 @@
+//! What a seed starts from: one database a thread, emptied between seeds, with offerings whose tokens are to be made and minted.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use alloy::primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+use muniment_activities::config::Profile;
+use muniment_activities::signer::Signer;
+use muniment_domain::clock::Clock;
+use muniment_domain::db::{Db, Pools, Tx};
+use muniment_domain::id::Ids;
+use muniment_domain::money::Money;
+use muniment_domain::offering::{self, Offering, Status};
+use muniment_domain::point::Point;
+use muniment_domain::subscription::{self, Accepted};
+use muniment_domain::{Result, investor, migrate};
+use sqlx::SqlitePool;
+use world::Seed;
+
+pub const CHAIN: i64 = 31_337;
+/// The second at which every seed begins.
+const BEGIN: i64 = 1_800_000_000;
+
+/// What a thread keeps from seed to seed.
+pub struct Stage {
+    pub db: Db,
+    pub signers: Vec<Signer>,
+    clock: Arc<AtomicI64>,
+    ids: Arc<Mutex<u64>>,
+    tables: Vec<String>,
+}
+
+impl Stage {
+    /// Opens and migrates the thread's database.
+    pub async fn open() -> Self {
+        let (clock, ids) = (Arc::new(AtomicI64::new(BEGIN * 1_000_000)), Arc::new(Mutex::new(0)));
+        let db = Db::open("sqlite::memory:", 1, Clock::Manual(clock.clone()), Ids::Seeded(ids.clone())).await;
+        let db = db.expect("a database in memory");
+        migrate::run(&db).await.expect("migrations");
+        muniment_workflows::queue::migrate(&db).await.expect("the queue's migrations");
+        let tables = "select name from sqlite_master where type = 'table' and name not like '%migrations%' and name not like 'sqlite%'";
+        let tables = sqlx::query_scalar(tables).fetch_all(pool(&db)).await.expect("a list of tables");
+        let key = |n: u8| Signer::raw(B256::repeat_byte(n), Profile::Development).expect("a key of the curve");
+        Self { db, signers: vec![key(0x11), key(0x22)], clock, ids, tables }
+    }
+
+    pub fn pool(&self) -> &SqlitePool {
+        pool(&self.db)
+    }
+
+    /// Empties the database and sets clock and ids to their beginning.
+    pub async fn reset(&self, seed: u64) {
+        self.clock.store(BEGIN * 1_000_000, Ordering::SeqCst);
+        *self.ids.lock().expect("no thread panicked with it") = seed;
+        let mut tx = self.pool().begin().await.expect("a transaction");
+        sqlx::query("pragma defer_foreign_keys = on").execute(&mut *tx).await.expect("a pragma");
+        for table in &self.tables {
+            let sql = sqlx::AssertSqlSafe(format!("delete from {table}"));
+            sqlx::query(sql).execute(&mut *tx).await.expect("an empty table");
+        }
+        tx.commit().await.expect("empty tables");
+    }
+
+    /// Seconds since 1970, by the seed's clock.
+    pub fn now(&self) -> u64 {
+        self.db.clock().now().timestamp().cast_unsigned()
+    }
+
+    pub fn milliseconds(&self) -> impl Fn() -> u64 + Send + Sync + use<> {
+        let clock = self.clock.clone();
+        move || clock.load(Ordering::SeqCst).cast_unsigned() / 1_000
+    }
+
+    /// Stores offerings, investors and accepted subscriptions; the offerings' ids.
+    pub async fn offer(&self, seed: &mut Seed) -> Result<Vec<String>> {
+        let mut tx = self.db.begin().await?;
+        offering::insert_issuer(&mut tx, "iss_one", "Issuer").await?;
+        let investors = 3 + seed.below(4);
+        for n in 0..investors {
+            investor::insert(&mut tx, &format!("inv_{n}"), None, "Investor", "CH").await?;
+        }
+        let mut ids = Vec::new();
+        for n in 0..1 + seed.below(2) {
+            let id = tx.new_id("off");
+            let locked = seed.chance(0.5).then(|| tx.now() + chrono::Duration::days(365));
+            // Sometimes less than what is subscribed: then a page is refused by the cap, before or after it was signed.
+            let cap = if seed.chance(0.3) { 25 * investors } else { 100_000 };
+            insert_offering(&mut tx, &id, n, cap.cast_signed(), locked).await?;
+            for i in 0..investors {
+                let units = 10 + u128::from(seed.below(10)) + u128::from(n);
+                let wallet = Address::with_last_byte(0x40 + i as u8);
+                let accepted = Accepted {
+                    offering_id: &id,
+                    investor_id: &format!("inv_{i}"),
+                    amount: Money::from_minor(1_000),
+                    quantity: units,
+                    wallet,
+                };
+                subscription::insert_accepted(&mut tx, &accepted).await?;
+                // Some holders subscribed twice.
+                if seed.chance(0.3) {
+                    subscription::insert_accepted(&mut tx, &Accepted { quantity: units + 50, ..accepted }).await?;
+                }
+            }
+            ids.push(id);
+        }
+        tx.commit(Point::Housekeeping).await?;
+        Ok(ids)
+    }
+}
+
+async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<DateTime<Utc>>) -> Result<()> {
+    let now = tx.now();
+    let offered = Offering {
+        id: id.to_owned(),
+        issuer_id: "iss_one".to_owned(),
+        name: format!("Offering {n}"),
+        status: Status::Closed,
+        template: "equity".to_owned(),
+        currency: "USD".to_owned(),
+        minimum_investment: 1,
+        hard_cap: cap,
+        unit_price: 1,
+        token_symbol: format!("SIM{n}"),
+        token_decimals: 0,
+        partition_id: 1,
+        issuance_policy: "on_close".to_owned(),
+        lockup_release_at: lock,
+        chain_id: CHAIN,
+        token_status: "not_deployed".to_owned(),
+        token_address: None,
+        token_tx_hash: None,
+        token_block_number: None,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    offering::insert(tx, &offered).await
+}
+
+fn pool(db: &Db) -> &SqlitePool {
+    match db.pools() {
+        Pools::Sqlite { write, .. } => write,
+        Pools::Postgres(_) => unreachable!("the simulation runs in memory"),
+    }
+}

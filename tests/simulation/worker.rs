@@ -1,0 +1,134 @@
+//! A worker process: the real engine, what it has prepared and not yet signed, and every move that it can make.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use alloy::primitives::B256;
+use futures::FutureExt;
+use futures::future::{BoxFuture, poll_fn};
+use muniment_domain::point::Point;
+use muniment_domain::{Error, Result};
+use muniment_workflows::advance::{Next, advance};
+use muniment_workflows::engine::Engine;
+use muniment_workflows::prepare::Prepared;
+use muniment_workflows::{abandon, cancel, finalise, follow, lane, mark_confirmed, retry, submit, sweep, tend};
+
+use crate::endpoint::Shared;
+use crate::stage::CHAIN;
+
+/// Who moves what the engine may not.
+pub const PERSON: &str = "usr_operator";
+
+/// One of the two processes.
+#[derive(Default)]
+pub struct Worker {
+    /// None while the process is down.
+    pub engine: Option<Engine>,
+    /// What was prepared in this process and would be lost with it.
+    pub prepared: Arc<Mutex<Vec<Prepared>>>,
+}
+
+/// A move.
+#[derive(Clone, Debug)]
+pub enum Move {
+    Advance(String),
+    /// Signs so many of what is prepared.
+    Submit(usize),
+    Follow,
+    Finalise,
+    Tend,
+    Check,
+    Hold,
+    Sweep,
+    WakeAll,
+    Prune,
+    Retry(String),
+    Confirm(String, B256),
+    Abandon(String),
+    Cancel(String),
+    Resume(String),
+    Pause(String),
+}
+
+impl Worker {
+    /// The move as a future of its own, so that it can be made in the middle of another.
+    pub fn start(&self, order: Move) -> Option<BoxFuture<'static, Result<String>>> {
+        let (engine, prepared) = (self.engine.clone()?, self.prepared.clone());
+        Some(async move { perform(&engine, &prepared, order).await }.boxed())
+    }
+
+    /// The process ends; what it had in memory is gone.
+    pub fn crash(&mut self) {
+        self.engine = None;
+        self.prepared = Arc::default();
+    }
+
+    pub fn has_prepared(&self) -> usize {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) -> Result<String> {
+    let network = engine.network(CHAIN).expect("the chain is configured");
+    let said = match order {
+        Move::Advance(id) => match advance(engine, &id).await? {
+            Next::Nothing => "nothing".to_owned(),
+            Next::Sign(ready) => {
+                prepared.lock().unwrap_or_else(PoisonError::into_inner).push(*ready);
+                "prepared".to_owned()
+            }
+        },
+        Move::Submit(count) => submit_some(engine, prepared, count).await?,
+        Move::Follow => format!("{:?}", follow::follow(engine, network).await?),
+        Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
+        Move::Tend => said(tend::tend(engine, network).await?),
+        Move::Check => said(lane::check_all(engine, network).await?),
+        Move::Hold => format!("{}", engine.holder.hold(&engine.db, "chain:31337").await?),
+        Move::Sweep => format!("{} woken", sweep::sweep(engine).await?),
+        Move::WakeAll => format!("{} woken", sweep::wake_all(engine).await?),
+        Move::Prune => said(sweep::prune(engine).await?),
+        Move::Retry(id) => format!("{:?}", retry::retry(engine, &id, PERSON, "try again").await?),
+        Move::Confirm(id, hash) => {
+            let checks = mark_confirmed::mark_confirmed(engine, &id, hash, PERSON, "seen").await?;
+            format!("{} checks", checks.len())
+        }
+        Move::Abandon(id) => said(abandon::abandon(engine, &id, PERSON, "no more").await?),
+        Move::Cancel(id) => format!("{:?}", cancel::cancel(engine, &id, PERSON, "not wanted").await?),
+        Move::Resume(id) => said(lane::resume(engine, network, &id, PERSON, "looked at").await?),
+        Move::Pause(id) => said(lane::pause(engine, &id, PERSON, "wait").await?),
+    };
+    Ok(said)
+}
+
+fn said((): ()) -> String {
+    "done".to_owned()
+}
+
+/// Hands the oldest of what is prepared to its lane, as a collector would.
+async fn submit_some(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, count: usize) -> Result<String> {
+    let batch = {
+        let mut waiting = prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(lane) = waiting.first().map(|p| p.lane_id.clone()) else { return Ok("nothing".to_owned()) };
+        let mut batch = Vec::new();
+        while let Some(at) = waiting.iter().position(|p| p.lane_id == lane).filter(|_| batch.len() < count) {
+            batch.push(waiting.remove(at));
+        }
+        batch
+    };
+    let network = engine.network(CHAIN).expect("the chain is configured");
+    let (lane_id, size) = (batch[0].lane_id.clone(), batch.len());
+    submit::submit(engine, network, &lane_id, batch).await?;
+    Ok(format!("{size} submitted"))
+}
+
+/// Runs a move to its end, or until the process was killed in the middle of it.
+pub async fn until_killed(shared: &Shared, mut running: BoxFuture<'static, Result<String>>) -> Result<String> {
+    poll_fn(|context| match running.as_mut().poll(context) {
+        Poll::Ready(ended) => Poll::Ready(ended),
+        Poll::Pending if std::mem::take(&mut shared.state().killed) => {
+            Poll::Ready(Err(Error::Crashed(Point::Housekeeping)))
+        }
+        Poll::Pending => Poll::Pending,
+    })
+    .await
+}
