@@ -131,6 +131,7 @@ contract TokenHandler is Test {
     function forceTransfer(uint256 seed, uint256 a, uint256 b, bool standard) external {
         (address from, address to, uint256 partition) = (actor(a), actor(b), _partition(seed));
         uint256 units = 1 + (seed >> 8) % (token.balanceOf(from, partition) + 1);
+        if ((seed >> 240) % 2 == 0) _call(abi.encodeCall(token.freezeAddress, (from, "")));
         bool allowed = token.isFrozen(from) && !token.isFrozen(to) && units <= token.balanceOf(from, partition);
         uint256 locked = token.lockedBalanceOf(to, partition);
         bool ok = standard
@@ -140,7 +141,9 @@ contract TokenHandler is Test {
         _must(token.lockedBalanceOf(to, partition) == locked, "a forced transfer brought a lock");
     }
 
-    function freeze(uint256 a) external {
+    /// @dev Freezes are rarer than their ends: a world in which everybody is frozen tells nothing.
+    function freeze(uint256 a, uint256 chance) external {
+        if (chance % 4 != 0) return;
         _call(abi.encodeCall(token.freezeAddress, (actor(a), "")));
         _must(token.isFrozen(actor(a)), "not frozen");
     }
@@ -153,11 +156,11 @@ contract TokenHandler is Test {
     function whitelist(uint256 seed, uint256 a, uint256 chance) external {
         address[] memory holders = new address[](1);
         holders[0] = actor(a);
-        _call(abi.encodeCall(token.batchWhitelist, (_partition(seed), holders, chance % 4 != 0)));
+        _call(abi.encodeCall(token.batchWhitelist, (_partition(seed), holders, chance % 8 != 0)));
     }
 
     function restrict(uint256 seed, uint256 chance) external {
-        if (chance % 3 == 0) _call(abi.encodeCall(token.restrictTransfer, (_partition(seed))));
+        if (chance % 8 == 0) _call(abi.encodeCall(token.restrictTransfer, (_partition(seed))));
         else _call(abi.encodeCall(token.removeRestriction, (_partition(seed))));
     }
 
@@ -170,7 +173,7 @@ contract TokenHandler is Test {
 
     /// @dev Rare, and to a wallet outside the actors, who takes the lost one's place in the game.
     function recover(uint256 a, uint256 chance) external {
-        if (chance % 4 != 0) return;
+        if (chance % 8 != 0) return;
         address lost = actor(a);
         address next = address(uint160(uint256(keccak256(abi.encode(lost, "next")))));
         bytes32 before = _picture(lost);
