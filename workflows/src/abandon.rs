@@ -7,7 +7,7 @@ use muniment_domain::{Code, Error, Result, event, item};
 use serde_json::json;
 
 use crate::engine::Engine;
-use crate::retry::load;
+use crate::retry::{self, load};
 
 /// Gives an operation up. Its status stays, so that the log tells what happened; what it was about is free for others.
 pub async fn abandon(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<()> {
@@ -25,11 +25,18 @@ pub async fn abandon(engine: &Engine, operation_id: &str, actor: &str, reason: &
         );
         return Err(Error::refused(Code::NonceStillOpen, detail));
     }
-    if op.error_code.as_deref() == Some("effect_mismatch") && steps.iter().any(|s| s.op_number.is_none()) {
-        return Err(Error::refused(
-            Code::EffectMismatch,
-            "The transaction succeeded; whether it had an effect must be proved first.",
-        ));
+    let network = retry::network_of(engine, &op)?;
+    for step in &steps {
+        // A restored database may have forgotten the transaction that did it: the chain has the last word.
+        if retry::is_executed(engine, network, &op, step).await? {
+            return Err(Error::refused(
+                Code::PartialEffect,
+                format!(
+                    "The chain says that step {} was executed. Retry: it will be found and confirmed.",
+                    step.position
+                ),
+            ));
+        }
     }
     let mut tx = engine.db.begin().await?;
     op.resolution = Some(Resolution::Abandoned);

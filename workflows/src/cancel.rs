@@ -22,10 +22,22 @@ pub enum Cancelled {
 
 /// Cancels an operation.
 pub async fn cancel(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Cancelled> {
-    let mut tx = engine.db.begin().await?;
+    let mut tx = engine.db.read().await?;
     let mut op = operation::find(&mut tx, operation_id).await?;
     let steps = step::of_operation(&mut tx, &op.id).await?;
+    drop(tx);
+    let network = retry::network_of(engine, &op)?;
     if op.status == Status::Pending {
+        for step in &steps {
+            // What a restored database believes to be unsent may have been done in the time that it has forgotten.
+            if retry::is_executed(engine, network, &op, step).await? {
+                return Err(Error::refused(
+                    Code::PartialEffect,
+                    "The chain says that it was executed. Leave it: it will be found and confirmed.",
+                ));
+            }
+        }
+        let mut tx = engine.db.begin().await?;
         let message = format!("{actor}: {reason}");
         op.set_problem(Some(Problem {
             stage: Stage::Preflight,
@@ -46,12 +58,12 @@ pub async fn cancel(engine: &Engine, operation_id: &str, actor: &str, reason: &s
             "No signed transaction of it is open: there is nothing to cancel.",
         ));
     };
+    let mut tx = engine.db.read().await?;
     let own = attempt::of_operation(&mut tx, &op.id).await?;
     let newest = own.into_iter().rfind(|a| a.position == step.position && a.cycle == op.cycle);
     let lane_id = step.lane_id.clone().unwrap_or_default();
     let lane = lane::find(&mut tx, &lane_id).await?;
     drop(tx);
-    let network = retry::network_of(engine, &op)?;
     let Some(newest) = newest.filter(|a| a.kind != Kind::Cancel) else { return Ok(Cancelled::Racing) };
     let Some(fees) = tend::raise(engine, network, &newest).await else {
         let detail =

@@ -1,6 +1,6 @@
 //! The engine: a database, the chains it works on and the keys it signs with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use alloy_primitives::Address;
@@ -44,6 +44,8 @@ pub struct Network {
     pub sent: Notify,
     /// What the market asked for last, and when: one question serves all operations of a second.
     market: Mutex<Option<(DateTime<Utc>, Fees)>>,
+    /// Addresses that were seen to have code; it never goes away.
+    contracts: Mutex<BTreeSet<Address>>,
 }
 
 /// Why the engine does not start, with what to do about it.
@@ -84,6 +86,18 @@ impl Network {
         self.chain.config.chain_id.cast_signed()
     }
 
+    /// Whether a contract stands at an address. A call to an empty one succeeds and does nothing.
+    pub async fn has_code(&self, address: Address) -> Result<bool, Fault> {
+        if self.contracts.lock().await.contains(&address) {
+            return Ok(true);
+        }
+        let found = !self.chain.code(address, Tag::Latest).await?.is_empty();
+        if found {
+            self.contracts.lock().await.insert(address);
+        }
+        Ok(found)
+    }
+
     /// What the market asks for now.
     pub async fn fees(&self, engine: &Engine) -> Result<Fees, Fault> {
         let now = engine.db.clock().now();
@@ -111,7 +125,8 @@ impl Engine {
         let mut networks = BTreeMap::new();
         for (chain, signers) in chains {
             let signers = signers.into_iter().map(|s| (s.address(), s)).collect();
-            let network = Network { chain, signers, sent: Notify::new(), market: Mutex::default() };
+            let network =
+                Network { chain, signers, sent: Notify::new(), market: Mutex::default(), contracts: Mutex::default() };
             networks.insert(network.id(), network);
         }
         let holder = Holder::new(&db);

@@ -51,6 +51,13 @@ pub async fn prepare(
     let lane = choose_lane(engine, network, op).await?;
     let call = Call { from: lane.signer.0, to: Some(step.target.0), data: Bytes::from(step.calldata.clone()) };
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
+    if !network.has_code(step.target.0).await.map_err(fault)? {
+        let message = format!(
+            "There is no contract at {}. Is it the right chain, and the right address in the configuration?",
+            step.target
+        );
+        return Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None));
+    }
     let estimate = match network.chain.simulate(&call, at).await.map_err(fault)? {
         Simulation::Gas(estimate) => estimate,
         Simulation::Reverts(revert) => return reverted(engine, network, op, &step, &call, at, revert).await,

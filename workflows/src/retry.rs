@@ -84,28 +84,36 @@ pub fn unavailable(fault: &Fault) -> Error {
     Error::refused(Code::InvalidState, format!("The chain cannot be asked now, and nothing was changed: {fault}"))
 }
 
-/// The transaction that executed a step after all, if the chain says at its final block that one did.
+/// Whether the chain says at its final block that a step took effect, by whichever transaction: ours, or one that a restored database
+/// has forgotten.
+pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<bool> {
+    if !network.has_code(step.target.0).await.map_err(|fault| unavailable(&fault))? {
+        return Ok(false);
+    }
+    let mut tx = engine.db.read().await?;
+    let cursor = chain::find(&mut tx, op.chain_id).await?;
+    drop(tx);
+    let at = cursor.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
+    let asked = match step.op_number {
+        Some(number) => is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), at).await,
+        None => {
+            let id = factory::offering_id(&op.subject_id);
+            let token = factory::token_of(&network.chain, step.target.0, id, at).await;
+            token.map(|t| t.is_some_and(|(_, payload)| step.payload_hash.is_some_and(|ours| ours.0 == payload)))
+        }
+    };
+    asked.map_err(|fault| unavailable(&fault))
+}
+
+/// The transaction that executed a step after all. A deployment that is there already is not looked for: its own repetition finds it, costs
+/// little and shows the token.
 async fn executed(
     engine: &Engine,
     network: &Network,
     op: &Operation,
     step: &Step,
 ) -> Result<Option<alloy_primitives::B256>> {
-    let mut tx = engine.db.read().await?;
-    let cursor = chain::find(&mut tx, op.chain_id).await?;
-    drop(tx);
-    let at = cursor.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
-    let done = match step.op_number {
-        Some(number) => is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), at)
-            .await
-            .map_err(|f| unavailable(&f))?,
-        None => {
-            let id = factory::offering_id(&op.subject_id);
-            factory::token_of(&network.chain, step.target.0, id, at).await.map_err(|f| unavailable(&f))?.is_some()
-        }
-    };
-    if !done || step.op_number.is_none() {
-        // A deployment that is there already is found again by its own repetition, which costs little and shows the token.
+    if step.op_number.is_none() || !is_executed(engine, network, op, step).await? {
         return Ok(None);
     }
     match effect::find_executed(engine, network, op, step).await {
