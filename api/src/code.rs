@@ -52,11 +52,11 @@ codes! {
     PartialEffect = "partial_effect", 409, "Part of the effect is final";
     EffectMismatch = "effect_mismatch", 409, "The transaction had another effect";
     IdempotencyInProgress = "idempotency_in_progress", 409, "A request with this key is being answered";
-    IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect long ago";
+    IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect before";
     PayloadTooLarge = "payload_too_large", 413, "The body is too large";
     UnsupportedMediaType = "unsupported_media_type", 415, "The body must be application/json";
     ValidationFailed = "validation_failed", 422, "A field does not fit";
-    IdempotencyKeyReuse = "idempotency_key_reuse", 422, "The key came with another request";
+    IdempotencyKeyReuse = "idempotency_key_reuse", 422, "The key came with another request before";
     ReconcileVerificationFailed = "reconcile_verification_failed", 422, "The hash does not prove the effect";
     InternalError = "internal_error", 500, "Something went wrong on our side";
     ServiceUnavailable = "service_unavailable", 503, "The service cannot answer now";

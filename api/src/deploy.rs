@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
@@ -27,7 +28,7 @@ pub async fn deploy_token(State(app): State<App>, submission: Submission<Body>) 
 }
 
 impl Intent for Body {
-    fn check(&self) -> Result<()> {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_offering_id(&self.offering_id)
     }
 

@@ -18,6 +18,12 @@ const TYPE_PREFIX: &str = "https://docs.example/errors/";
 pub struct Problem {
     /// The stable code.
     pub code: Code,
+    // Boxed, because every result carries the room for it and few carry one.
+    more: Box<More>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct More {
     detail: Option<String>,
     fields: Vec<Field>,
     resource: Option<String>,
@@ -40,53 +46,54 @@ pub struct Field {
 impl Problem {
     /// A problem with a sentence for a person.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { detail: Some(detail.into()), ..Self::bare(code) }
+        Self { code, more: Box::new(More { detail: Some(detail.into()), ..More::default() }) }
     }
 
     /// A problem whose title says it all.
-    pub const fn bare(code: Code) -> Self {
-        Self { code, detail: None, fields: Vec::new(), resource: None, authenticate: None, cause: None }
+    pub fn bare(code: Code) -> Self {
+        Self { code, more: Box::default() }
     }
 
     /// A field of the body that does not fit.
     pub fn field(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
         let (pointer, detail) = (pointer.into(), detail.into());
-        let fields = vec![Field { pointer, code, detail: detail.clone() }];
-        Self { fields, ..Self::new(Code::ValidationFailed, detail) }
+        let mut problem = Self::new(Code::ValidationFailed, detail.clone());
+        problem.more.fields.push(Field { pointer, code, detail });
+        problem
     }
 
     /// Something that should not have happened; the cause goes to the log.
     pub fn internal(cause: impl ToString) -> Self {
-        Self { cause: Some(cause.to_string()), ..Self::bare(Code::InternalError) }
+        Self { code: Code::InternalError, more: Box::new(More { cause: Some(cause.to_string()), ..More::default() }) }
     }
 
     /// Something is away that will come back; the cause goes to the log.
     pub fn unavailable(cause: impl ToString) -> Self {
-        Self { cause: Some(cause.to_string()), ..Self::bare(Code::ServiceUnavailable) }
+        Self { code: Code::ServiceUnavailable, ..Self::internal(cause) }
     }
 
     /// Names the thing that stands in the way.
     #[must_use]
     pub fn with_resource(mut self, path: String) -> Self {
-        self.resource = Some(path);
+        self.more.resource = Some(path);
         self
     }
 
     /// Says how to authenticate.
     #[must_use]
     pub fn with_authenticate(mut self, challenge: String) -> Self {
-        self.authenticate = Some(challenge);
+        self.more.authenticate = Some(challenge);
         self
     }
 
     /// What went wrong inside, for the log.
     pub fn cause(&self) -> Option<&str> {
-        self.cause.as_deref()
+        self.more.cause.as_deref()
     }
 
     /// The challenge for `WWW-Authenticate`.
     pub fn authenticate(&self) -> Option<&str> {
-        self.authenticate.as_deref()
+        self.more.authenticate.as_deref()
     }
 
     /// After how many seconds it is worth trying again, if waiting helps.
@@ -107,15 +114,15 @@ impl Problem {
         if code.status() >= 500 {
             return body;
         }
-        if let Some(detail) = &self.detail {
+        if let Some(detail) = &self.more.detail {
             body["detail"] = json!(detail);
         }
-        if let Some(resource) = &self.resource {
+        if let Some(resource) = &self.more.resource {
             body["resource"] = json!(resource);
         }
-        if !self.fields.is_empty() {
+        if !self.more.fields.is_empty() {
             let field = |f: &Field| json!({ "pointer": f.pointer, "code": f.code, "detail": f.detail });
-            body["errors"] = self.fields.iter().map(field).collect();
+            body["errors"] = self.more.fields.iter().map(field).collect();
         }
         body
     }

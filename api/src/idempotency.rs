@@ -86,7 +86,7 @@ fn refusal<T>(submission: &Submission<T>, problem: Problem) -> Result<Answer> {
 }
 
 fn spent(operation_id: &str) -> Problem {
-    let detail = format!("This Idempotency-Key started {operation_id} long ago. Use a new key for a new request.");
+    let detail = format!("This Idempotency-Key started {operation_id}. Use a new key for a new request.");
     Problem::new(Code::IdempotencyKeySpent, detail).with_resource(format!("/blockchain/operations/{operation_id}"))
 }
 

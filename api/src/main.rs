@@ -57,14 +57,20 @@ async fn main() -> ExitCode {
 async fn start() -> Result<(), Failure> {
     let Arguments { config, command } = Arguments::parse(std::env::args().skip(1))?;
     match command {
-        Command::Help => return Ok(print!("{USAGE}")),
-        Command::Version => return Ok(println!("muniment {}", env!("CARGO_PKG_VERSION"))),
-        _ => {}
+        Command::Help => print!("{USAGE}"),
+        Command::Version => println!("muniment {}", env!("CARGO_PKG_VERSION")),
+        command => {
+            let environment: Vec<_> = std::env::vars().collect();
+            let file = config.or_else(|| std::env::var_os("MUNIMENT_CONFIG").map(Into::into));
+            let config = Config::load(file.as_deref(), &environment)?;
+            log::install(&config)?;
+            execute(command, config).await?;
+        }
     }
-    let environment: Vec<_> = std::env::vars().collect();
-    let file = config.or_else(|| std::env::var_os("MUNIMENT_CONFIG").map(Into::into));
-    let config = Config::load(file.as_deref(), &environment)?;
-    log::install(&config)?;
+    Ok(())
+}
+
+async fn execute(command: Command, config: Config) -> Result<(), Failure> {
     match command {
         #[cfg(feature = "devchain")]
         Command::Demo => demo::run(config).await,

@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_body_is_json_and_small() {
         let json = (header::CONTENT_TYPE, "application/json; charset=utf-8");
-        assert_eq!(refusal(Method::POST, &[json.clone()]), None);
+        assert_eq!(refusal(Method::POST, std::slice::from_ref(&json)), None);
         assert_eq!(refusal(Method::POST, &[]), Some(Code::UnsupportedMediaType));
         assert_eq!(refusal(Method::POST, &[(header::CONTENT_TYPE, "text/plain")]), Some(Code::UnsupportedMediaType));
         assert_eq!(refusal(Method::POST, &[json, (header::CONTENT_LENGTH, "101")]), Some(Code::PayloadTooLarge));

@@ -41,8 +41,11 @@ pub async fn trigger_mint(State(app): State<App>, submission: Submission<Body>) 
 }
 
 impl Intent for Body {
-    fn check(&self) -> Result<()> {
+    fn check(&self, now: DateTime<Utc>) -> Result<()> {
         check_offering_id(&self.offering_id)?;
+        if self.lockup.as_ref().is_some_and(|lockup| lockup.release_at <= now) {
+            return Err(Problem::field("/lockup/release_at", "below_minimum", "A lock must end in the future."));
+        }
         let Some(ids) = &self.subscription_ids else { return Ok(()) };
         if ids.is_empty() {
             let detail = "Name at least one subscription, or leave the field out to mint every accepted one.";
@@ -105,7 +108,7 @@ mod tests {
             subscription_ids: Some(ids.iter().map(|&id| id.to_owned()).collect()),
             lockup: None,
         };
-        let problem = body.check().err()?.body("/", "req");
+        let problem = body.check(DateTime::UNIX_EPOCH).err()?.body("/", "req");
         problem["errors"][0]["pointer"].as_str().map(str::to_owned)
     }
 

@@ -26,9 +26,12 @@ pub struct Roles {
     pub worker: bool,
 }
 
+/// A role's name and how it ended.
+type Ended = (&'static str, Result<(), Failure>);
+
 /// The roles under way.
 pub struct Running {
-    set: JoinSet<(&'static str, Result<(), Failure>)>,
+    set: JoinSet<Ended>,
     stop: CancellationToken,
     drain: Duration,
 }
@@ -39,8 +42,10 @@ pub async fn run(config: Config, roles: Roles) -> Result<(), Failure> {
     let listener = if roles.api { Some(serve::bind(config.listen, "MUNIMENT_LISTEN").await?) } else { None };
     let db = database::open_current(&config).await?;
     let mut running = Running::new(&config);
-    running.start(&config, db, listener, roles.worker).await?;
-    running.until_told().await
+    running.start(&config, db.clone(), listener, roles.worker).await?;
+    let ended = running.until_told().await;
+    db.close().await;
+    ended
 }
 
 impl Running {
@@ -115,7 +120,7 @@ impl Running {
     }
 }
 
-fn too_early(ended: Option<Result<(&'static str, Result<(), Failure>), tokio::task::JoinError>>) -> Failure {
+fn too_early(ended: Option<Result<Ended, tokio::task::JoinError>>) -> Failure {
     match ended {
         Some(Ok((name, Err(failure)))) => Failure::new(format!("The role {name} failed: {failure}")),
         Some(Ok((name, Ok(())))) => Failure::new(format!("The role {name} ended without being told to.")),

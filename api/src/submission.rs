@@ -1,6 +1,7 @@
 //! A request for work on a chain: who asks, under which key, for what.
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::{Answer, Key};
 use muniment_workflows::requester::Requester;
@@ -16,7 +17,7 @@ use crate::{body, idempotency};
 /// What can be wished for: the body of a request for work.
 pub trait Intent: DeserializeOwned + Send + Sync {
     /// Refuses what no state of the platform could make right.
-    fn check(&self) -> Result<()>;
+    fn check(&self, now: DateTime<Utc>) -> Result<()>;
 
     /// Writes the operation and everything with it into the transaction, and says what is answered.
     fn accept(
@@ -58,7 +59,7 @@ impl<T: Intent> FromRequest<App> for Submission<T> {
         let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
         let bytes = body::read(content, app.limits.body_bytes_max).await?;
         let body: T = body::parse(&bytes)?;
-        body.check()?;
+        body.check(app.db.clock().now())?;
         let key = idempotency::key_of(&parts.headers)?;
         let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
         let fingerprint = fingerprint(&method, &path, &bytes);

@@ -38,7 +38,10 @@ pub async fn start(folder: &Path) -> Result<DemoChain, Failure> {
     let url = format!("http://{}", listener.local_addr().map_err(Failure::new)?);
     let dir = Some(folder.to_owned());
     let chain = tokio::task::spawn_blocking(move || Devchain::open(Config { dir, ..Config::default() }));
-    let chain = chain.await.map_err(Failure::new)?.map_err(Failure::new)?;
+    let chain = chain.await.map_err(Failure::new)?;
+    let chain = chain.map_err(|error| {
+        Failure::new(format!("The embedded chain: {error}. Another folder is chosen by MUNIMENT_DATA."))
+    })?;
     let (stop, ended, why) =
         (CancellationToken::new(), CancellationToken::new(), Arc::<Mutex<Option<String>>>::default());
     let (told, over, reason) = (stop.clone(), ended.clone(), why.clone());

@@ -34,7 +34,7 @@ const INVESTORS: [(&str, &str, [&str; 2]); 6] = [
 pub struct Demo {
     /// The operator's key, made anew at each start.
     pub key: String,
-    /// The offerings, oldest first: the first without a lockup, the second with one.
+    /// The offerings: those without a lockup first.
     pub offerings: Vec<Offering>,
 }
 
@@ -53,7 +53,7 @@ pub async fn ensure(db: &Db, chain_id: u64) -> Result<Demo> {
     user::revoke_keys(&mut tx, &operator, KEY_NAME).await?;
     let key = user::insert_key(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
     let (mut offerings, _) = offering::list(&mut tx, None, 100, 0).await?;
-    offerings.reverse();
+    offerings.sort_by_key(|offering| (offering.lockup_release_at.is_some(), offering.id.clone()));
     tx.commit(Point::Housekeeping).await?;
     Ok(Demo { key, offerings })
 }

@@ -36,9 +36,10 @@ pub async fn run(mut config: Config) -> Result<(), Failure> {
     config.chains = vec![chain.deploy_platform().await?];
     let db = database::open_current(&config).await?;
     let demo = data::ensure(&db, config.chains[0].chain_id).await?;
-    running.start(&config, db, Some(listener), true).await?;
+    running.start(&config, db.clone(), Some(listener), true).await?;
     println!("{}", invitation::text(served_at, chain.url(), &demo));
     let ended = running.until_told().await;
     chain.stop().await;
+    db.close().await;
     ended
 }

@@ -62,7 +62,7 @@ fn step_of(step: &Step, attempts: &[Attempt]) -> Value {
     let receipt = mined.and_then(|attempt| attempt.receipt.as_ref()).map(|receipt| &receipt.0);
     let of_receipt = |key: &str| receipt.and_then(|receipt| receipt.get(key)).cloned().unwrap_or(Value::Null);
     json!({
-        "index": step.position, "name": step.name, "contract_address": step.target.0.to_checksum(None), "status": step.state,
+        "index": step.position, "name": step.name, "function": step.name, "contract_address": step.target.0.to_checksum(None), "status": step.state,
         "outcome": step.outcome, "op_number": step.op_number, "payload_hash": step.payload_hash.map(|hash| hash.to_string()),
         "nonce": step.nonce, "gas_limit": step.gas_limit, "tx_hash": step.tx_hash.map(|hash| hash.to_string()),
         "block_number": step.block_number, "block_hash": step.block_hash.map(|hash| hash.to_string()),
