@@ -3,11 +3,12 @@ pragma solidity 0.8.37;
 
 /// @title HolderWord
 /// @notice All that a partition knows of a holder, in one slot, so that whitelist, mint and lock write once:
-/// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 | whitelisted 1 |
-/// followed 1.
+/// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 |
+/// whitelisted 1 | followed 1.
 /// @dev "Followed" says that the Rule 144 module keeps lots for these units. It repeats the partition's flag, is set
-/// wherever units are credited, and spares a forced transfer the read of the partition. Bit 0 is the lowest of the balance. A word without a lock has zero in all three lock fields.
-/// Arithmetic on the balance is left unchecked here: supply is capped to 96 bits and no balance exceeds it.
+/// wherever units are credited, and spares a forced transfer the read of the partition. Bit 0 is the lowest of the
+/// balance. A word without a lock has zero in all three lock fields. Arithmetic on the balance is left unchecked here:
+/// supply is capped to 96 bits and no balance exceeds it.
 type HolderWord is uint256;
 
 using {
