@@ -111,7 +111,9 @@ fn without_the_common_lints(manifests: &Manifests) -> Vec<String> {
 
 fn misplaced_words(sources: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
-    let inner = |source: &&Source| !AROUND.iter().any(|around| source.path.starts_with(around));
+    let inner = |source: &&Source| {
+        source.path.contains("/src/") && !AROUND.iter().any(|around| source.path.starts_with(around))
+    };
     for source in sources.iter().filter(inner) {
         for (word, places, why) in WORDS {
             if places.iter().any(|place| source.path.starts_with(place)) {
@@ -129,7 +131,9 @@ fn misplaced_sql(sources: &[Source]) -> Vec<String> {
     const STATEMENTS: &[(&str, &str)] =
         &[("\"select ", " from "), ("\"insert into ", ""), ("\"update ", " set "), ("\"delete from ", "")];
     let mut findings = Vec::new();
-    for source in sources.iter().filter(|source| !["domain", "tests", "ops/bench"].contains(&source.home())) {
+    // The queue prunes its own tables, which are none of the domain's.
+    let may = ["domain/", "workflows/src/queue", "tests/", "ops/bench/"];
+    for source in sources.iter().filter(|source| !may.iter().any(|place| source.path.starts_with(place))) {
         for (at, line) in source.code() {
             let line = line.to_lowercase();
             if STATEMENTS.iter().any(|(start, then)| line.contains(start) && line.contains(then)) {

@@ -53,6 +53,15 @@ impl Bench {
         self.through.try_call("eth_sendRawTransaction", transfer(nonce, gwei)).await
     }
 
+    /// Waits until the node has mined so many: also with instant mining it answers before it mines.
+    async fn mined(&self, count: u64) {
+        let start = Instant::now();
+        while self.count("latest").await != count {
+            assert!(start.elapsed() < Duration::from_secs(10), "{count} transactions are not mined");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// What the node itself thinks, mined and waiting.
     async fn count(&self, block: &str) -> u64 {
         self.anvil.rpc().number("eth_getTransactionCount", json!([sender().to_string(), block])).await
@@ -81,7 +90,8 @@ async fn a_dropped_request_never_reaches_the_node() {
     bench.send(0, 5).await.unwrap_err();
     assert_eq!((bench.count("latest").await, bench.proxy.hits(rule)), (0, 1));
     bench.send(0, 5).await.unwrap();
-    assert_eq!((bench.count("latest").await, bench.proxy.hits(rule)), (1, 1));
+    bench.mined(1).await;
+    assert_eq!(bench.proxy.hits(rule), 1);
     let fates: Vec<_> = bench.proxy.trace().sent.into_iter().map(|sent| sent.fate).collect();
     assert_eq!(fates, [Fate::Lost, Fate::Taken]);
 }
@@ -91,7 +101,8 @@ async fn a_dropped_answer_leaves_the_transaction_on_the_chain() {
     let bench = bench(Mining::Instant);
     let rule = bench.proxy.add(Rule::new(Fault::DropResponse).on(&["eth_sendRawTransaction"]));
     bench.send(0, 5).await.unwrap_err();
-    assert_eq!((bench.count("latest").await, bench.proxy.hits(rule)), (1, 1));
+    bench.mined(1).await;
+    assert_eq!(bench.proxy.hits(rule), 1);
     let sent = &bench.proxy.trace().sent[0];
     assert_eq!((sent.signed.nonce, sent.signed.sender, &sent.fate), (0, sender(), &Fate::Taken));
 }
@@ -109,6 +120,7 @@ async fn a_duplicate_reaches_the_node_twice_and_is_answered_once() {
 async fn receipts_can_be_hidden_for_a_time_and_forged() {
     let bench = bench(Mining::Instant);
     let hash = bench.send(0, 5).await.unwrap();
+    bench.mined(1).await;
     let receipt = async || bench.through.call("eth_getTransactionReceipt", json!([hash])).await;
     let hidden = bench.proxy.add(Rule::new(Fault::Null).lasting(Duration::from_millis(300)));
     assert_eq!(receipt().await, Value::Null);
@@ -129,6 +141,7 @@ async fn receipts_can_be_hidden_for_a_time_and_forged() {
 async fn counts_chain_heads_and_hashes_can_lie() {
     let bench = bench(Mining::Instant);
     let hash = bench.send(0, 5).await.unwrap();
+    bench.mined(1).await;
     bench.anvil.mine(4).await;
     bench.proxy.add(Rule::new(Fault::StaleNonce(1)));
     bench.proxy.add(Rule::new(Fault::WrongChainId(1)));

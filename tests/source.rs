@@ -29,9 +29,9 @@ impl Source {
         extension.is_some_and(|extension| extensions.contains(&extension))
     }
 
-    /// Numbered lines that are not comments.
+    /// Numbered lines that are neither comments nor tests beside the code.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().enumerate();
+        let lines = self.text.lines().enumerate().take_while(|(_, line)| *line != "#[cfg(test)]");
         lines.map(|(at, line)| (at + 1, line)).filter(|(_, line)| !is_comment(line))
     }
 }
