@@ -105,8 +105,8 @@ pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, limit: i64) 
 
 /// Whether anything of a chain is signed or included and not yet final.
 pub async fn any_under_way(tx: &mut Tx, chain_id: i64) -> Result<bool> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select case when exists (select 1 from operation_steps where chain_id = $1 and state = 'included') or exists (select 1 from \
-         operation_steps s join lanes l on l.id = s.lane_id where l.chain_id = $1 and s.state = 'signed') then 1 else 0 end")
-        .bind(chain_id).fetch_one(conn).await.map(|n| n == 1)?))
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, bool>(
+        "select exists (select 1 from operation_steps where chain_id = $1 and state = 'included') or exists (select 1 from \
+         operation_steps s join lanes l on l.id = s.lane_id where l.chain_id = $1 and s.state = 'signed')")
+        .bind(chain_id).fetch_one(conn).await?))
 }
