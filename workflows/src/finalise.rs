@@ -1,6 +1,7 @@
 //! Letting final receipts take effect. Nothing in the domain changes before this.
 
 use alloy_primitives::Bytes;
+use muniment_activities::fault::Fault;
 use muniment_activities::receipt::{Agreement, Receipt};
 use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_domain::attempt::{self, Kind};
@@ -79,17 +80,23 @@ async fn judge(engine: &Engine, network: &Network, step: Step) -> Result<Option<
             _ => return Ok(None),
         },
     };
-    match network.chain.confirm_receipt(&receipt).await.map_err(fault)? {
-        Agreement::Agreed => {}
-        Agreement::Pending => return Ok(None),
-        Agreement::Disputed(why) => {
-            tracing::error!(operation.id = %op.id, tx.hash = %tx_hash, "endpoints disagree about a final receipt: {why}");
-            return Ok(None);
-        }
-    }
+    let Some(receipt) = agreed(network, &op, receipt).await.map_err(fault)? else { return Ok(None) };
     let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
     let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };
     Ok(Some(Settled { op, step, verdict }))
+}
+
+/// The receipt that the endpoints agree on, in the same block: the stored one, or the one they show now if the stored one was a lie.
+async fn agreed(network: &Network, op: &Operation, stored: Receipt) -> Result<Option<Receipt>, Fault> {
+    let why = match network.chain.confirm_receipt(&stored).await? {
+        Agreement::Agreed => return Ok(Some(stored)),
+        Agreement::Pending => return Ok(None),
+        Agreement::Disputed(why) => why,
+    };
+    tracing::error!(operation.id = %op.id, tx.hash = %stored.tx_hash, "endpoints disagree about a final receipt: {why}");
+    let shown = network.chain.receipts(&[stored.tx_hash]).await?.pop().flatten();
+    let Some(shown) = shown.filter(|shown| shown.block_hash == stored.block_hash) else { return Ok(None) };
+    Ok((network.chain.confirm_receipt(&shown).await? == Agreement::Agreed).then_some(shown))
 }
 
 async fn verdict(
