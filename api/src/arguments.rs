@@ -57,6 +57,13 @@ pub enum Command {
     Help,
 }
 
+impl Command {
+    /// Whether it prints an answer and ends, instead of running until it is told to stop.
+    pub const fn ends_by_itself(&self) -> bool {
+        !matches!(self, Self::Demo | Self::Run | Self::Api | Self::Worker)
+    }
+}
+
 /// The key to create.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NewKey {

@@ -69,7 +69,7 @@ impl Default for Config {
         Self {
             profile: Profile::default(),
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            log: "info,apalis_core=warn".to_owned(),
+            log: "info,apalis_core=warn,sqlx=warn".to_owned(),
             log_format: LogFormat::Text,
             database: Database::default(),
             limits: Limits::default(),

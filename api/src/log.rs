@@ -7,9 +7,9 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, LogFormat};
 use crate::failure::Failure;
 
-/// Begins to log as the configuration says.
-pub fn install(config: &Config) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(&config.log)
+/// Begins to log as the configuration says. A command that prints its own answer and ends shows only what is wrong.
+pub fn install(config: &Config, ends_by_itself: bool) -> Result<(), Failure> {
+    let filter = EnvFilter::try_new(if ends_by_itself { "warn" } else { &config.log })
         .map_err(|error| Failure::new(format!("The key log is {:?}, which is no filter: {error}", config.log)))?;
     // Standard output belongs to what a command prints, such as a new key.
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

@@ -63,7 +63,7 @@ async fn start() -> Result<(), Failure> {
             let environment: Vec<_> = std::env::vars().collect();
             let file = config.or_else(|| std::env::var_os("MUNIMENT_CONFIG").map(Into::into));
             let config = Config::load(file.as_deref(), &environment)?;
-            log::install(&config)?;
+            log::install(&config, command.ends_by_itself())?;
             execute(command, config).await?;
         }
     }

@@ -9,7 +9,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::operation::{self, Filter, Kind, Operation};
 use muniment_domain::{Code, Error, id};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::app::App;
 use crate::error::Result;
@@ -62,24 +62,78 @@ const fn is_public(status: Status) -> bool {
     )
 }
 
-fn body(app: &App, o: &Offering, deployment: Option<&Operation>) -> Value {
+/// The specification's names stand first and in its order; what follows is ours.
+#[derive(Serialize)]
+struct Detail<'a> {
+    id: &'a str,
+    name: &'a str,
+    #[serde(rename = "tokenDeployment")]
+    token_deployment: TokenDeployment<'a>,
+    blockchain: Blockchain,
+    status: Status,
+    template: &'a str,
+    currency: &'a str,
+    minimum_investment: String,
+    hard_cap: String,
+    unit_price: String,
+    token_symbol: &'a str,
+    token_decimals: i64,
+    partition: String,
+    lockup_release_at: Option<String>,
+    version: i64,
+    created_at: String,
+    updated_at: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenDeployment<'a> {
+    status: &'a str,
+    contract_address: Option<String>,
+    chain_id: i64,
+    tx_hash: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Blockchain {
+    network: String,
+    chain_id: i64,
+    token_address: Option<String>,
+    standard: &'static str,
+}
+
+fn body<'a>(app: &App, o: &'a Offering, deployment: Option<&Operation>) -> Detail<'a> {
     let address = o.token_address.map(|address| address.0.to_checksum(None));
-    let hash = o.token_tx_hash.map(|hash| hash.to_string());
-    json!({
-        "id": o.id, "name": o.name,
-        "tokenDeployment": {
-            "status": deployment_status(&o.token_status, deployment), "contractAddress": address, "chainId": o.chain_id, "txHash": hash,
+    let money = |minor| Money::from_minor(minor).to_string();
+    Detail {
+        id: &o.id,
+        name: &o.name,
+        token_deployment: TokenDeployment {
+            status: deployment_status(&o.token_status, deployment),
+            contract_address: address.clone(),
+            chain_id: o.chain_id,
+            tx_hash: o.token_tx_hash.map(|hash| hash.to_string()),
         },
-        "blockchain": {
-            "network": app.network(o.chain_id), "chain_id": o.chain_id, "token_address": address, "standard": STANDARD,
+        blockchain: Blockchain {
+            network: app.network(o.chain_id),
+            chain_id: o.chain_id,
+            token_address: address,
+            standard: STANDARD,
         },
-        "status": o.status, "template": o.template, "currency": o.currency,
-        "minimum_investment": Money::from_minor(o.minimum_investment).to_string(),
-        "hard_cap": Money::from_minor(o.hard_cap).to_string(), "unit_price": Money::from_minor(o.unit_price).to_string(),
-        "token_symbol": o.token_symbol, "token_decimals": o.token_decimals, "partition": o.partition_id.to_string(),
-        "lockup_release_at": instant::optional(o.lockup_release_at), "version": o.version,
-        "created_at": instant::text(o.created_at), "updated_at": instant::text(o.updated_at),
-    })
+        status: o.status,
+        template: &o.template,
+        currency: &o.currency,
+        minimum_investment: money(o.minimum_investment),
+        hard_cap: money(o.hard_cap),
+        unit_price: money(o.unit_price),
+        token_symbol: &o.token_symbol,
+        token_decimals: o.token_decimals,
+        partition: o.partition_id.to_string(),
+        lockup_release_at: instant::optional(o.lockup_release_at),
+        version: o.version,
+        created_at: instant::text(o.created_at),
+        updated_at: instant::text(o.updated_at),
+    }
 }
 
 // Only `deployed` is stored, by the commit that confirms it; how far a deployment is, its operation knows.

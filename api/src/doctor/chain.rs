@@ -13,37 +13,32 @@ const LATE_SECONDS_MIN: i64 = 60;
 /// By how many seconds a block may lie ahead of our clock.
 const AHEAD_SECONDS_MAX: i64 = 15;
 
-/// The checks of one chain.
-pub async fn check(config: &ChainConfig, db: Option<&Db>) -> Vec<Check> {
+/// The checks of one chain, and the chain for those that need it, if it is there and the right one.
+pub async fn check(config: &ChainConfig, db: Option<&Db>) -> (Vec<Check>, Option<Chain>) {
     let subject = format!("chain {}", config.key);
     let chain = match Chain::over_http(config.clone()) {
         Ok(chain) => chain,
-        Err(error) => return vec![Check::fail(subject, error.to_string(), "correct the [[chains]] section")],
+        Err(error) => return (vec![Check::fail(subject, error.to_string(), "correct the [[chains]] section")], None),
     };
     let contact = match chain.contact().await {
         Ok(contact) => contact,
         Err(fault) => {
-            return vec![Check::fail(
-                subject,
-                fault.to_string(),
-                "no operation of this chain can go on before this is solved",
-            )];
+            let advice = "no operation of this chain can go on before this is solved";
+            return (vec![Check::fail(subject, fault.to_string(), advice)], None);
         }
     };
-    let mut checks: Vec<_> = contact
-        .silent
-        .iter()
-        .map(|(endpoint, fault)| {
-            Check::warn(&subject, format!("{endpoint}: {fault}"), "the other endpoints are used meanwhile")
-        })
-        .collect();
+    let advice = "the other endpoints are used meanwhile";
+    let mut checks = Vec::new();
+    for (endpoint, fault) in &contact.silent {
+        checks.push(Check::warn(&subject, format!("{endpoint}: {fault}"), advice));
+    }
     checks.push(Check::fine(&subject, format!("chain id {} at {}", contact.chain_id, contact.answered.join(", "))));
     checks.push(genesis(&subject, contact.chain_id, &contact.genesis.to_string(), db).await);
     checks.push(clock(&subject, &chain).await);
     for (name, address) in [("factory", config.factory), ("registry", config.registry)] {
         checks.push(contract(&chain, name, address).await);
     }
-    checks
+    (checks, Some(chain))
 }
 
 async fn genesis(subject: &str, chain_id: u64, found: &str, db: Option<&Db>) -> Check {

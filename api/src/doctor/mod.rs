@@ -55,8 +55,9 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
         ));
     }
     for chain in &config.chains {
-        checks.extend(chain::check(chain, db.as_ref()).await);
-        checks.extend(signer::check(chain, config.profile).await);
+        let (found, reached) = chain::check(chain, db.as_ref()).await;
+        checks.extend(found);
+        checks.extend(signer::check(chain, config.profile, reached.as_ref()).await);
     }
     print!("{}", table(&checks));
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();

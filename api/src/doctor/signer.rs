@@ -14,8 +14,8 @@ use crate::known_key;
 /// For how many transactions at the cap of gas and the fee of now a balance should last.
 const TRANSACTIONS_AHEAD: u64 = 50;
 
-/// The checks of a chain's signers.
-pub async fn check(config: &ChainConfig, profile: Profile) -> Vec<Check> {
+/// The checks of a chain's signers. Without the chain, only their keys are looked at.
+pub async fn check(config: &ChainConfig, profile: Profile, chain: Option<&Chain>) -> Vec<Check> {
     let subject = format!("chain {} signers", config.key);
     if config.signers.is_empty() {
         return vec![Check::fail(
@@ -27,30 +27,28 @@ pub async fn check(config: &ChainConfig, profile: Profile) -> Vec<Check> {
     let mut checks = Vec::new();
     for (index, signer) in config.signers.iter().enumerate() {
         let subject = format!("chain {} signer {}", config.key, index + 1);
-        match Signer::open(signer, profile) {
-            Ok(signer) => checks.extend(opened(config, &signer, &subject, profile).await),
+        let signer = match Signer::open(signer, profile) {
+            Ok(signer) => signer,
             Err(fault) => {
-                checks.push(Check::fail(subject, fault.to_string(), "the engine does not start before this is solved"))
+                checks.push(Check::fail(subject, fault.to_string(), "the engine does not start before this is solved"));
+                continue;
             }
+        };
+        checks.push(key(&signer, &subject, profile));
+        if let Some(chain) = chain {
+            checks.push(balance(chain, &signer, &subject).await);
+            checks.extend(roles(chain, &signer, &subject).await);
         }
     }
     checks
 }
 
-async fn opened(config: &ChainConfig, signer: &Signer, subject: &str, profile: Profile) -> Vec<Check> {
+fn key(signer: &Signer, subject: &str, profile: Profile) -> Check {
     let address = signer.address();
-    let mut checks = vec![match (known_key::is_public(address), profile) {
-        (true, Profile::Production) => {
-            Check::fail(subject, format!("{address} has a key that everybody knows"), "make a key of your own")
-        }
-        _ => Check::fine(subject, format!("{address} opens")),
-    }];
-    let Ok(chain) = Chain::over_http(config.clone()) else { return checks };
-    checks.push(balance(&chain, signer, subject).await);
-    if config.registry.is_some() {
-        checks.push(roles(&chain, signer, subject).await);
+    if known_key::is_public(address) && profile == Profile::Production {
+        return Check::fail(subject, format!("{address} has a key that everybody knows"), "make a key of your own");
     }
-    checks
+    Check::fine(subject, format!("{address} opens"))
 }
 
 async fn balance(chain: &Chain, signer: &Signer, subject: &str) -> Check {
@@ -81,10 +79,10 @@ async fn balance(chain: &Chain, signer: &Signer, subject: &str) -> Check {
     Check::fine(subject, found)
 }
 
-async fn roles(chain: &Chain, signer: &Signer, subject: &str) -> Check {
+async fn roles(chain: &Chain, signer: &Signer, subject: &str) -> Option<Check> {
+    let registry = chain.config.registry?;
     let subject = format!("{subject} roles");
-    let Some(registry) = chain.config.registry else { return Check::fine(subject, "no registry to ask") };
-    match registry::roles_of(chain, registry, signer.address(), At::Latest).await {
+    Some(match registry::roles_of(chain, registry, signer.address(), At::Latest).await {
         Ok(roles) if roles.holds(Roles::ISSUER | Roles::COMPLIANCE) => {
             Check::fine(subject, format!("agent, role bits {:04b}", roles.0))
         }
@@ -92,12 +90,12 @@ async fn roles(chain: &Chain, signer: &Signer, subject: &str) -> Check {
             subject,
             format!("role bits {:04b}", roles.0),
             format!(
-                "the owner of the registry {registry} must call setRoles({}, 15), or at least 9 to deploy and mint",
+                "the owner of {registry} must call setRoles({}, 15), or at least 9 to deploy and mint",
                 signer.address()
             ),
         ),
         Err(fault) => {
             Check::fail(subject, fault.to_string(), "look whether `registry` is the platform's AgentRegistry")
         }
-    }
+    })
 }
