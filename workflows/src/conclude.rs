@@ -1,6 +1,7 @@
 //! The end of a step and of its operation: the one place where the chain's final word changes the domain.
 
 use alloy_primitives::B256;
+use chrono::Duration;
 use muniment_activities::receipt::Receipt;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
@@ -13,7 +14,7 @@ use sqlx::types::Json;
 
 use crate::effect::Effect;
 use crate::engine::Engine;
-use crate::{deploy, mint};
+use crate::{deploy, mint, queue};
 
 /// What became of a step, finally.
 #[derive(Clone, Debug)]
@@ -64,7 +65,12 @@ async fn conclude(tx: &mut Tx, op: &mut Operation, tx_hash: B256) -> Result<()> 
     }
     let outcome = steps.iter().filter_map(|s| s.outcome).find(|o| *o != Outcome::Success);
     let by = match outcome {
-        None if steps.iter().any(|s| s.state == State::Unsigned) => return operation::save(tx, op).await,
+        None if steps.iter().any(|s| s.state == State::Unsigned) => {
+            // The next step was to be woken when this one was included; a lying receipt or an adoption has no such moment.
+            op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
+            operation::save(tx, op).await?;
+            return queue::wake(tx, op).await;
+        }
         None => return confirm(tx, op, tx_hash, Move::Confirm, "engine", "final on the chain").await,
         Some(Outcome::Taken) => Move::GiveUp,
         Some(_) => Move::Fail,
@@ -115,6 +121,10 @@ async fn propose(tx: &mut Tx, op: &mut Operation, step: &Step, tx_hash: B256) ->
 pub async fn adopt(engine: &Engine, op: &Operation, step: &Step, receipt: &Receipt) -> Result<()> {
     let (mut op, mut step, read) = (op.clone(), step.clone(), step.state);
     let mut tx = engine.db.begin().await?;
+    if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
+        // Its own transaction is final too: it was refused because this one came first.
+        attempt::close_nonce(&mut tx, lane_id, nonce).await?;
+    }
     step.state = State::Included;
     step.lane_id = None;
     step.nonce = None;

@@ -102,7 +102,19 @@ pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, ste
             token.map(|t| t.is_some_and(|(_, payload)| step.payload_hash.is_some_and(|ours| ours.0 == payload)))
         }
     };
-    asked.map_err(|fault| unavailable(&fault))
+    if !asked.map_err(|fault| unavailable(&fault))? {
+        return Ok(false);
+    }
+    // An id that somebody else took for something else is not our effect: such an operation can only be given up.
+    Ok(step.op_number.is_none() || !matches!(trace_of(engine, network, op, step).await?, Executed::Other(_)))
+}
+
+async fn trace_of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
+    match effect::find_executed(engine, network, op, step).await {
+        Ok(found) => Ok(found),
+        Err(Failure::Domain(error)) => Err(error),
+        Err(other) => Err(Error::refused(Code::InvalidState, format!("The chain cannot be asked now: {other:?}"))),
+    }
 }
 
 /// The transaction that executed a step after all. A deployment that is there already is not looked for: its own repetition finds it, costs
@@ -113,20 +125,19 @@ async fn executed(
     op: &Operation,
     step: &Step,
 ) -> Result<Option<alloy_primitives::B256>> {
-    if step.op_number.is_none() || !is_executed(engine, network, op, step).await? {
+    if step.op_number.is_none() {
         return Ok(None);
     }
-    match effect::find_executed(engine, network, op, step).await {
-        Ok(Executed::Ours(receipt)) => Ok(Some(receipt.tx_hash)),
-        Ok(Executed::Other(hash)) => {
+    match trace_of(engine, network, op, step).await? {
+        Executed::Ours(receipt) => Ok(Some(receipt.tx_hash)),
+        Executed::Other(hash) => {
             Err(Error::refused(Code::InvalidState, effect::op_id_conflict(step, hash).message))
         }
-        Ok(Executed::NotFound) => Err(Error::refused(
+        Executed::NotFound if is_executed(engine, network, op, step).await? => Err(Error::refused(
             Code::InvalidState,
             "The chain says that it was executed, but shows no transaction for it. Nothing was changed; ask again.",
         )),
-        Err(Failure::Domain(error)) => Err(error),
-        Err(other) => Err(Error::refused(Code::InvalidState, format!("The chain cannot be asked now: {other:?}"))),
+        Executed::NotFound => Ok(None),
     }
 }
 
