@@ -113,14 +113,14 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
         if same {
             return Ok(Pass::Still);
         }
-        ancestor = common_ancestor(engine, network, cursor).await?;
+        ancestor = common_ancestor(engine, network, cursor, newest).await?;
     } else if newest == head && heads.latest.hash != cursor.head_hash.0 {
-        ancestor = common_ancestor(engine, network, cursor).await?;
+        ancestor = common_ancestor(engine, network, cursor, newest).await?;
     }
     let mut blocks = next_blocks(network, ancestor.cast_unsigned(), heads.latest.clone()).await?;
     let parent = header_at(engine, cursor, ancestor).await?;
     if blocks.first().is_some_and(|b| parent.is_some_and(|hash| b.parent_hash != hash)) {
-        ancestor = common_ancestor(engine, network, cursor).await?;
+        ancestor = common_ancestor(engine, network, cursor, newest).await?;
         blocks = next_blocks(network, ancestor.cast_unsigned(), heads.latest.clone()).await?;
     }
     if ancestor < cursor.final_number {
@@ -167,17 +167,15 @@ async fn known_hash(tx: &mut Tx, cursor: &Cursor, number: i64) -> Result<Option<
 }
 
 /// The highest block of ours that the chain still has. Below the final one there must be none to look for.
-async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor) -> Result<i64, Walk> {
+async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor, newest: u64) -> Result<i64, Walk> {
     let mut number = cursor.head_number;
     while number >= cursor.final_number {
         let ours = header_at(engine, cursor, number).await?;
         let theirs = network.chain.header(number.cast_unsigned()).await?.map(|h| h.hash);
         match (ours, theirs) {
             (Some(ours), Some(theirs)) if ours == theirs => return Ok(number),
-            // The header was dropped when its height became final: the final hash itself is in the cursor.
-            (None, Some(theirs)) if number == cursor.final_number && theirs == cursor.final_hash.0 => {
-                return Ok(number);
-            }
+            // Only another block is proof of another branch. That a node left one out, below its own head, is not.
+            (_, None) if number.cast_unsigned() <= newest => return Err(Fault::UnknownBlock.into()),
             _ => number -= 1,
         }
     }
