@@ -23,14 +23,15 @@ impl Run<'_> {
         let passed = self.seed.below(4);
         self.pass_time(passed);
         self.tempt_fate();
+        self.relent();
         let index = self.seed.below(2) as usize;
         if self.workers[index].engine.is_none() {
             return self.boot(index).await;
         }
         match self.seed.below(100) {
             0..20 => self.wake(index).await,
-            20..30 => self.submit(index).await,
-            30..64 => {
+            20..30 if self.workers[index].has_prepared() > 0 => self.submit(index).await,
+            20..64 => {
                 let order = self.engine_move(index);
                 self.act(index, order).await
             }
@@ -62,7 +63,8 @@ impl Run<'_> {
             25 => Move::Hold,
             26 => Move::Prune,
             27 => Move::WakeAll,
-            _ => Move::Submit(self.workers[index].has_prepared().max(1)),
+            28 if self.workers[index].has_prepared() > 0 => Move::Submit(1),
+            _ => Move::Follow,
         }
     }
 
@@ -108,6 +110,20 @@ impl Run<'_> {
         serde_json::from_slice(&payload).ok()
     }
 
+    /// What lasts comes to an end.
+    fn relent(&mut self) {
+        let ends = self.seed.below(60);
+        let mut state = self.shared.state();
+        match ends {
+            0..5 => state.outage = false,
+            5..9 => state.down = None,
+            9..12 => state.frozen = None,
+            12..15 => self.shared.net().broke = false,
+            15..17 => self.shared.net().base_fee = GWEI,
+            _ => {}
+        }
+    }
+
     /// The world outside does something unkind.
     fn mishap(&mut self) {
         let now = self.stage.now();
@@ -116,9 +132,8 @@ impl Run<'_> {
         let mut state = self.shared.state();
         let mut net = self.shared.net();
         match what {
-            0 => state.outage = !state.outage,
-            1 => state.down = if state.down.is_some() { None } else { Some(amount as usize % 2) },
-            2 if state.frozen.is_some() => state.frozen = None,
+            0 => state.outage = true,
+            1 => state.down = Some(amount as usize % 2),
             2 => state.frozen = Some((amount as usize % 2, net.blocks.clone(), net.last)),
             3 => {
                 if !net.pool.is_empty() {
@@ -127,12 +142,11 @@ impl Run<'_> {
                 net.pool.clear();
             }
             4..7 => net.reorganise(now),
-            7 if net.base_fee > GWEI => net.base_fee = GWEI,
             7 => {
                 net.base_fee = GWEI * u128::from(2 + amount % 40);
                 net.hit(Fault::Spike);
             }
-            8 => net.broke = !net.broke,
+            8 => net.broke = true,
             9 => self.stranger(&mut net, amount),
             10 | 11 => agent(&mut net, amount),
             _ => {

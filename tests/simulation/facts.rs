@@ -86,6 +86,26 @@ pub struct Facts {
     pub halted: Option<String>,
 }
 
+/// What was left behind, for whoever has to find out why.
+pub async fn remains(stage: &Stage) -> String {
+    let lines: Vec<String> = sqlx::query_scalar(
+        "select 'chain head ' || head_number || ' final ' || final_number || ' ' || coalesce(blocked_reason, '') from chains \
+         union all select 'lane ' || id || ' ' || signer || ' next ' || next_nonce || ' ' || mode from lanes \
+         union all select 'operation ' || id || ' ' || status || ' cycle ' || cycle || ' ' || coalesce(error_code, '') || ' ' || \
+         coalesce(blocked_reason, '') || ' ' || coalesce(resolution, '') from operations \
+         union all select 'step ' || operation_id || ' ' || position || ' ' || state || ' ' || coalesce(outcome, '') || ' lane ' || \
+         coalesce(lane_id, '') || ' nonce ' || coalesce(nonce, '') || ' block ' || coalesce(block_number, '') || ' ' || \
+         coalesce(tx_hash, '') from operation_steps \
+         union all select 'attempt ' || operation_id || ' ' || position || ' ' || kind || ' ' || tx_hash || ' nonce ' || nonce || \
+         ' open ' || open || ' block ' || coalesce(block_number, '') || ' ' || coalesce(last_answer, '') from attempts \
+         union all select 'foreign ' || signer || ' nonce ' || nonce || ' block ' || block_number from foreign_transactions",
+    )
+    .fetch_all(stage.pool())
+    .await
+    .expect("what is left");
+    lines.join("\n")
+}
+
 /// Reads them.
 pub async fn facts(stage: &Stage) -> Facts {
     let (items, holdings) = (

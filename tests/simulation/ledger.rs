@@ -40,6 +40,11 @@ pub type Event = (Address, LogData);
 pub type Executed = Result<(Bytes, Vec<Event>), Bytes>;
 
 impl Ledger {
+    /// Whether a contract stands there.
+    pub fn has_code(&self, address: Address) -> bool {
+        address == FACTORY || address == REGISTRY || self.tokens.contains_key(&address)
+    }
+
     /// Makes a call. What reverts leaves no trace.
     pub fn call(&mut self, from: Address, to: Address, data: &Bytes) -> Executed {
         if to == FACTORY {

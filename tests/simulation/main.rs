@@ -59,8 +59,9 @@ async fn run_seed(stage: &Stage, number: u64, thorough: bool) -> Result<Trace, S
             text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
         }
     };
+    let remains = facts::remains(stage).await;
     Err(format!(
-        "seed {number}: {broken}\n{}\nMUNIMENT_SEED={number} cargo test -p muniment-tests --test simulation -- replay --nocapture",
+        "seed {number}: {broken}\n{}\n{remains}\nMUNIMENT_SEED={number} cargo test -p muniment-tests --test simulation -- replay --nocapture",
         trace.text(thorough)
     ))
 }

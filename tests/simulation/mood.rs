@@ -30,6 +30,11 @@ pub struct Mood {
 }
 
 impl Mood {
+    /// Everybody is well.
+    pub fn none() -> Self {
+        Self { odds: Vec::new(), liar: None, seed: Seed::new(0) }
+    }
+
     /// Draws the faults of a seed. Lies that no one could find out are left out.
     pub fn draw(seed: &mut Seed, liar: Option<usize>) -> Self {
         let mut odds = Vec::new();

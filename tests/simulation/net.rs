@@ -1,9 +1,9 @@
 //! The chain behind all endpoints: blocks, the pool of transactions, and what the world does to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use alloy::primitives::{Address, B256, keccak256};
+use alloy::primitives::{Address, B256, U256, keccak256};
 use world::Seed;
 
 use crate::block::{Block, Receipt, Tx};
@@ -31,6 +31,9 @@ pub struct Net {
     pub busy: bool,
     salt: u64,
     requires: BTreeMap<B256, u64>,
+    parts: BTreeSet<B256>,
+    /// The issuer lifts every cap with the next block.
+    pub lift_caps: bool,
 }
 
 /// What a pool says to a transaction.
@@ -66,6 +69,8 @@ impl Net {
             busy: false,
             salt: 0,
             requires: BTreeMap::new(),
+            parts: BTreeSet::new(),
+            lift_caps: false,
         }
     }
 
@@ -78,14 +83,15 @@ impl Net {
         &self.blocks[self.last as usize].ledger
     }
 
-    /// From the next block on this payload needs an operation id that was executed before.
-    pub fn require(&mut self, payload: B256, before: u64) {
-        self.requires.insert(payload, before);
+    /// Two payloads of one operation: from the next block on the second needs the first's operation id.
+    pub fn require(&mut self, first: (B256, u64), second: B256) {
+        self.requires.insert(second, first.1);
+        self.parts.extend([first.0, second]);
     }
 
     /// Whether a payload belongs to an operation of several steps.
     pub fn is_part(&self, payload: B256) -> bool {
-        self.requires.contains_key(&payload)
+        self.parts.contains(&payload)
     }
 
     pub fn hit(&mut self, fault: Fault) {
@@ -128,6 +134,9 @@ impl Net {
     pub fn mine(&mut self, now: u64, odds: f64) {
         let mut ledger = (*self.head().ledger).clone();
         ledger.requires = self.requires.clone();
+        if self.lift_caps {
+            ledger.tokens.values_mut().for_each(|token| token.cap = U256::MAX);
+        }
         let mut receipts = Vec::new();
         let signers: Vec<Address> = self.pool.keys().map(|(from, _)| *from).collect();
         for from in signers {

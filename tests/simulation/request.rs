@@ -115,8 +115,8 @@ async fn mint_in_two(tx: &mut Tx, shared: &Shared, offering_id: &str, by: &Reque
     item::insert(tx, &op.id, "subscription", &items).await?;
     queue::first_wake(tx, &op).await?;
     // By the payload, not by the number: numbers come back when a commit does not happen.
-    let second = step(token, &pages[1]).payload_hash.unwrap_or_default();
-    shared.net().require(second, pages[0].op_id);
+    let payload = |page| step(token, page).payload_hash.unwrap_or_default();
+    shared.net().require((payload(&pages[0]), pages[0].op_id), payload(&pages[1]));
     Ok(op.id)
 }
 

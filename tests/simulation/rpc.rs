@@ -38,6 +38,11 @@ impl View<'_> {
             "eth_getTransactionCount" => self.count(params),
             // Whether the contracts do what they should is the business of their calls; here they just stand there.
             "eth_getCode" => Ok(json!("0xfe")),
+            "eth_getCode" => {
+                let address: Address = read(&params[0])?;
+                let has_code = self.head().ledger.has_code(address);
+                Ok(json!(if has_code { "0x01" } else { "0x" }))
+            }
             "eth_feeHistory" => Ok(self.fees()),
             "eth_estimateGas" => self.call(params).map(|_| json!(hex(GAS))),
             "eth_call" => self.call(params).map(|answer| json!(answer)),

@@ -42,6 +42,9 @@ pub struct Run<'a> {
     pub crashes: Vec<(Point, When)>,
     pub oracle: Oracle,
     armed: Option<(Point, When)>,
+    number: u64,
+    /// The endpoint that lies.
+    liar: Option<usize>,
 }
 
 type Ended = Arc<Mutex<Option<Result<String>>>>;
@@ -60,7 +63,6 @@ impl<'a> Run<'a> {
             net.mine(stage.now(), 1.0);
         }
         let liar = (config.quorum == 2).then_some(seed.below(2) as usize);
-        let mood = Mood::draw(&mut seed, liar);
         let settings = Settings {
             mint_page_holders: 1 + seed.below(3) as usize,
             attempts_max: 3 + seed.below(8) as u32,
@@ -68,10 +70,10 @@ impl<'a> Run<'a> {
             ..Settings::default()
         };
         let offerings = stage.offer(&mut seed).await.expect("the scene is set");
-        let mut run = Self {
+        Self {
             stage,
             seed,
-            shared: Shared::new(net, mood),
+            shared: Shared::new(net, Mood::none()),
             config,
             settings,
             workers: Default::default(),
@@ -82,17 +84,22 @@ impl<'a> Run<'a> {
             crashes: Vec::new(),
             oracle: Oracle::new(thorough),
             armed: None,
-        };
-        // Every point, before and after, in turn over the seeds.
-        let point = Point::ALL[(number as usize / 2) % Point::ALL.len()];
-        let when = if number.is_multiple_of(2) { When::Before } else { When::After };
-        let nth = 1 + run.seed.below(3);
-        run.arm(point, when, nth);
-        run
+            number,
+            liar,
+        }
     }
 
     /// Lives through the seed; an error says which promise was broken.
     pub async fn live(&mut self) -> std::result::Result<(), String> {
+        if self.seed.chance(0.7) {
+            self.head_start().await?;
+        }
+        self.shared.state().mood = Mood::draw(&mut self.seed, self.liar);
+        // Every point, before and after, in turn over the seeds.
+        let point = Point::ALL[(self.number as usize / 2) % Point::ALL.len()];
+        let when = if self.number.is_multiple_of(2) { When::Before } else { When::After };
+        let nth = 1 + self.seed.below(3);
+        self.arm(point, when, nth);
         for _ in 0..TURNS {
             self.turn().await?;
         }
