@@ -58,6 +58,8 @@ pub struct Database {
 pub struct Limits {
     /// The largest body of a request, in bytes.
     pub body_bytes_max: usize,
+    /// How many connections are served at once; further callers wait.
+    pub connections_max: usize,
     /// How long a request may take, in seconds.
     pub request_timeout_seconds: u64,
     /// How long a stopping process waits for what is under way, in seconds.
@@ -87,7 +89,7 @@ impl Default for Database {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body_bytes_max: 256 * 1024, request_timeout_seconds: 15, shutdown_seconds: 30 }
+        Self { body_bytes_max: 256 * 1024, connections_max: 1024, request_timeout_seconds: 15, shutdown_seconds: 30 }
     }
 }
 

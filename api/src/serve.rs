@@ -1,13 +1,29 @@
 //! The REST interface as a role of the process.
 
 use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::net::TcpListener;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::app::App;
 use crate::failure::Failure;
 use crate::router::router;
+
+/// The largest head of a request: its line and all headers.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+/// How long a caller may take to send the head.
+const HEAD_SECONDS_MAX: u64 = 10;
+/// How long to wait before the next connection is tried after the system refused one.
+const REFUSED_PAUSE: Duration = Duration::from_millis(50);
 
 /// Takes the address, or says who else may have it.
 pub async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Failure> {
@@ -25,6 +41,58 @@ pub async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Failure
 /// Answers until told to stop, and then finishes what was begun.
 pub async fn serve(app: App, listener: TcpListener, stop: CancellationToken) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::new)?;
+    let room = Arc::new(Semaphore::new(app.limits.connections_max));
+    let (router, connections) = (router(app), TaskTracker::new());
     tracing::info!(server.address = %address, "listening");
-    axum::serve(listener, router(app)).with_graceful_shutdown(stop.cancelled_owned()).await.map_err(Failure::new)
+    while let Some(accepted) = stop.run_until_cancelled(accept(&listener, &room)).await {
+        let (stream, place) = accepted?;
+        let (router, stop) = (router.clone(), stop.clone());
+        connections.spawn(async move {
+            converse(stream, router, stop).await;
+            drop(place);
+        });
+    }
+    connections.close();
+    connections.wait().await;
+    Ok(())
+}
+
+/// The next connection, when there is room for one more; until then callers wait in the system's queue.
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> Result<(TcpStream, tokio::sync::OwnedSemaphorePermit), Failure> {
+    let place = room.clone().acquire_owned().await.map_err(Failure::new)?;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return Ok((stream, place)),
+            // Out of file descriptors, or a caller that left: neither is a reason to stop serving the others.
+            Err(error) => {
+                tracing::warn!(error.cause = %error, "a connection was not accepted");
+                tokio::time::sleep(REFUSED_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// One connection until it ends. A caller that sends its head drop by drop loses it.
+async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
+    // Answers are small and whole: waiting to fill a packet would only delay them.
+    let _ = stream.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(HEAD_SECONDS_MAX))
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = pin!(connection);
+    let ended = match stop.run_until_cancelled(connection.as_mut()).await {
+        Some(ended) => ended,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error.cause = %error, "a connection broke");
+    }
 }
