@@ -1,0 +1,118 @@
+//! Accept: requests with an Idempotency-Key at the real binary, beside a loop that inserts the same rows.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use alloy::primitives::Address;
+use futures::future::join_all;
+use muniment_activities::platform::Platform;
+use tokio::time::{sleep_until, timeout};
+use world::Engine;
+
+use crate::arguments::Arguments;
+use crate::bare_rows::{self, Rows};
+use crate::sample::{median, milliseconds, quantile};
+use crate::seed;
+use crate::stand::{CHAIN_ID, Stand};
+use crate::table::{self, Line, percent};
+
+const AT_ONCE: usize = 16;
+/// Connections that a paced load may need at once when the server stalls.
+const PACED_AT_ONCE: usize = 32;
+/// More than a run can use up.
+const OFFERINGS: u64 = 60_000;
+const GOAL: &str = "≥ 60 % of the bare rate; p99 ≤ 25 ms at half of it";
+
+/// Both kinds of requests on each database.
+pub async fn measure(arguments: &Arguments) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for engine in &arguments.engines {
+        for rows in [Rows::Deploy, Rows::Mint] {
+            lines.push(one(*engine, rows, arguments).await);
+        }
+    }
+    lines
+}
+
+async fn one(engine: Engine, rows: Rows, arguments: &Arguments) -> Line {
+    let (rounds, time) = (arguments.either(5, 3), Duration::from_millis(arguments.either(2_000, 1_000) as u64));
+    let stand = Stand::new(engine, OFFERINGS, Platform::of(Address::ZERO)).await;
+    seed::subscriptions(&stand.view, stand.series, &stand.series.offering(0), OFFERINGS).await;
+    seed::pretend_token(&stand.view, &stand.series.offering(0), CHAIN_ID).await;
+    // The interface alone: an engine beside it would take its share of the machine, and the bare loop has none.
+    let (_binary, port) = stand.start("api", None).await;
+    let load = Load { stand: &stand, port, rows, next: AtomicU64::new(1) };
+    load.rate(Duration::from_millis(500)).await;
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        bare.push(bare_rows::rate(&stand.view, rows, AT_ONCE, time).await);
+        ours.push(load.rate(time).await);
+    }
+    let (ours, bare) = (median(&ours), median(&bare));
+    let late = load.paced(ours / 2.0, time * 2).await;
+    let p99 = quantile(&late, 0.99);
+    Line {
+        row: "accept",
+        on: format!("{}, {}", table::engine(engine), if rows == Rows::Mint { "mint of one" } else { "deploy" }),
+        goal: GOAL,
+        ours: format!("{ours:.0} /s; p50 {:.1} ms, p99 {p99:.1} ms at half", median(&late)),
+        bare: format!("{bare:.0} /s"),
+        ratio: percent(ours, bare),
+        met: Some(ours >= 0.6 * bare && p99 <= 25.0),
+    }
+}
+
+struct Load<'a> {
+    stand: &'a Stand,
+    port: u16,
+    rows: Rows,
+    next: AtomicU64,
+}
+
+impl Load<'_> {
+    /// As many as it takes, a few at once; how many a second.
+    async fn rate(&self, time: Duration) -> f64 {
+        let (start, first) = (Instant::now(), self.next.load(Ordering::Relaxed));
+        let caller = || async {
+            let mut client = self.stand.client(self.port).await;
+            while start.elapsed() < time {
+                self.request(&mut client).await;
+            }
+        };
+        join_all((0..AT_ONCE).map(|_| caller())).await;
+        (self.next.load(Ordering::Relaxed) - first) as f64 / start.elapsed().as_secs_f64()
+    }
+
+    /// At this rate, whether answers come or not: milliseconds from when each request was due.
+    async fn paced(&self, rate: f64, time: Duration) -> Vec<f64> {
+        let start = Instant::now();
+        let count = (rate * time.as_secs_f64()) as usize;
+        let caller = |number: usize| async move {
+            let mut client = self.stand.client(self.port).await;
+            let mut late = Vec::new();
+            for turn in (number..count).step_by(PACED_AT_ONCE) {
+                let due = start + Duration::from_secs_f64(turn as f64 / rate);
+                sleep_until(due.into()).await;
+                self.request(&mut client).await;
+                late.push(milliseconds(due.elapsed()));
+            }
+            late
+        };
+        let all = join_all((0..PACED_AT_ONCE).map(caller));
+        timeout(time * 10, all).await.expect("a paced load ends").concat()
+    }
+
+    async fn request(&self, client: &mut crate::client::Client) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        assert!(number < OFFERINGS, "the seeded offerings are used up");
+        match self.rows {
+            Rows::Deploy => client.deploy(&self.stand.series.offering(number)).await,
+            Rows::Mint => {
+                let (offering, one) = (self.stand.series.offering(0), self.stand.series.subscription(number));
+                let body = format!("{{\"offering_id\":\"{offering}\",\"subscription_ids\":[\"{one}\"]}}");
+                let (status, answer) = client.post("/blockchain/trigger-mint", &one, &body).await;
+                assert_eq!(status, 202, "{answer}");
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The baseline of everything on a chain: calls signed and sent without a database, so many in flight for each signer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use alloy::consensus::{SignableTransaction, TxEip1559};
+use alloy::eips::eip2718::Encodable2718;
+use alloy::primitives::{Address, B256, Bytes, TxKind, U256, hex};
+use alloy::signers::SignerSync;
+use alloy::signers::local::PrivateKeySigner;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use world::Rpc;
+
+use crate::stand::CHAIN_ID;
+
+const IN_FLIGHT: usize = 16;
+const FEE: u128 = 100_000_000_000;
+
+/// A call without its signer.
+#[derive(Clone)]
+pub struct Call {
+    /// The contract.
+    pub to: Address,
+    /// Selector and arguments.
+    pub data: Bytes,
+}
+
+/// What a run came to.
+pub struct Run {
+    /// Before the first send.
+    pub started: Instant,
+    /// When each receipt was there.
+    pub included: Vec<Instant>,
+    /// The gas of each.
+    pub gas: Vec<u64>,
+}
+
+/// Sends each signer's calls, each after an estimate of its own if asked for, and waits for all receipts.
+pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, estimate: bool) -> Run {
+    let mut ready = Vec::new();
+    for (key, calls) in lanes {
+        let signer = PrivateKeySigner::from_bytes(&key).expect("a key");
+        let nonce = rpc.number("eth_getTransactionCount", json!([signer.address(), "latest"])).await;
+        // Without estimates of their own all calls have the limit of the first: they are alike.
+        let limit = estimated(rpc, signer.address(), &calls[0]).await;
+        ready.push((signer, nonce, limit, calls));
+    }
+    let started = Instant::now();
+    let mut senders = JoinSet::new();
+    for (signer, nonce, limit, calls) in ready {
+        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, estimate));
+    }
+    let found = senders.join_all().await.concat();
+    let (included, gas) = found.into_iter().unzip();
+    Run { started, included, gas }
+}
+
+async fn lane(
+    rpc: Rpc,
+    signer: PrivateKeySigner,
+    nonce: u64,
+    limit: u64,
+    calls: Vec<Call>,
+    estimate: bool,
+) -> Vec<(Instant, u64)> {
+    let (room, mut waiting) = (Arc::new(Semaphore::new(IN_FLIGHT)), JoinSet::new());
+    for (nonce, call) in (nonce..).zip(calls) {
+        let place = room.clone().acquire_owned().await.expect("the semaphore stays open");
+        let (rpc, signer) = (rpc.clone(), signer.clone());
+        waiting.spawn(async move {
+            let limit = if estimate { estimated(&rpc, signer.address(), &call).await } else { limit };
+            let found = receipt(&rpc, &sign(&signer, nonce, limit, call)).await;
+            drop(place);
+            found
+        });
+    }
+    waiting.join_all().await
+}
+
+async fn estimated(rpc: &Rpc, from: Address, call: &Call) -> u64 {
+    let params = json!([{ "from": from, "to": call.to, "data": call.data }, "latest"]);
+    rpc.number("eth_estimateGas", params).await * 12 / 10
+}
+
+fn sign(signer: &PrivateKeySigner, nonce: u64, gas_limit: u64, call: Call) -> String {
+    let transaction = TxEip1559 {
+        chain_id: CHAIN_ID,
+        nonce,
+        gas_limit,
+        max_fee_per_gas: FEE,
+        max_priority_fee_per_gas: FEE / 100,
+        to: TxKind::Call(call.to),
+        value: U256::ZERO,
+        access_list: Default::default(),
+        input: call.data,
+    };
+    let signature = signer.sign_hash_sync(&transaction.signature_hash()).expect("a key signs");
+    hex::encode_prefixed(transaction.into_signed(signature).encoded_2718())
+}
+
+async fn receipt(rpc: &Rpc, raw: &str) -> (Instant, u64) {
+    let hash = rpc.call("eth_sendRawTransaction", json!([raw])).await;
+    let mut pause = Duration::from_millis(2);
+    loop {
+        let found: Value = rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+        if !found.is_null() {
+            assert_eq!(found["status"], "0x1", "a bare call reverted: {found}");
+            let gas = found["gasUsed"].as_str().unwrap_or_default().trim_start_matches("0x");
+            return (Instant::now(), u64::from_str_radix(gas, 16).unwrap_or_default());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}

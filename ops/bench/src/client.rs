@@ -1,0 +1,66 @@
+//! A caller of the REST interface that costs little: the load shares the machine with what it measures.
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+
+/// One connection, kept.
+pub struct Client {
+    stream: BufReader<TcpStream>,
+    key: String,
+}
+
+impl Client {
+    /// Connects with a bearer key.
+    pub async fn connect(port: u16, key: &str) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the interface listens");
+        stream.set_nodelay(true).expect("a connection takes options");
+        Self { stream: BufReader::new(stream), key: key.to_owned() }
+    }
+
+    /// Posts a body under an idempotency key; the status and the body of the answer.
+    pub async fn post(&mut self, path: &str, once: &str, body: &str) -> (u16, String) {
+        let head = format!("Idempotency-Key: {once}\r\nContent-Type: application/json\r\n");
+        self.exchange("POST", path, &head, body).await
+    }
+
+    /// Gets a path; the status and the body of the answer.
+    pub async fn get(&mut self, path: &str) -> (u16, String) {
+        self.exchange("GET", path, "", "").await
+    }
+
+    /// Asks for the token of an offering.
+    pub async fn deploy(&mut self, offering: &str) {
+        let body = format!("{{\"offering_id\":\"{offering}\"}}");
+        let (status, answer) = self.post("/blockchain/deploy-token", offering, &body).await;
+        assert_eq!(status, 202, "{answer}");
+    }
+
+    async fn exchange(&mut self, method: &str, path: &str, head: &str, body: &str) -> (u16, String) {
+        let (key, length) = (&self.key, body.len());
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n{head}Content-Length: {length}\r\n\r\n{body}"
+        );
+        self.stream.write_all(request.as_bytes()).await.expect("the interface reads");
+        self.answer().await.expect("the interface answers")
+    }
+
+    async fn answer(&mut self) -> std::io::Result<(u16, String)> {
+        let (mut line, mut length) = (String::new(), 0);
+        self.stream.read_line(&mut line).await?;
+        let status = line.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or_default();
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line).await?;
+            match line.trim_end().split_once(": ") {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.parse().unwrap_or_default();
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).await?;
+        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    }
+}

@@ -1,0 +1,63 @@
+//! A process without work: what it takes of a core, and how much memory.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use world::{Engine, Mining};
+
+use crate::ground::Ground;
+use crate::node::Kind;
+use crate::stand::{Link, Stand};
+use crate::table::{Line, pair};
+
+const SETTLE: Duration = Duration::from_secs(4);
+const SPAN: Duration = Duration::from_secs(20);
+/// The kernel counts a process's time in hundredths of a second.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// Interface and engine on SQLite, on a chain of somebody else: once with the default pace of a public chain, once with a block a second.
+pub async fn measure() -> Vec<Line> {
+    let mut lines = Vec::new();
+    for seconds in [12, 1] {
+        let ground = Ground::new(Kind::Anvil, Mining::Mixed).await;
+        let stand = Stand::new(Engine::Sqlite, 1, ground.platform).await;
+        let (url, platform, keys) = (ground.node.url.as_str(), ground.platform, &ground.keys[..1]);
+        let link = Link { url, platform, keys, poll_milliseconds: 1_000, block_seconds: seconds };
+        let (binary, _) = stand.start("run", Some(&link)).await;
+        sleep(SETTLE).await;
+        let before = ticks(binary.pid());
+        sleep(SPAN).await;
+        let share = (ticks(binary.pid()) - before) / TICKS_A_SECOND / SPAN.as_secs_f64() * 100.0;
+        let memory = resident_megabytes(binary.pid());
+        lines.push(Line {
+            row: "idle",
+            on: format!("{}, asked every {seconds} s", pair(Engine::Sqlite, Kind::Anvil)),
+            goal: "< 1 % of a core, < 80 MB",
+            ours: format!("{share:.2} % of a core, {memory:.0} MB resident"),
+            bare: "–".to_owned(),
+            ratio: "–".to_owned(),
+            met: Some(share < 1.0 && memory < 80.0),
+        });
+    }
+    lines
+}
+
+/// Processor time of a process so far, its own and the kernel's for it.
+fn ticks(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process runs");
+    // The name in parentheses may hold spaces; the numbers follow it.
+    let fields: Vec<f64> = text
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(|field| field.parse().unwrap_or_default())
+        .collect();
+    fields[11] + fields[12]
+}
+
+fn resident_megabytes(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
+    let line = text.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1_024.0
+}

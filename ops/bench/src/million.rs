@@ -1,0 +1,104 @@
+//! A million finished operations: what a request, a wake and a list cost beside them, and beside a thousand.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+use world::{Engine, Mining};
+
+use crate::arguments::Arguments;
+use crate::finished::finished;
+use crate::ground::Ground;
+use crate::node::Kind;
+use crate::sample::{median, milliseconds};
+use crate::seed::Series;
+use crate::stand::{Link, Stand};
+use crate::table::{self, Line};
+use crate::tap::Tap;
+
+const FEW: u64 = 1_000;
+const REQUESTS: u64 = 150;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A line for each database.
+pub async fn measure(arguments: &Arguments) -> Vec<Line> {
+    let (mut lines, many) = (Vec::new(), arguments.either(1_000_000, 100_000) as u64);
+    for engine in &arguments.engines {
+        lines.push(one(*engine, many).await);
+    }
+    lines
+}
+
+async fn one(engine: Engine, many: u64) -> Line {
+    let ground = Ground::new(Kind::Devchain, Mining::Instant).await;
+    let stand = Stand::new(engine, 10 * REQUESTS, ground.platform).await;
+    let older = Series::fresh();
+    finished(&stand.view, older, FEW).await;
+    let before = costs(&stand, &ground, older, FEW, 0).await;
+    let (start, more) = (Instant::now(), Series::fresh());
+    finished(&stand.view, more, many - FEW).await;
+    eprintln!("   {} rows in {:.0} s", many - FEW, start.elapsed().as_secs_f64());
+    let after = costs(&stand, &ground, more, many - FEW, 2 * REQUESTS).await;
+    let ratio = |i: usize| after[i].1 / before[i].1;
+    let worst = (0..before.len()).map(ratio).fold(0.0, f64::max);
+    let words = |costs: &[(&str, f64)]| {
+        costs.iter().map(|(name, cost)| format!("{name} {cost:.2}")).collect::<Vec<_>>().join(", ") + " ms"
+    };
+    let ratios = (0..before.len()).map(|i| format!("{} × {:.2}", before[i].0, ratio(i))).collect::<Vec<_>>().join(", ");
+    Line {
+        row: "finished operations",
+        on: format!("{}, {many}", table::engine(engine)),
+        goal: "≤ 1.5 × the cost at a thousand",
+        ours: words(&after),
+        bare: format!("at {FEW}: {}", words(&before)),
+        ratio: ratios,
+        met: Some(worst <= 1.5),
+    }
+}
+
+/// Medians in milliseconds, by name.
+async fn costs(stand: &Stand, ground: &Ground, older: Series, rows: u64, first: u64) -> Vec<(&'static str, f64)> {
+    let tap = Tap::before(&ground.node.url).await;
+    let (url, platform, keys) = (tap.url.as_str(), ground.platform, &ground.keys[..1]);
+    let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
+    let (mut binary, port) = stand.start("run", Some(&link)).await;
+    let mut client = stand.client(port).await;
+    sleep(Duration::from_secs(1)).await;
+    let (mut accept, mut wake) = (Vec::new(), Vec::new());
+    let before = stand.view.confirmed().await;
+    for number in 0..REQUESTS {
+        let asked = Instant::now();
+        client.deploy(&stand.series.offering(first + number)).await;
+        accept.push(milliseconds(asked.elapsed()));
+        let accepted = Instant::now();
+        while tap.send(number as usize).is_none() {
+            assert!(accepted.elapsed() < PATIENCE, "an operation was not sent");
+            sleep(Duration::from_micros(500)).await;
+        }
+        wake.push(milliseconds(tap.send(number as usize).unwrap_or(accepted).saturating_duration_since(accepted)));
+        sleep(Duration::from_millis(15)).await;
+    }
+    let sql = "select count(*) from operations where status = 'confirmed'";
+    stand.view.reached(sql, before + REQUESTS as i64, PATIENCE).await.expect("all are confirmed");
+    let mut costs = vec![("accept", median(&accept)), ("wake", median(&wake))];
+    let half = older.operation(rows / 2);
+    for (name, path) in [
+        ("list", "/blockchain/operations?limit=50".to_owned()),
+        ("by status", "/blockchain/operations?limit=50&status=confirmed".to_owned()),
+        ("by type", "/blockchain/operations?limit=50&type=deploy_token".to_owned()),
+        ("attention", "/blockchain/operations?limit=50&needs_attention=true".to_owned()),
+        ("deep page", format!("/blockchain/operations?limit=50&after={half}")),
+        ("stats", "/blockchain/operations/stats".to_owned()),
+        ("one", format!("/blockchain/operations/{half}")),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..40 {
+            let asked = Instant::now();
+            let (status, answer) = client.get(&path).await;
+            assert_eq!(status, 200, "{answer}");
+            times.push(milliseconds(asked.elapsed()));
+        }
+        costs.push((name, median(&times)));
+    }
+    binary.terminate(PATIENCE);
+    costs
+}

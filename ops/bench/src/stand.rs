@@ -1,0 +1,156 @@
+//! The platform under measurement: a fresh database, a configuration and the real binary, seen only from outside.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use alloy::primitives::B256;
+use muniment_activities::platform::Platform;
+use muniment_domain::clock::Clock;
+use muniment_domain::contract::{self, Kind};
+use muniment_domain::db::Db;
+use muniment_domain::id::Ids;
+use muniment_domain::migrate;
+use muniment_domain::point::Point;
+use muniment_domain::user::{self, Role};
+use muniment_workflows::deploy::{self, Request};
+use muniment_workflows::queue;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::settings::Settings;
+use tempfile::TempDir;
+use world::{Binary, Cluster, Database, Engine, Launch, Sqlite, free_port};
+
+use crate::client::Client;
+use crate::seed::{self, Series};
+use crate::view::View;
+
+/// The chain id of every node here.
+pub const CHAIN_ID: u64 = 31337;
+const HEALTHY: Duration = Duration::from_secs(30);
+
+/// A platform, ready to be started.
+pub struct Stand {
+    /// The database from outside.
+    pub view: View,
+    /// The ids of its offerings.
+    pub series: Series,
+    /// The bearer key of an operator.
+    pub key: String,
+    operator: String,
+    url: String,
+    folder: TempDir,
+    _database: Database,
+}
+
+/// What the configuration says about the chain.
+pub struct Link<'a> {
+    /// The endpoint.
+    pub url: &'a str,
+    /// The contracts.
+    pub platform: Platform,
+    /// The signers.
+    pub keys: &'a [B256],
+    /// How often a head is asked for, in milliseconds.
+    pub poll_milliseconds: u64,
+    /// The time between two blocks, in seconds.
+    pub block_seconds: u64,
+}
+
+impl Stand {
+    /// Migrated, with an operator's key and so many offerings.
+    pub async fn new(engine: Engine, offerings: u64, platform: Platform) -> Self {
+        let database = match engine {
+            Engine::Sqlite => Database::Sqlite(Sqlite::fresh()),
+            Engine::Postgres => Database::Postgres(cluster().await.database().await),
+        };
+        let url = database.url();
+        let db = Db::open(&url, 4, Clock::System, Ids::Random).await.expect("the database opens");
+        migrate::run(&db).await.expect("the migrations run");
+        queue::migrate(&db).await.expect("the queue's migrations run");
+        let mut tx = db.begin().await.expect("a transaction begins");
+        let secret: [u8; 32] = [db.ids().bytes(), db.ids().bytes()].concat().try_into().expect("32 bytes");
+        let operator = user::insert(&mut tx, "bench@demo.example", "Bench", Role::Operator).await.expect("a user");
+        let scopes = "offerings:read ops:read ops:write";
+        let key = user::insert_key(&mut tx, &operator, "bench", scopes, 1, secret).await.expect("a key");
+        let chain_id = CHAIN_ID.cast_signed();
+        contract::ensure(&mut tx, chain_id, platform.factory, Kind::Factory, None).await.expect("a contract");
+        tx.commit(Point::Housekeeping).await.expect("a commit");
+        db.close().await;
+        drop(db);
+        let (view, series) = (View::open(&url).await, Series::fresh());
+        seed::offerings(&view, series, offerings, CHAIN_ID).await;
+        let folder = tempfile::tempdir().expect("the temporary folder is writable");
+        Self { view, series, key, operator, url, folder, _database: database }
+    }
+
+    /// Accepts the deployment of offerings by the platform's own function, before any process is started.
+    pub async fn accept_deployments(&self, numbers: std::ops::Range<u64>) {
+        let db = Db::open(&self.url, 2, Clock::System, Ids::Random).await.expect("the database opens");
+        let numbers: Vec<u64> = numbers.collect();
+        for chunk in numbers.chunks(200) {
+            let mut tx = db.begin().await.expect("a transaction begins");
+            for number in chunk {
+                let id = self.series.offering(*number);
+                let by =
+                    Requester { actor: self.operator.clone(), request_id: None, idempotency_key: Some(id.clone()) };
+                let request = Request { offering_id: id, by };
+                deploy::request(&mut tx, &Settings::default(), request).await.expect("a deployment is accepted");
+            }
+            tx.commit(Point::Accept).await.expect("a commit");
+        }
+        db.close().await;
+    }
+
+    /// Starts the binary in a role and waits until it answers, if it does; the process and the port of the interface.
+    pub async fn start(&self, role: &str, link: Option<&Link<'_>>) -> (Binary, u16) {
+        let port = free_port();
+        let file = self.folder.path().join(format!("{role}-{port}.toml"));
+        std::fs::write(&file, self.configuration(port, link)).expect("the temporary folder is writable");
+        let launch = Launch::new(["--config".into(), file.into_os_string(), role.into()]).program(program());
+        if role == "worker" {
+            return (launch.spawn(), port);
+        }
+        (launch.healthy(&format!("http://127.0.0.1:{port}/healthz"), HEALTHY).await, port)
+    }
+
+    /// A caller of the interface at this port.
+    pub async fn client(&self, port: u16) -> Client {
+        Client::connect(port, &self.key).await
+    }
+
+    fn configuration(&self, port: u16, link: Option<&Link<'_>>) -> String {
+        let url = &self.url;
+        let mut text = format!(
+            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[database]\nurl = \"{url}\"\n"
+        );
+        if let Some(link) = link {
+            let key = |key: &B256| format!("{{ kind = \"raw\", private_key = \"{key}\" }}");
+            let signers = link.keys.iter().map(key).collect::<Vec<_>>().join(", ");
+            let Link { url, platform, poll_milliseconds, block_seconds, .. } = link;
+            text += &format!(
+                "[[chains]]\nkey = \"bench\"\nchain_id = {CHAIN_ID}\nendpoints = [\"{url}\"]\nfinality = \"tag\"\n\
+                 poll_milliseconds = {poll_milliseconds}\nblock_seconds = {block_seconds}\nfactory = \"{}\"\nregistry = \"{}\"\n\
+                 signers = [{signers}]\n",
+                platform.factory, platform.registry
+            );
+        }
+        text
+    }
+}
+
+/// A cluster on the disk: one in memory would make every commit free.
+async fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    let start = || CLUSTER.get_or_init(|| Cluster::start_in(Some(&std::env::temp_dir())));
+    tokio::task::spawn_blocking(start).await.expect("the cluster starts")
+}
+
+/// The release binary: the one that is named, or the one beside this program.
+fn program() -> PathBuf {
+    if let Some(path) = std::env::var_os("MUNIMENT_BINARY") {
+        return path.into();
+    }
+    let beside = std::env::current_exe().expect("a program knows its path").with_file_name("muniment");
+    assert!(beside.exists(), "build it first: cargo build --release -p muniment-api");
+    beside
+}

@@ -1,0 +1,111 @@
+//! Stands between the engine and its node and notes when what went by.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use world::Rpc;
+
+/// A running tap, and what it saw.
+#[derive(Clone)]
+pub struct Tap {
+    /// The address to give to the engine.
+    pub url: String,
+    node: Rpc,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What went by.
+#[derive(Clone, Default)]
+pub struct Seen {
+    /// When each signed transaction came by first.
+    pub sends: Vec<Instant>,
+    /// When the engine was first told that a block is final.
+    pub finals: Vec<(u64, Instant)>,
+    /// Calls by method.
+    pub calls: BTreeMap<String, u64>,
+    /// HTTP requests: a batch is one.
+    pub posts: u64,
+    known: HashSet<String>,
+}
+
+impl Tap {
+    /// A tap before this node.
+    pub async fn before(node: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("the loopback has a free port");
+        let url = format!("http://{}", listener.local_addr().expect("a bound listener has an address"));
+        let tap = Self { url, node: Rpc::new(node), seen: Arc::default() };
+        let router = Router::new().route("/", post(relay)).with_state(tap.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        tap
+    }
+
+    /// Everything so far.
+    pub fn seen(&self) -> Seen {
+        self.lock().clone()
+    }
+
+    /// When the transaction of this number came by, once it has.
+    pub fn send(&self, number: usize) -> Option<Instant> {
+        self.lock().sends.get(number).copied()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn relay(State(tap): State<Tap>, body: String) -> (StatusCode, String) {
+    let arrived = Instant::now();
+    let request: Value = serde_json::from_str(&body).unwrap_or_default();
+    tap.lock().note_request(&request, arrived);
+    match tap.node.post(body).await {
+        Ok(answer) => {
+            let read: Value = serde_json::from_str(&answer).unwrap_or_default();
+            tap.lock().note_answer(&request, &read);
+            (StatusCode::OK, answer)
+        }
+        Err(why) => (StatusCode::BAD_GATEWAY, why),
+    }
+}
+
+fn parts(body: &Value) -> &[Value] {
+    body.as_array().map_or(std::slice::from_ref(body), Vec::as_slice)
+}
+
+impl Seen {
+    fn note_request(&mut self, request: &Value, arrived: Instant) {
+        self.posts += 1;
+        for call in parts(request) {
+            let method = call["method"].as_str().unwrap_or_default();
+            *self.calls.entry(method.to_owned()).or_default() += 1;
+            // The same bytes again are no news.
+            let raw = call["params"][0].as_str().unwrap_or_default();
+            if method == "eth_sendRawTransaction" && self.known.insert(raw.to_owned()) {
+                self.sends.push(arrived);
+            }
+        }
+    }
+
+    fn note_answer(&mut self, request: &Value, answer: &Value) {
+        for call in parts(request).iter().filter(|call| call["params"][0] == "finalized") {
+            let Some(answer) = parts(answer).iter().find(|answer| answer["id"] == call["id"]) else { continue };
+            let number = answer["result"]["number"].as_str().and_then(|text| text.strip_prefix("0x"));
+            let Some(number) = number.and_then(|digits| u64::from_str_radix(digits, 16).ok()) else { continue };
+            if self.finals.last().is_none_or(|(last, _)| *last < number) {
+                self.finals.push((number, Instant::now()));
+            }
+        }
+    }
+
+    /// When the engine could know that this block is final.
+    pub fn final_at(&self, block: u64) -> Option<Instant> {
+        self.finals.iter().find(|(last, _)| *last >= block).map(|(_, at)| *at)
+    }
+}

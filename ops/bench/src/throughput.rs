@@ -1,0 +1,86 @@
+//! Confirmed operations a second, one lane and four, beside signed transactions of the same calls on the same node.
+
+use std::time::Duration;
+
+use alloy::primitives::{Address, B256};
+use muniment_activities::factory::{self, Deployment, PartitionTerms};
+use world::{Engine, Mining};
+
+use crate::arguments::Arguments;
+use crate::bare_chain::{self, Call};
+use crate::ground::{Ground, LANES};
+use crate::sample::{median, pace, since};
+use crate::seed::Series;
+use crate::stand::{Link, Stand};
+use crate::table::{Line, pair, percent};
+
+const PATIENCE: Duration = Duration::from_secs(90);
+const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_at is not null";
+const CONFIRMED: &str = "select count(*) from operations where status = 'confirmed'";
+
+/// A line for each pair and each number of lanes.
+pub async fn measure(arguments: &Arguments) -> Vec<Line> {
+    let (mut lines, count) = (Vec::new(), arguments.either(1_000, 400));
+    for kind in &arguments.kinds {
+        let ground = Ground::new(*kind, Mining::Mixed).await;
+        for lanes in [1, LANES] {
+            let calls = |estimate| bare(&ground, lanes, count, estimate);
+            let mut plain = vec![calls(false).await];
+            let with_estimate = calls(true).await;
+            for engine in &arguments.engines {
+                let ours = ours(*engine, &ground, lanes, count).await;
+                plain.push(calls(false).await);
+                lines.push(line(*engine, &ground, lanes, ours, median(&plain), with_estimate));
+            }
+        }
+    }
+    lines
+}
+
+fn line(engine: Engine, ground: &Ground, lanes: usize, ours: f64, bare: f64, with_estimate: f64) -> Line {
+    let goal = if lanes == 1 { "≥ 80 % of bare" } else { "linear until the node saturates" };
+    Line {
+        row: "confirmed /s",
+        on: format!("{}, {lanes} lane{}", pair(engine, ground.node.kind), if lanes == 1 { "" } else { "s" }),
+        goal,
+        ours: format!("{ours:.0} /s"),
+        bare: format!("{bare:.0} /s; {with_estimate:.0} /s with an estimate before each"),
+        ratio: format!("{}; {}", percent(ours, bare), percent(ours, with_estimate)),
+        met: (lanes == 1).then_some(ours >= 0.8 * bare),
+    }
+}
+
+async fn ours(engine: Engine, ground: &Ground, lanes: usize, count: usize) -> f64 {
+    let stand = Stand::new(engine, count as u64, ground.platform).await;
+    stand.accept_deployments(0..count as u64).await;
+    let (url, platform, keys) = (ground.node.url.as_str(), ground.platform, &ground.keys[..lanes]);
+    let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
+    let (_binary, _) = stand.start("worker", Some(&link)).await;
+    let all = stand.view.reached(CONFIRMED, count as i64, PATIENCE).await;
+    assert!(all.is_some(), "only {} of {count} were confirmed in {PATIENCE:?}", stand.view.confirmed().await);
+    pace(&stand.view.moments(CONFIRMED_AT).await)
+}
+
+async fn bare(ground: &Ground, lanes: usize, count: usize, estimate: bool) -> f64 {
+    let series = Series::fresh();
+    let all: Vec<Call> =
+        (0..count as u64).map(|number| deployment(ground.platform.factory, &series.offering(number))).collect();
+    let lanes = lanes_of(&ground.bare_keys[..lanes], all);
+    let run = bare_chain::run(&ground.node.rpc(), lanes, estimate).await;
+    pace(&since(run.started, &run.included))
+}
+
+/// The calls, dealt to the signers.
+pub fn lanes_of(keys: &[B256], calls: Vec<Call>) -> Vec<(B256, Vec<Call>)> {
+    let share = calls.len().div_ceil(keys.len());
+    keys.iter().copied().zip(calls.chunks(share).map(<[Call]>::to_vec)).collect()
+}
+
+/// The very call that the engine makes for an offering of this program.
+pub fn deployment(factory: Address, offering: &str) -> Call {
+    let cap = 500_000_000_000;
+    let terms = PartitionTerms { cap, restricted: false, rule144: false };
+    let offering_id = factory::offering_id(offering);
+    let deployment = Deployment { offering_id, symbol: "BENCH".to_owned(), total_cap: cap, partitions: vec![terms] };
+    Call { to: factory, data: factory::deploy_token(Address::ZERO, factory, &deployment).data }
+}

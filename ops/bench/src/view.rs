@@ -1,0 +1,104 @@
+//! The engine's database, seen from outside: SQLite lets only one engine in, but any reader.
+
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
+
+/// Connections of this program.
+pub enum View {
+    /// To the file.
+    Sqlite(SqlitePool),
+    /// To the server.
+    Postgres(PgPool),
+}
+
+/// The same statement on whichever database it is.
+#[macro_export]
+macro_rules! each {
+    ($view:expr, $pool:ident => $body:expr) => {
+        match $view {
+            $crate::view::View::Sqlite($pool) => $body,
+            $crate::view::View::Postgres($pool) => $body,
+        }
+    };
+}
+
+impl View {
+    /// As durable as the engine's own connections, and as many.
+    pub async fn open(url: &str) -> Self {
+        if url.starts_with("postgres") {
+            let pool = PgPoolOptions::new().max_connections(10).connect(url).await;
+            return Self::Postgres(pool.expect("the server answers"));
+        }
+        let options = SqliteConnectOptions::from_str(url)
+            .expect("a sound address")
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_secs(10))
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
+        Self::Sqlite(pool.expect("the file opens"))
+    }
+
+    /// Runs a statement.
+    pub async fn execute(&self, sql: &str) {
+        let sql = AssertSqlSafe(sql.to_owned());
+        let done = each!(self, pool => sqlx::raw_sql(sql).execute(pool).await.map(|_| ()));
+        done.expect("the statement is sound");
+    }
+
+    /// Runs statements in one commit, without looking at what they refer to: they are many, and right by construction.
+    pub async fn bulk(&self, statements: &[String]) {
+        let (before, after) = match self {
+            Self::Sqlite(_) => ("pragma foreign_keys = off; begin", "commit; pragma foreign_keys = on"),
+            Self::Postgres(_) => ("begin; set local session_replication_role = replica", "commit; analyze"),
+        };
+        self.execute(&format!("{before}; {}; {after}", statements.join("; "))).await;
+    }
+
+    /// One number.
+    pub async fn number(&self, sql: &str) -> i64 {
+        let sql = AssertSqlSafe(sql.to_owned());
+        each!(self, pool => sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await).expect("the statement is sound")
+    }
+
+    /// A column of numbers.
+    pub async fn numbers(&self, sql: &str) -> Vec<i64> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        each!(self, pool => sqlx::query_scalar::<_, i64>(sql).fetch_all(pool).await).expect("the statement is sound")
+    }
+
+    /// A column of texts.
+    pub async fn texts(&self, sql: &str) -> Vec<String> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        each!(self, pool => sqlx::query_scalar::<_, String>(sql).fetch_all(pool).await).expect("the statement is sound")
+    }
+
+    /// A column of moments, as seconds.
+    pub async fn moments(&self, sql: &str) -> Vec<f64> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        let found = each!(self, pool => sqlx::query_scalar::<_, DateTime<Utc>>(sql).fetch_all(pool).await);
+        found.expect("the statement is sound").iter().map(|at| at.timestamp_micros() as f64 / 1e6).collect()
+    }
+
+    /// How many operations are confirmed.
+    pub async fn confirmed(&self) -> i64 {
+        self.number("select count(*) from operations where status = 'confirmed'").await
+    }
+
+    /// Waits until a count is reached, and says when it was; none if that takes too long.
+    pub async fn reached(&self, sql: &str, count: i64, patience: Duration) -> Option<Instant> {
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            if self.number(sql).await >= count {
+                return Some(Instant::now());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        None
+    }
+}
