@@ -14,7 +14,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("muniment-api", &["muniment-workflows", "muniment-activities", "muniment-domain", "muniment-devchain"]),
     ("muniment-devchain", &[]),
     ("muniment-tests", EVERYONE),
-    ("muniment-bench", EVERYONE),
+    // It boots the real thing as the tests do, by the same library.
+    ("muniment-bench", &[
+        "muniment-domain",
+        "muniment-activities",
+        "muniment-workflows",
+        "muniment-devchain",
+        "muniment-tests",
+    ]),
 ];
 
 const EVERYONE: &[&str] =

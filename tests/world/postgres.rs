@@ -1,6 +1,7 @@
 //! A private PostgreSQL cluster, and a fresh database for each test in it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +19,16 @@ pub struct Cluster {
 impl Cluster {
     /// Starts one of its own: for tests that end or restore the server.
     pub fn start() -> Self {
-        let mut child = Command::new(repository().join("ops/postgres"))
+        Self::start_in(None)
+    }
+
+    /// Starts one whose files lie in this folder: for measurements, which need a real disk.
+    pub fn start_in(folder: Option<&Path>) -> Self {
+        let mut command = Command::new(repository().join("ops/postgres"));
+        if let Some(folder) = folder {
+            command.env("MUNIMENT_TEST_DIR", folder);
+        }
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
