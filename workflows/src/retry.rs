@@ -48,11 +48,12 @@ pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &st
             "The transaction succeeded without its effect. Confirm with proof, or abandon; a retry could do it twice.",
         )),
         State::Final => match executed(engine, network, &op, step).await? {
-            Some(hash) => {
+            Some(hash) if steps.iter().filter(|s| s.outcome != Some(Outcome::Success)).count() == 1 => {
                 mark_confirmed::mark_confirmed(engine, operation_id, hash, actor, reason).await?;
                 Ok(Retried::Confirmed)
             }
-            None => new_cycle(engine, op, Some(step.clone()), actor, reason).await,
+            // With more steps to come, what was executed is found again and adopted on the way.
+            _ => new_cycle(engine, op, Some(step.clone()), actor, reason).await,
         },
     }
 }
