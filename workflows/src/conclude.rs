@@ -33,8 +33,9 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
     let problem = match verdict {
         Verdict::Done(effect) => {
             step.outcome = Some(Outcome::Success);
-            // A step that was given up to a person takes its effect in the domain when that person confirms it.
-            if op.status == Status::Submitted {
+            // An operation that was given up takes its last effect in the domain when a person confirms it. A step before the last does
+            // not confirm anything: it settles its own items now, because nobody will name it later.
+            if op.status == Status::Submitted || !is_last_open(tx, step).await? {
                 take_effect(tx, op, step, effect).await?;
             }
             None
@@ -55,6 +56,12 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
         op.set_problem(Some(problem));
     }
     conclude(tx, op, tx_hash).await
+}
+
+/// Whether every other step of the operation succeeded.
+async fn is_last_open(tx: &mut Tx, step: &Step) -> Result<bool> {
+    let steps = step::of_operation(tx, &step.operation_id).await?;
+    Ok(steps.iter().all(|s| s.position == step.position || s.outcome == Some(Outcome::Success)))
 }
 
 /// Ends the operation if nothing of it is open any more. A terminal status waits for every signed step.
@@ -107,7 +114,7 @@ pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: Effec
 
 /// A late word from the chain about an operation that waits for a person: it is proposed, never applied.
 async fn propose(tx: &mut Tx, op: &mut Operation, step: &Step, tx_hash: B256) -> Result<()> {
-    if step.outcome == Some(Outcome::Success) && op.resolution.is_none() {
+    if step.outcome == Some(Outcome::Success) && op.resolution.is_none() && is_last_open(tx, step).await? {
         op.suggested_action = Some(Json(json!({ "action": "mark_confirmed", "tx_hash": tx_hash.to_string(),
             "why": "The transaction was mined after the operation was given up. Its effect is final." })));
         let data = json!({ "tx_hash": tx_hash.to_string() });
