@@ -7,7 +7,7 @@ use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::config::ConfigError;
-use muniment_activities::fault::Fault;
+use muniment_activities::fault::{Fault, FaultClass};
 use muniment_activities::fees::Fees;
 use muniment_activities::policy::{Gate, Target};
 use muniment_activities::signer::Signer;
@@ -20,6 +20,9 @@ use tokio::sync::{Mutex, Notify};
 
 use crate::queue;
 use crate::settings::Settings;
+
+/// Up to this height a chain may have no final block yet.
+const YOUNG_BLOCKS: u64 = 512;
 
 /// Everything that a move needs.
 #[derive(Clone)]
@@ -133,8 +136,8 @@ impl Engine {
         let engine = Self { db, settings: Arc::new(settings), networks: Arc::new(networks), holder };
         for network in engine.networks.values() {
             match engine.meet(network).await {
-                Err(StartError::Chain { chain_id, fault: fault @ Fault::Outage(_) }) => {
-                    tracing::error!(chain.id = chain_id, "no endpoint answers; the chain's operations wait: {fault}");
+                Err(StartError::Chain { chain_id, fault }) if fault.class() != FaultClass::Fatal => {
+                    tracing::error!(chain.id = chain_id, "no contact yet; the chain's operations wait: {fault}");
                 }
                 met => met?,
             }
@@ -158,9 +161,14 @@ impl Engine {
             counts.push((*address, network.chain.transaction_count(*address, Tag::Latest).await.map_err(fault)?));
         }
         let mut tx = self.db.begin().await?;
-        let head = (heads.latest.number.cast_signed(), heads.latest.hash);
         // Following begins at the head: nothing of ours can be below it, because no lane existed.
-        let last = heads.finalized.map_or(head, |h| (h.number.cast_signed(), h.hash));
+        let head = (heads.latest.number.cast_signed(), heads.latest.hash);
+        let last = match heads.finalized {
+            Some(header) => (header.number.cast_signed(), header.hash),
+            // A young chain has no final block but its first. Taking the head for one would halt the chain at the next reorganisation.
+            None if heads.latest.number <= YOUNG_BLOCKS => (0, contact.genesis),
+            None => return Err(fault(Fault::Incomplete("it names no final block".to_owned()))),
+        };
         chain::meet(&mut tx, chain_id, contact.genesis, head, last).await?;
         let known = chain::find(&mut tx, chain_id).await?.map(|c| c.genesis_hash.0).unwrap_or(contact.genesis);
         if known != contact.genesis {
