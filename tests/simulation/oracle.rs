@@ -162,13 +162,14 @@ fn executed_is_confirmed(facts: &Facts, net: &Net) -> Broken {
 
 /// The nonce alone keeps a call from being executed twice: the contract's own lock is never what saved us.
 fn sent_once(net: &Net) -> Broken {
-    let by_agent: BTreeSet<_> = final_calls(net).filter(|r| r.tx.from == AGENT).map(|r| &r.tx.data).collect();
+    let call = |r: &crate::block::Receipt| (r.tx.to, r.tx.data.clone());
+    let by_agent: BTreeSet<_> = final_calls(net).filter(|r| r.tx.from == AGENT).map(call).collect();
     let mut done = BTreeSet::new();
     for receipt in final_calls(net).filter(|r| r.tx.ours && !r.tx.data.is_empty()) {
         let replayed =
             !receipt.success && muniment_activities::revert::decode(&receipt.revert).name == "OperationReplayed";
         let counts = receipt.success || replayed;
-        if counts && !by_agent.contains(&receipt.tx.data) && !done.insert(&receipt.tx.data) {
+        if counts && !by_agent.contains(&call(receipt)) && !done.insert(call(receipt)) {
             return Err(format!("{} executes a second time what was executed before", receipt.tx.hash));
         }
     }
