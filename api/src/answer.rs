@@ -41,7 +41,13 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
         }
         finish_headers(response.headers_mut(), &id.0);
         let milliseconds = (app.db.clock().now() - started).num_milliseconds();
-        tracing::info!(http.status = response.status().as_u16(), http.milliseconds = milliseconds, "answered");
+        let status = response.status().as_u16();
+        // Probes ask every few seconds, and are worth a line only when the answer is no.
+        if matches!(path.as_str(), "/healthz" | "/readyz") && status == 200 {
+            tracing::debug!(http.status = status, http.milliseconds = milliseconds, "answered");
+        } else {
+            tracing::info!(http.status = status, http.milliseconds = milliseconds, "answered");
+        }
         response
     }
     .instrument(span)

@@ -50,6 +50,8 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
         }
         let answer = match submission.body.accept(app, &mut tx, submission.requester()).await {
             Ok(answer) => answer,
+            // A row was moved since it was read: everything is read again.
+            Err(muniment_domain::Error::Stale { .. }) => continue,
             Err(error) => {
                 // Nothing that was written may stand. Of two at once the loser is refused here, and finds the winner's answer.
                 drop(tx);

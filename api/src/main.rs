@@ -17,6 +17,8 @@ mod failure;
 mod health;
 mod holder;
 mod idempotency;
+#[cfg(test)]
+mod idempotency_test;
 mod instant;
 mod known_key;
 mod log;
