@@ -22,7 +22,7 @@ impl Run<'_> {
     /// Lets everything drain; whatever is still under way then is stuck.
     pub async fn drain(&mut self) -> Broken {
         self.note("all faults stop".to_owned());
-        self.disarm();
+        // A planned crash stays planned: people's own moves are mostly made from here on.
         self.oracle.draining = true;
         {
             let mut state = self.shared.state();

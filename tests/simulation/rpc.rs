@@ -36,8 +36,6 @@ impl View<'_> {
                 Ok(self.at(&params[0]).map_or(Value::Null, |block| block.json(full)))
             }
             "eth_getTransactionCount" => self.count(params),
-            // Whether the contracts do what they should is the business of their calls; here they just stand there.
-            "eth_getCode" => Ok(json!("0xfe")),
             "eth_getCode" => {
                 let address: Address = read(&params[0])?;
                 let has_code = self.head().ledger.has_code(address);

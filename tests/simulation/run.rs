@@ -112,11 +112,6 @@ impl<'a> Run<'a> {
         self.armed = Some((point, when));
     }
 
-    pub fn disarm(&mut self) {
-        plan::clear();
-        self.armed = None;
-    }
-
     pub fn note(&self, line: String) {
         let at = self.stage.now() % 1_000_000;
         self.trace.note(format!("{at} s  {line}"));
