@@ -9,13 +9,16 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use sqlx::{Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::id::Ids;
 use crate::point::{self, Point, When};
 use crate::{Error, Result};
+
+/// How long a connection to a server may have been idle before it is asked whether it still stands.
+const PROBED_AFTER: Duration = Duration::from_millis(100);
 
 /// A database, with the clock and the ids that everything written to it uses.
 #[derive(Clone, Debug)]
@@ -87,6 +90,16 @@ impl Db {
             let pool = PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(Duration::from_secs(10))
+                .test_before_acquire(false)
+                .before_acquire(|connection, about| {
+                    Box::pin(async move {
+                        // One that was in use a moment ago is alive: asking it would cost every transaction a round trip.
+                        if about.idle_for > PROBED_AFTER {
+                            connection.ping().await?;
+                        }
+                        Ok(true)
+                    })
+                })
                 .connect_with(options)
                 .await?;
             return Ok(Self { pools: Pools::Postgres(pool), clock, ids, bell: Arc::default(), _lock: None });
@@ -101,12 +114,14 @@ impl Db {
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename())?)) };
         let write =
             SqlitePoolOptions::new().max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
-        let write = write.connect_with(options.clone()).await?;
+        // A file in this process needs no asking whether it is still there.
+        let write = write.test_before_acquire(false).connect_with(options.clone()).await?;
         let read = if in_memory {
             write.clone()
         } else {
             SqlitePoolOptions::new()
                 .max_connections(connections_max.clamp(1, 4))
+                .test_before_acquire(false)
                 .connect_with(options.read_only(true))
                 .await?
         };

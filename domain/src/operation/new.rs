@@ -49,19 +49,19 @@ pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
     // serde_json keeps the keys of a map sorted, so equal payloads have equal bytes and one hash.
     let payload_sha256 = format!("{:x}", Sha256::digest(new.payload.to_string()));
     let (batch_id, batch_index) = new.batch.map_or((None, 0), |(id, index)| (Some(id), index));
-    let rows = on!(tx, conn => sqlx::query(
+    let inserted = on!(tx, conn => sqlx::query_as::<_, Operation>(
         "insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id, batch_index, chain_id, payload, \
          payload_sha256, live_key, cycle, faults, next_action_at, requested_by, request_id, idempotency_key, version, created_at, \
          updated_at) values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, 1, 0, $16, $13, $14, $15, 1, $12, $12) \
-         on conflict do nothing")
+         on conflict do nothing returning *")
         .bind(&id).bind(new.kind).bind(new.subject_type).bind(&new.subject_id).bind(&new.offering_id).bind(&batch_id)
         .bind(batch_index).bind(new.chain_id).bind(Json(&new.payload)).bind(&payload_sha256).bind(&new.live_key).bind(now)
         .bind(&new.requested_by).bind(&new.request_id).bind(&new.idempotency_key).bind(now + Duration::seconds(PATIENCE_SECONDS))
-        .execute(conn).await?.rows_affected());
-    if rows != 1 {
+        .fetch_optional(conn).await?);
+    let Some(op) = inserted else {
         let live = new.live_key.unwrap_or_default();
         return Err(Error::refused(Code::OperationInProgress, format!("An operation on {live} is not finished yet.")));
-    }
+    };
     for (position, step) in (0i64..).zip(&new.steps) {
         on!(tx, conn => sqlx::query(
             "insert into operation_steps (operation_id, position, name, target, calldata, op_number, payload_hash, state, chain_id) \
@@ -70,7 +70,6 @@ pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
             .bind(step.payload_hash.map(Hex)).bind(new.chain_id)
             .execute(conn).await?.rows_affected());
     }
-    let op = super::find(tx, &id).await?;
     super::record(tx, &op, None, &op.requested_by, "accepted").await?;
     debug_assert_eq!(op.status, Status::Pending);
     Ok(op)
