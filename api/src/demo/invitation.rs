@@ -22,7 +22,8 @@ pub fn text(api: SocketAddr, chain_url: &str, demo: &Demo) -> String {
     }
     lines.push("\nInvestors' wallets (keys of the mnemonic `test test … junk`):".to_owned());
     lines.extend(account::wallets().iter().take(6).map(|wallet| format!("  {wallet}")));
-    if let Some(offering) = demo.offerings.first() {
+    let without_token = demo.offerings.iter().find(|offering| offering.token_status != "deployed");
+    if let Some(offering) = without_token.or(demo.offerings.first()) {
         lines.push("\nDeploy the token, mint every accepted subscription, read the result:".to_owned());
         lines.extend(commands(&base, &demo.key, &offering.id).map(|command| format!("\n{command}")));
     }
