@@ -6,8 +6,8 @@ use muniment_activities::gas;
 use muniment_activities::revert::Revert;
 use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_domain::lane::{self, Lane, Mode};
-use muniment_domain::operation::{Operation, Stage};
-use muniment_domain::step::Step;
+use muniment_domain::operation::{LANE_FULL, Operation, Stage};
+use muniment_domain::step::{self, Step};
 
 use crate::conclude;
 use crate::effect;
@@ -75,7 +75,7 @@ pub async fn prepare(
     })))
 }
 
-/// An operation stays in its lane; a new one goes to one of those that sign, spread by its id.
+/// An operation stays in its lane; a new one goes to one of those that sign and have room, spread by its id.
 async fn choose_lane(engine: &Engine, network: &Network, op: &Operation) -> Result<Lane, Failure> {
     let mut tx = engine.db.read().await?;
     let mut lanes = lane::of_chain(&mut tx, network.id()).await?;
@@ -88,12 +88,22 @@ async fn choose_lane(engine: &Engine, network: &Network, op: &Operation) -> Resu
         .find(|lane| lane.mode != Mode::Active)
         .map(|lane| format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default()));
     lanes.retain(|lane| lane.mode == Mode::Active);
-    let spread = op.id.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b)));
     if lanes.is_empty() {
         let none = || format!("no_signer: this worker holds no key for chain {}; configure one", network.id());
         return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
     }
-    Ok(lanes.swap_remove(spread % lanes.len()))
+    // A full lane is looked for before the chain is asked: the answer would be old by the time there is room.
+    let mut open = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        if step::in_flight(&mut tx, &lane.id).await? < i64::from(network.chain.config.in_flight_max) {
+            open.push(lane);
+        }
+    }
+    if open.is_empty() {
+        return Err(Failure::Blocked(LANE_FULL.to_owned()));
+    }
+    let spread = op.id.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b)));
+    Ok(open.swap_remove(spread % open.len()))
 }
 
 async fn reverted(
