@@ -55,7 +55,8 @@ pub async fn record(db: &Db, settings: &Settings, mut op: Operation, failure: Fa
         Failure::Domain(error) => Err(error),
         Failure::Blocked(reason) => {
             let mut tx = db.begin().await?;
-            if op.blocked_reason.as_deref() != Some(reason.as_str()) {
+            // A full lane is a queue at work, nothing to worry anybody about.
+            if op.blocked_reason.as_deref() != Some(reason.as_str()) && reason != operation::LANE_FULL {
                 tracing::warn!(operation.id = %op.id, reason, "operation waits");
             }
             op.blocked_reason = Some(reason);
@@ -67,6 +68,26 @@ pub async fn record(db: &Db, settings: &Settings, mut op: Operation, failure: Fa
         Failure::Refuse(problem) => end(db, op, Move::Fail, problem, Point::Refuse).await,
         Failure::Dead(problem) => end(db, op, Move::GiveUp, problem, Point::DeadLetter).await,
     }
+}
+
+/// Leaves operations where they are, with the reason and a time to look again, in one commit. One that was moved meanwhile is left to
+/// whoever moved it.
+pub async fn block(db: &Db, settings: &Settings, mut ops: Vec<Operation>, reason: &str) -> Result<()> {
+    if ops.is_empty() {
+        return Ok(());
+    }
+    // The same order everywhere, so that two processes never wait for each other's rows.
+    ops.sort_by(|a, b| a.id.cmp(&b.id));
+    let mut tx = db.begin().await?;
+    for mut op in ops {
+        op.blocked_reason = Some(reason.to_owned());
+        op.next_action_at = Some(tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed()));
+        match operation::save(&mut tx, &mut op).await {
+            Err(Error::Stale { .. }) => {}
+            saved => saved?,
+        }
+    }
+    tx.commit(Point::Fault).await
 }
 
 async fn retry(db: &Db, settings: &Settings, mut op: Operation, problem: Problem) -> Result<()> {

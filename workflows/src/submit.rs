@@ -85,10 +85,11 @@ async fn unmoved(tx: &mut muniment_domain::db::Tx, batch: Vec<Prepared>) -> Resu
 
 /// Leaves operations where they are, with the reason and a time to look again.
 async fn park(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
-    for prepared in batch {
-        record(engine, prepared.op, Failure::Blocked(reason.to_owned())).await?;
+    if reason != LANE_FULL && !batch.is_empty() {
+        tracing::warn!(reason, "{} operations wait", batch.len());
     }
-    Ok(())
+    let ops = batch.into_iter().map(|prepared| prepared.op).collect();
+    failure::block(&engine.db, &engine.settings, ops, reason).await
 }
 
 async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<()> {
