@@ -38,11 +38,6 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request) -> Result<Operation>
         );
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let live_key = format!("deploy_token:{}", offering.id);
-    if let Some(live) = operation::find_live(tx, &live_key).await? {
-        let detail = format!("The token is being deployed by {}, which is {}.", live.id, live.status);
-        return Err(Error::refused(Code::OperationInProgress, detail));
-    }
     let factory = contract::only(tx, offering.chain_id, ContractKind::Factory).await?;
     let deployment = deployment(&offering)?;
     let calldata = factory::deploy_token(Address::ZERO, factory, &deployment).data;
@@ -53,6 +48,7 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request) -> Result<Operation>
         calldata: calldata.to_vec(),
         op_number: None,
     };
+    let live_key = format!("deploy_token:{}", offering.id);
     let new = NewOperation {
         kind: Kind::DeployToken,
         subject_type: "offering",
@@ -61,15 +57,28 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request) -> Result<Operation>
         batch: None,
         chain_id: offering.chain_id,
         payload: json!({ "deployment": deployment }),
-        live_key: Some(live_key),
+        live_key: Some(live_key.clone()),
         requested_by: r.by.actor,
         request_id: r.by.request_id,
         idempotency_key: r.by.idempotency_key,
         steps: vec![step],
     };
-    let op = operation::insert(tx, new).await?;
+    let op = match operation::insert(tx, new).await {
+        Err(Error::Refused { code: Code::OperationInProgress, detail }) => {
+            return Err(in_progress(tx, &live_key, detail).await?);
+        }
+        inserted => inserted?,
+    };
     queue::first_wake(tx, &op).await?;
     Ok(op)
+}
+
+/// The refusal with the operation that is in the way: looked for only where there is one, because most requests are the first.
+async fn in_progress(tx: &mut Tx, live_key: &str, detail: String) -> Result<Error> {
+    let live = operation::find_live(tx, live_key).await?;
+    let detail =
+        live.map_or(detail, |live| format!("The token is being deployed by {}, which is {}.", live.id, live.status));
+    Ok(Error::refused(Code::OperationInProgress, detail))
 }
 
 /// The terms of the token: as many units as the hard cap buys, and no more.
