@@ -124,7 +124,14 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
         blocks = next_blocks(network, ancestor.cast_unsigned(), heads.latest.clone()).await?;
     }
     if ancestor < cursor.final_number {
-        return halt(engine, cursor, ancestor).await;
+        // A node that is not as far itself may be stuck on a branch that all others left: that proves nothing.
+        let as_far = heads.finalized.as_ref().is_some_and(|h| h.number.cast_signed() >= cursor.final_number);
+        return if as_far { halt(engine, cursor, ancestor).await } else { Err(Fault::UnknownBlock.into()) };
+    }
+    // Blocks and ancestor may be the words of two endpoints on two branches: what does not join is not taken in.
+    let below = header_at(engine, cursor, ancestor).await?;
+    if blocks.first().is_some_and(|b| below != Some(b.parent_hash)) {
+        return Err(Fault::Incomplete(format!("the blocks above {ancestor} do not follow it")).into());
     }
     if let Some(pair) = blocks.windows(2).find(|pair| pair[1].parent_hash != pair[0].hash) {
         return Err(Fault::Incomplete(format!("block {} does not follow the block before it", pair[1].number)).into());
