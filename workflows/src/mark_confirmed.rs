@@ -123,6 +123,7 @@ async fn examine<'a>(
 async fn finality(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<Check> {
     let mut tx = engine.db.read().await?;
     let last = chain::find(&mut tx, network.id()).await?.map_or(-1, |c| c.final_number);
+    drop(tx);
     let header = network.chain.header(receipt.block_number).await.map_err(|f| unavailable(&f))?;
     let canonical = header.is_some_and(|h| h.hash == receipt.block_hash);
     let below = receipt.block_number.cast_signed() <= last;
