@@ -98,6 +98,8 @@ pub async fn remains(stage: &Stage) -> String {
          coalesce(tx_hash, '') from operation_steps \
          union all select 'attempt ' || operation_id || ' ' || position || ' ' || kind || ' ' || tx_hash || ' nonce ' || nonce || \
          ' open ' || open || ' block ' || coalesce(block_number, '') || ' ' || coalesce(last_answer, '') from attempts \
+         union all select 'header ' || number || ' ' || hash from chain_blocks \
+         union all select 'final ' || final_number || ' ' || final_hash from chains \
          union all select 'foreign ' || signer || ' nonce ' || nonce || ' block ' || block_number from foreign_transactions",
     )
     .fetch_all(stage.pool())

@@ -48,20 +48,22 @@ async fn run_seed(stage: &Stage, number: u64, thorough: bool) -> Result<Trace, S
     let lived = async {
         let mut run = Run::begin(stage, number, &trace, thorough).await;
         let lived = run.live().await;
-        TOTALS.add(&run.shared.net().hits, &run.crashes);
-        lived
+        let net = run.shared.net();
+        TOTALS.add(&net.hits, &run.crashes);
+        lived.map_err(|broken| (broken, net.story()))
     };
-    let broken = match AssertUnwindSafe(lived).catch_unwind().await {
+    let (broken, chain) = match AssertUnwindSafe(lived).catch_unwind().await {
         Ok(Ok(())) => return Ok(trace),
         Ok(Err(broken)) => broken,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
-            text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            (text.unwrap_or_default(), String::new())
         }
     };
     let remains = facts::remains(stage).await;
     Err(format!(
-        "seed {number}: {broken}\n{}\n{remains}\nMUNIMENT_SEED={number} cargo test -p muniment-tests --test simulation -- replay --nocapture",
+        "seed {number}: {broken}\n{}\n{remains}\n{chain}\nMUNIMENT_SEED={number} cargo test -p muniment-tests --test simulation -- replay --nocapture",
         trace.text(thorough)
     ))
 }

@@ -74,6 +74,19 @@ impl Net {
         }
     }
 
+    /// The canonical chain in words, for whoever has to find out why.
+    pub fn story(&self) -> String {
+        let line = |block: &Arc<Block>| {
+            let calls: Vec<String> = block
+                .receipts
+                .iter()
+                .map(|r| format!("{} {} {} ok {} ours {}", r.tx.from, r.tx.nonce, r.tx.hash, r.success, r.tx.ours))
+                .collect();
+            format!("block {} {} {}", block.number, block.hash, calls.join(", "))
+        };
+        self.blocks.iter().take(60).map(line).collect::<Vec<_>>().join("\n")
+    }
+
     pub fn head(&self) -> &Arc<Block> {
         self.blocks.last().expect("there is a genesis")
     }
