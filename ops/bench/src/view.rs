@@ -31,7 +31,7 @@ impl View {
     /// As durable as the engine's own connections, and as many.
     pub async fn open(url: &str) -> Self {
         if url.starts_with("postgres") {
-            let pool = PgPoolOptions::new().max_connections(10).connect(url).await;
+            let pool = PgPoolOptions::new().max_connections(10).test_before_acquire(false).connect(url).await;
             return Self::Postgres(pool.expect("the server answers"));
         }
         let options = SqliteConnectOptions::from_str(url)
@@ -40,7 +40,7 @@ impl View {
             .busy_timeout(Duration::from_secs(10))
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
-        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
+        let pool = SqlitePoolOptions::new().max_connections(1).test_before_acquire(false).connect_with(options).await;
         Self::Sqlite(pool.expect("the file opens"))
     }
 
