@@ -19,6 +19,7 @@ mod request;
 mod rpc;
 mod run;
 mod stage;
+mod terms;
 mod trace;
 mod worker;
 

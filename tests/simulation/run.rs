@@ -14,12 +14,12 @@ use world::Seed;
 
 use crate::endpoint::{Endpoint, Meanwhile, Shared};
 use crate::fault::Fault;
-use crate::ledger::{FACTORY, REGISTRY};
 use crate::mood::Mood;
 use crate::net::Net;
 use crate::oracle::{self, Oracle};
 use crate::request::Request;
-use crate::stage::{CHAIN, Stage};
+use crate::stage::Stage;
+use crate::terms;
 use crate::trace::Trace;
 use crate::worker::{Move, Worker, until_killed};
 
@@ -56,19 +56,14 @@ impl<'a> Run<'a> {
         plan::clear();
         plan::seen();
         let mut seed = Seed::new(number);
-        let config = draw_config(&mut seed);
+        let config = terms::of_chain(&mut seed);
         let lag = if let Finality::Confirmations(count) = config.finality { count } else { 2 + seed.below(4) };
         let mut net = Net::new(Seed::new(seed.draw()), lag, stage.now());
         for _ in 0..2 {
             net.mine(stage.now(), 1.0);
         }
         let liar = (config.quorum == 2).then_some(seed.below(2) as usize);
-        let settings = Settings {
-            mint_page_holders: 1 + seed.below(3) as usize,
-            attempts_max: 3 + seed.below(8) as u32,
-            settle_batch: 1 + seed.below(4) as usize,
-            ..Settings::default()
-        };
+        let settings = terms::of_engine(&mut seed);
         let offerings = stage.offer(&mut seed).await.expect("the scene is set");
         Self {
             stage,
@@ -238,24 +233,5 @@ impl<'a> Run<'a> {
 
     pub fn hit(&self, fault: Fault) {
         self.shared.net().hit(fault);
-    }
-}
-
-fn draw_config(seed: &mut Seed) -> ChainConfig {
-    let finality = if seed.chance(0.5) { Finality::Tag } else { Finality::Confirmations(2 + seed.below(3)) };
-    ChainConfig {
-        chain_id: CHAIN.cast_unsigned(),
-        endpoints: vec!["memory:0".to_owned(), "memory:1".to_owned()],
-        quorum: 1 + seed.below(2) as usize,
-        broadcast_all: seed.chance(0.5),
-        finality,
-        max_fee_per_gas_gwei_cap: 30,
-        bump_after_seconds: 40,
-        bumps_max: 4,
-        stuck_after_seconds: 240,
-        in_flight_max: 1 + seed.below(4) as u32,
-        factory: Some(FACTORY),
-        registry: Some(REGISTRY),
-        ..ChainConfig::default()
     }
 }

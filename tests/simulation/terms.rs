@@ -1,0 +1,38 @@
+//! The terms of a seed: how the chain and the engine are configured. Limits are small, so that a short life meets them.
+
+use muniment_activities::config::{ChainConfig, Finality};
+use muniment_workflows::settings::Settings;
+use world::Seed;
+
+use crate::ledger::{FACTORY, REGISTRY};
+use crate::stage::CHAIN;
+
+/// The limits of the engine.
+pub fn of_engine(seed: &mut Seed) -> Settings {
+    Settings {
+        mint_page_holders: 1 + seed.below(3) as usize,
+        attempts_max: 3 + seed.below(8) as u32,
+        settle_batch: 1 + seed.below(4) as usize,
+        ..Settings::default()
+    }
+}
+
+/// The terms of the chain.
+pub fn of_chain(seed: &mut Seed) -> ChainConfig {
+    let finality = if seed.chance(0.5) { Finality::Tag } else { Finality::Confirmations(2 + seed.below(3)) };
+    ChainConfig {
+        chain_id: CHAIN.cast_unsigned(),
+        endpoints: vec!["memory:0".to_owned(), "memory:1".to_owned()],
+        quorum: 1 + seed.below(2) as usize,
+        broadcast_all: seed.chance(0.5),
+        finality,
+        max_fee_per_gas_gwei_cap: 30,
+        bump_after_seconds: 40,
+        bumps_max: 4,
+        stuck_after_seconds: 240,
+        in_flight_max: 1 + seed.below(4) as u32,
+        factory: Some(FACTORY),
+        registry: Some(REGISTRY),
+        ..ChainConfig::default()
+    }
+}
