@@ -65,6 +65,10 @@ pub async fn mark_confirmed(
     step.block_hash = Some(Hex(receipt.block_hash));
     step.final_at.get_or_insert(tx.now());
     step::save(&mut tx, &step, read).await?;
+    if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
+        // The proof may be its own transaction, which the finaliser has not come to yet, and now never will.
+        attempt::close_nonce(&mut tx, lane_id, nonce).await?;
+    }
     claim::insert(&mut tx, op.chain_id, tx_hash, &op.id).await?;
     conclude::take_effect(&mut tx, &op, &step, effect).await?;
     op.resolution = Some(Resolution::ConfirmedExternal);
