@@ -3,6 +3,7 @@
 use alloy::primitives::B256;
 use muniment_domain::{Error, Result};
 use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use crate::fault::Fault;
 use crate::request::{self, Request, What};
@@ -52,8 +53,14 @@ pub async fn operate(run: &mut Run<'_>, index: usize) -> Broken {
     if run.seed.chance(0.35) {
         return tend_lanes(run, index).await;
     }
-    let sql = "select id, suggested_action ->> 'tx_hash' from operations where status <> 'confirmed' order by id";
-    let rows = sqlx::query(sql).fetch_all(run.stage.pool()).await.expect("operations");
+    // Mostly what needs a person, if anything does.
+    let sql = "select id, suggested_action ->> 'tx_hash', status in ('failed', 'dead_letter') and resolution is null from operations \
+               where status <> 'confirmed' order by id";
+    let mut rows = sqlx::query(sql).fetch_all(run.stage.pool()).await.expect("operations");
+    let needs_person = |row: &SqliteRow| row.get::<bool, _>(2);
+    if rows.iter().any(needs_person) && run.seed.chance(0.7) {
+        rows.retain(needs_person);
+    }
     if rows.is_empty() {
         return Ok(());
     }
