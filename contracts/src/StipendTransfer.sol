@@ -9,11 +9,11 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 /// stipend is there, or everything reverts. A payee that burns all its gas costs one stipend.
 library StipendTransfer {
     /// @dev Several times what a transfer of the assets in use costs (a proxy's first touch of a new holder ≈ 50,000).
-    uint256 internal constant STIPEND = 63 * 3_200;
+    uint256 internal constant STIPEND = 63 * 3200;
 
     /// @dev The EVM keeps a 64th of the gas back from a call; the rest pays for the steps from the check to the call.
     /// Written in literals, because the compiler computes on named constants at run time.
-    uint256 internal constant GAS_REQUIRED = 64 * 3_200 + 5_000;
+    uint256 internal constant GAS_REQUIRED = 64 * 3200 + 5000;
 
     /// @notice Sends `amount` to `to`. False if the asset reverts, answers anything but true, or runs out of its gas.
     function tryTransfer(IERC20 asset, address to, uint256 amount) internal returns (bool done) {
