@@ -88,12 +88,15 @@ async fn judge(engine: &Engine, network: &Network, step: Step) -> Result<Option<
 
 /// The receipt that the endpoints agree on, in the same block: the stored one, or the one they show now if the stored one was a lie.
 async fn agreed(network: &Network, op: &Operation, stored: Receipt) -> Result<Option<Receipt>, Fault> {
-    let why = match network.chain.confirm_receipt(&stored).await? {
-        Agreement::Agreed => return Ok(Some(stored)),
+    match network.chain.confirm_receipt(&stored).await? {
+        Agreement::Agreed if stored.success => return Ok(Some(stored)),
+        // A revert is rare and grave: it is not told from one answer, which a single endpoint may have got wrong, but asked for again.
+        Agreement::Agreed => {}
         Agreement::Pending => return Ok(None),
-        Agreement::Disputed(why) => why,
-    };
-    tracing::error!(operation.id = %op.id, tx.hash = %stored.tx_hash, "endpoints disagree about a final receipt: {why}");
+        Agreement::Disputed(why) => {
+            tracing::error!(operation.id = %op.id, tx.hash = %stored.tx_hash, "endpoints disagree about a final receipt: {why}");
+        }
+    }
     let shown = network.chain.receipts(&[stored.tx_hash]).await?.pop().flatten();
     let Some(shown) = shown.filter(|shown| shown.block_hash == stored.block_hash) else { return Ok(None) };
     Ok((network.chain.confirm_receipt(&shown).await? == Agreement::Agreed).then_some(shown))
