@@ -88,4 +88,16 @@ contract TokenSurvivorsTest is World {
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 2, 1));
         token.balanceOfBatch(pair, single);
     }
+
+    function testCanTransferFromZeroUpToTheTotalCap() external {
+        (bool allowed, bytes32 reason) = token.canTransfer(address(0), bob, REG_D, CAP - 100, "");
+        assertTrue(allowed, "all that is left");
+        assertEq(reason, bytes32(0), "reason");
+        whitelist(bob, REG_S);
+        mint(alice, REG_D, CAP - 200);
+        (, reason) = token.canTransfer(address(0), bob, REG_S, 100, "");
+        assertEq(reason, bytes32(0), "the last hundred");
+        (, reason) = token.canTransfer(address(0), bob, REG_S, 101, "");
+        assertEq(reason, bytes32("total_cap"), "one more");
+    }
 }
