@@ -131,9 +131,7 @@ async fn executed(
     }
     match trace_of(engine, network, op, step).await? {
         Executed::Ours(receipt) => Ok(Some(receipt.tx_hash)),
-        Executed::Other(hash) => {
-            Err(Error::refused(Code::InvalidState, effect::op_id_conflict(step, hash).message))
-        }
+        Executed::Other(hash) => Err(Error::refused(Code::InvalidState, effect::op_id_conflict(step, hash).message)),
         Executed::NotFound if is_executed(engine, network, op, step).await? => Err(Error::refused(
             Code::InvalidState,
             "The chain says that it was executed, but shows no transaction for it. Nothing was changed; ask again.",
