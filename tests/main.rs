@@ -3,9 +3,24 @@
 #![allow(clippy::unwrap_used, reason = "a failing test names its line")]
 
 mod architecture;
+mod backup;
+mod crash;
+mod deploy;
+mod drain;
 mod fault_proxy;
+mod faulty_node;
+mod foreign_key;
+mod installation;
+mod kill;
+mod mint;
 mod model;
+mod operator;
+mod other_chain;
 mod places;
+mod queue_lost;
+mod reorg;
 mod runbooks;
 mod source;
+mod start;
 mod tidy;
+mod workers;

@@ -27,6 +27,8 @@ pub enum Mining {
     Instant,
     /// With each transaction and every second, so that everything becomes final.
     Mixed,
+    /// As `Mixed`, four times as fast, for tests that wait for finality again and again.
+    Quick,
     /// Every so many seconds: transactions wait in the pool.
     Every(u64),
     /// When the test says so.
@@ -47,6 +49,7 @@ impl Anvil {
         match mining {
             Mining::Instant => {}
             Mining::Mixed => args.extend(["--block-time", "1", "--mixed-mining"].map(str::to_owned)),
+            Mining::Quick => args.extend(["--block-time", "0.25", "--mixed-mining"].map(str::to_owned)),
             Mining::Every(seconds) => args.extend(["--block-time".to_owned(), seconds.to_string()]),
             Mining::Manual => args.push("--no-mining".to_owned()),
         }
@@ -55,8 +58,13 @@ impl Anvil {
 
     /// A node with these arguments besides its port.
     pub fn with(args: &[String]) -> Self {
+        Self::on("0", args)
+    }
+
+    /// A node on this port, such as that of one that has ended.
+    pub fn on(port: &str, args: &[String]) -> Self {
         let mut child = Command::new(path())
-            .args(["--host", "127.0.0.1", "--port", "0"])
+            .args(["--host", "127.0.0.1", "--port", port])
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

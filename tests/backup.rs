@@ -1,0 +1,79 @@
+//! The database is restored from an older backup while the chain went on: nothing is signed before a person has looked, and what the
+//! chain executed meanwhile is found there instead of being done again.
+
+use world::{Database, Mining, on_both_databases};
+
+use crate::installation::{Installation, Terms};
+
+/// A copy of the database as it is; no process has it open.
+async fn copy(site: &Installation) -> Database {
+    match &site.database {
+        Database::Postgres(postgres) => Database::Postgres(postgres.backup().await),
+        Database::Sqlite(sqlite) => {
+            let backup = world::Sqlite::fresh();
+            // Into one file, as `sqlite3 .backup` would: what is still in the log beside it belongs to it.
+            site.write("pragma wal_checkpoint(truncate)").await;
+            std::fs::copy(sqlite.path(), backup.path()).unwrap();
+            Database::Sqlite(backup)
+        }
+    }
+}
+
+on_both_databases! {
+    async fn what_happened_after_the_backup_is_found_on_the_chain_and_not_done_again(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::locked(2), Terms::free(2), Terms::free(2)]).await;
+        let mut server = site.start().await;
+        for (number, offering) in site.offerings.iter().enumerate().take(2) {
+            server.deploy(&format!("deploy-{number}"), offering).await;
+        }
+        site.settled().await;
+        site.write("update lanes set mode = 'paused'").await;
+        let mint = server.mint("mint-0", &site.offerings[0]).await.text("/operations/0/id");
+        let deploy = server.deploy("deploy-2", &site.offerings[2]).await.text("/id");
+        server.process.kill();
+        let backup = copy(&site).await;
+        site.write("update lanes set mode = 'active'").await;
+        let mut server = site.start().await;
+        site.settled().await;
+        assert_eq!(site.exactly_once().await.minted, 1);
+        server.process.kill();
+
+        site.config.database(&backup.url());
+        site.database = backup;
+        site.write("update lanes set mode = 'active'").await;
+        assert_eq!(site.unfinished().await, 2, "the backup knows them as wishes");
+        let signed = site.count("attempts").await;
+        let mut server = site.start().await;
+        site.until("the lane is stopped", async || site.count("lanes where mode = 'quarantined'").await == 1).await;
+        let waits = "operations where status = 'pending' and blocked_reason like 'lane_quarantined%'";
+        site.until("both wait", async || site.count(waits).await == 2).await;
+        assert_eq!(site.count("attempts").await, signed, "nothing was signed");
+        server.process.kill();
+
+        let desk = site.desk(|_| {}).await;
+        desk.resume().await;
+        site.settled().await;
+        assert_eq!(site.rows(&format!("select status from operations where id = '{mint}'")).await, [["confirmed"]]);
+        assert_eq!(site.rows(&format!("select status from operations where id = '{deploy}'")).await, [["confirmed"]]);
+        desk.mint(&site.offerings[1]).await;
+        site.settled().await;
+        desk.close().await;
+        let numbers = site.rows("select distinct target, cast(op_number as text) from operation_steps where op_number is not null").await;
+        assert_eq!(numbers.len(), 2);
+        assert_eq!(site.executed_once_and_held_once().await, 2);
+    }
+
+    async fn a_backup_that_is_as_old_as_the_chain_is_simply_gone_on_with(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let mut server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.settled().await;
+        server.process.kill();
+        let backup = copy(&site).await;
+        site.config.database(&backup.url());
+        site.database = backup;
+        let mut server = site.start().await;
+        assert!(site.drive(&mut server, &site.offerings[0]).await);
+        assert_eq!(site.exactly_once().await.minted, 1);
+    }
+}

@@ -1,0 +1,230 @@
+//! The process ends just before or just after each durable write; the next start finishes everything, exactly once.
+
+use std::os::unix::process::ExitStatusExt;
+
+use muniment_domain::point::Point;
+use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
+
+use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms};
+use crate::{foreign_key, operator};
+
+const SIDES: [&str; 2] = ["before", "after"];
+const SIGABRT: i32 = 6;
+
+/// The points at which a process is ended here; `operator` ends its moves at the others.
+const HERE: &[Point] = &[
+    Point::Accept,
+    Point::Refuse,
+    Point::Fault,
+    Point::Sign,
+    Point::Send,
+    Point::Answer,
+    Point::Bump,
+    Point::Follow,
+    Point::Finalise,
+    Point::DeadLetter,
+    Point::Sweep,
+    Point::Mode,
+    Point::Lease,
+    Point::Contact,
+    Point::Adopt,
+    Point::Housekeeping,
+];
+
+#[test]
+fn every_write_has_a_crash_test() {
+    for point in Point::ALL {
+        assert!(HERE.contains(point) || operator::ENDED_AT.contains(point), "no test ends anything at {point}");
+    }
+}
+
+/// Starts the platform with a crash planned and drives an offering until the plan is met.
+async fn ends_at(site: &Installation, offering: &str, plan: &str) {
+    let process = site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
+    let mut process = match Server::of(process, &site.key).await {
+        Ok(mut server) => {
+            // The last passing may come when all is final already.
+            site.drive(&mut server, offering).await;
+            server.process
+        }
+        Err(process) => process,
+    };
+    let status = process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
+    assert_eq!(status.signal(), Some(SIGABRT), "{plan}: {status}\n{}", process.log());
+}
+
+/// At each passing of a point and on both sides of it the process ends; everything is confirmed once after the next start.
+async fn survives(site: &Installation, point: Point, passings: &[u64], stir: impl Fn()) {
+    assert!(HERE.contains(&point));
+    let plans = SIDES.iter().flat_map(|side| passings.iter().map(move |nth| format!("{point}.{side}:{nth}")));
+    for (offering, plan) in site.offerings.iter().zip(plans) {
+        stir();
+        ends_at(site, offering, &plan).await;
+        let mut server = site.start().await;
+        assert!(site.drive(&mut server, offering).await, "{plan}: the second process ended too");
+        assert_eq!(site.lacks(offering).await, Lacks::Nothing);
+        site.exactly_once().await;
+        server.process.kill();
+    }
+    let report = site.exactly_once().await;
+    let all = 2 * passings.len();
+    assert_eq!((report.deployed, report.minted, report.attention), (all, all, 0));
+}
+
+async fn plain(database: Database, point: Point, passings: &[u64]) {
+    let terms = vec![Terms::locked(2); 2 * passings.len()];
+    let site = Installation::new(database, Mining::Quick, &terms).await;
+    survives(&site, point, passings, || {}).await;
+}
+
+on_both_databases! {
+    async fn around_the_acceptance_of_a_request(database: Database) {
+        plain(database, Point::Accept, &[1, 2]).await;
+    }
+
+    async fn around_the_commit_of_signed_bytes(database: Database) {
+        plain(database, Point::Sign, &[1, 2]).await;
+    }
+
+    async fn around_the_send(database: Database) {
+        plain(database, Point::Send, &[1, 2]).await;
+    }
+
+    async fn around_the_note_of_an_answer(database: Database) {
+        plain(database, Point::Answer, &[1, 2]).await;
+    }
+
+    async fn around_the_moves_of_the_cursor(database: Database) {
+        plain(database, Point::Follow, &[1, 3, 5]).await;
+    }
+
+    async fn around_the_final_word(database: Database) {
+        plain(database, Point::Finalise, &[1, 2]).await;
+    }
+
+    async fn around_the_leases(database: Database) {
+        plain(database, Point::Lease, &[1, 2, 4]).await;
+    }
+
+    async fn around_first_contact(database: Database) {
+        plain(database, Point::Contact, &[1]).await;
+    }
+
+    async fn around_housekeeping(database: Database) {
+        plain(database, Point::Housekeeping, &[1]).await;
+    }
+
+    async fn around_the_count_of_a_fault(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        // Once in the process that ends and once in the next one.
+        let fault = Fault::Error(-32000, "header not found".to_owned());
+        let stir = || _ = proxy.add(Rule::new(fault.clone()).on(&["eth_estimateGas"]).times(2));
+        survives(&site, Point::Fault, &[1], stir).await;
+        assert_eq!(proxy.trace().hits["error"], 4);
+    }
+
+    async fn around_the_wakes_of_the_sweep(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1); 4]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        // What is blocked has a next time and no wake of its own: the sweep is what finds it.
+        let limited = Fault::Error(-32005, "rate limit exceeded".to_owned());
+        let stir = || _ = proxy.add(Rule::new(limited.clone()).on(&["eth_estimateGas"]).times(4));
+        survives(&site, Point::Sweep, &[1, 2], stir).await;
+        assert!(proxy.trace().hits["error"] >= 8);
+    }
+
+    async fn around_the_word_that_a_chain_is_away(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        for (offering, side) in site.offerings.iter().zip(SIDES) {
+            let rule = proxy.add(Rule::new(Fault::Status(503)).after(25));
+            ends_at(&site, offering, &format!("mode.{side}:1")).await;
+            assert!(proxy.hits(rule) > 0);
+            proxy.heal();
+            let mut server = site.start().await;
+            assert!(site.drive(&mut server, offering).await);
+            assert_eq!(site.count("chains where blocked_reason is not null").await, 0);
+            server.process.kill();
+        }
+        assert_eq!(site.exactly_once().await.minted, 2);
+    }
+
+    async fn around_the_commit_of_a_higher_fee(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
+        site.config.chain("bump_after_seconds", "1");
+        for (offering, side) in site.offerings.iter().zip(SIDES) {
+            ends_at(&site, offering, &format!("bump.{side}:1")).await;
+            let mut server = site.start().await;
+            site.until("a bump is stored", async || site.count("attempts where open and kind = 'bump'").await > 0).await;
+            let mining = async {
+                loop {
+                    site.anvil.mine(1).await;
+                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                }
+            };
+            tokio::select! {
+                done = site.drive(&mut server, offering) => assert!(done),
+                () = mining => {}
+            }
+            server.process.kill();
+        }
+        assert_eq!(site.exactly_once().await.minted, 2);
+    }
+
+    async fn around_a_certain_no(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+        // More than the cap of the token: the simulation says no.
+        let much = "update subscriptions set quantity = '99999999999999'";
+        assert_eq!(site.write(much).await, 2);
+        for (offering, side) in site.offerings.iter().zip(SIDES) {
+            ends_at(&site, offering, &format!("refuse.{side}:1")).await;
+            let mut server = site.start().await;
+            assert!(site.drive(&mut server, offering).await);
+            server.process.kill();
+        }
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (2, 0, 2));
+        assert_eq!(site.rows("select distinct error_code from operations where status = 'failed'").await, [["reverts"]]);
+    }
+
+    async fn around_the_word_that_a_person_must_look(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        site.config.engine("attempts_max", 1);
+        proxy.add(Rule::new(Fault::Error(-32000, "header not found".to_owned())).on(&["eth_estimateGas", "eth_call"]));
+        for (offering, side) in site.offerings.iter().zip(SIDES) {
+            ends_at(&site, offering, &format!("dead_letter.{side}:1")).await;
+            let mut server = site.start().await;
+            site.settled().await;
+            server.process.kill();
+        }
+        assert_eq!(site.statuses().await, [["dead_letter", "2"]]);
+        assert_eq!(site.exactly_once().await.attention, 2);
+    }
+
+    async fn around_the_adoption_of_what_was_executed_before(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2), Terms::free(2)]).await;
+        for (offering, side) in site.offerings.iter().zip(SIDES) {
+            let mut server = site.start().await;
+            server.deploy(&format!("deploy-{offering}"), offering).await;
+            site.settled().await;
+            site.write("update lanes set mode = 'paused'").await;
+            let accepted = server.mint(&format!("mint-{offering}"), offering).await;
+            server.process.kill();
+            foreign_key::execute_elsewhere(&site, &accepted.text("/operations/0/id")).await;
+            site.write("update lanes set mode = 'active'").await;
+            ends_at(&site, offering, &format!("adopt.{side}:1")).await;
+            let mut server = site.start().await;
+            assert!(site.drive(&mut server, offering).await);
+            server.process.kill();
+        }
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (2, 2, 0));
+        assert_eq!(site.count("attempts").await, 2, "the mints were not signed again");
+    }
+}

@@ -1,0 +1,109 @@
+//! Deploying a token through the front door: accepted once, confirmed when it is final, and never twice.
+
+use serde_json::json;
+use world::{Database, Mining, on_both_databases};
+
+use crate::installation::{Installation, Terms};
+
+on_both_databases! {
+    async fn a_deployment_is_accepted_followed_and_confirmed(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let (server, offering) = (site.start().await, &site.offerings[0]);
+        let accepted = server.deploy("deploy-1", offering).await;
+        assert_eq!((accepted.status, accepted.text("/status")), (202, "pending".to_owned()), "{accepted:?}");
+        let location = accepted.headers["location"].to_str().unwrap().to_owned();
+        assert_eq!(location, format!("/blockchain/operations/{}", accepted.text("/id")));
+        site.until("confirmed", async || server.get(&location).await.text("/status") == "confirmed").await;
+        let [token] = site.tokens_of(offering).await.try_into().unwrap();
+        let shown = server.get(&format!("/v1/offerings/{offering}")).await;
+        let expected = json!({
+            "status": "deployed", "contractAddress": token.address.to_checksum(None), "chainId": 31337, "txHash": token.tx_hash,
+        });
+        assert_eq!(shown.body["tokenDeployment"], expected);
+        assert_eq!(shown.body["blockchain"]["token_address"], expected["contractAddress"]);
+        let operation = server.get(&location).await;
+        let moves: Vec<_> = operation.body["history"].as_array().unwrap().iter().map(|m| m["to"].clone()).collect();
+        assert_eq!(moves, ["pending", "submitted", "confirmed"]);
+        assert_eq!((operation.text("/tx_hash"), &operation.body["candidates"][0]["nonce"]), (token.tx_hash, &json!(0)));
+        assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn a_second_deployment_is_refused_before_and_after_the_first_is_final(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let (server, offering) = (site.start().await, &site.offerings[0]);
+        assert_eq!(server.deploy("deploy-1", offering).await.status, 202);
+        let meanwhile = server.deploy("deploy-2", offering).await;
+        assert_eq!(meanwhile.problem(), (409, "operation_in_progress".to_owned()));
+        site.settled().await;
+        let later = server.deploy("deploy-3", offering).await;
+        assert_eq!(later.problem(), (409, "token_already_deployed".to_owned()));
+        let replayed = server.deploy("deploy-1", offering).await;
+        assert_eq!((replayed.status, &replayed.headers["idempotent-replayed"]), (202, &"true".parse().unwrap()));
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        assert_eq!(site.count("operations").await, 1);
+    }
+
+    async fn of_many_deployments_at_once_one_is_accepted(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let (server, offering) = (site.start().await, site.offerings[0].clone());
+        let asked = (0..12).map(|number| {
+            let (client, body) = (server.client(), json!({ "offering_id": offering }));
+            async move { client.post("/blockchain/deploy-token", &format!("key-{number}"), body).await.unwrap() }
+        });
+        let answers = futures::future::join_all(asked).await;
+        let accepted = answers.iter().filter(|answer| answer.status == 202).count();
+        let refused = answers.iter().filter(|answer| answer.problem() == (409, "operation_in_progress".to_owned())).count();
+        assert_eq!((accepted, refused), (1, 11), "{answers:?}");
+        site.settled().await;
+        assert_eq!((site.exactly_once().await.deployed, site.count("operations").await), (1, 1));
+    }
+
+    async fn one_idempotency_key_fifty_times_at_once_has_one_effect(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let (server, offering) = (site.start().await, site.offerings[0].clone());
+        let asked = (0..50).map(|_| {
+            let (client, body) = (server.client(), json!({ "offering_id": offering }));
+            async move { client.post("/blockchain/deploy-token", "the-same", body).await.unwrap() }
+        });
+        let answers = futures::future::join_all(asked).await;
+        let busy = (409, "idempotency_in_progress".to_owned());
+        assert!(answers.iter().all(|answer| answer.status == 202 || answer.problem() == busy), "{answers:?}");
+        let mut ids: Vec<_> = answers.iter().filter(|a| a.status == 202).map(|a| a.text("/id")).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), 1, "every 202 names the same operation");
+        assert_eq!(server.deploy("the-same", &offering).await.text("/id"), ids[0]);
+        site.settled().await;
+        assert_eq!((site.exactly_once().await.deployed, site.count("operations").await), (1, 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
+    let database = Database::fresh(world::Engine::Sqlite).await;
+    let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+    let (server, path) = (site.start().await, "/blockchain/deploy-token");
+    let client = server.client();
+    let good = json!({ "offering_id": site.offerings[0] }).to_string();
+    let missing = json!({ "offering_id": "off_01jc0000000000000000000000" }).to_string();
+    for (key, body, status, code) in [
+        (Some("a"), "{\"offering_id\":", 400, "malformed_json"),
+        (Some("b"), "{}", 422, "validation_failed"),
+        (Some("c"), "{\"offering_id\":\"off_1\"}", 422, "validation_failed"),
+        (Some("d"), "{\"offering_id\":\"off_01jc0000000000000000000000\",\"colour\":1}", 422, "validation_failed"),
+        (Some("e"), missing.as_str(), 404, "not_found"),
+        (None, good.as_str(), 400, "idempotency_key_required"),
+        (Some("has space"), good.as_str(), 400, "idempotency_key_invalid"),
+    ] {
+        let answer = client.post_text(path, key, body.to_owned()).await.unwrap();
+        assert_eq!(answer.problem(), (status, code.to_owned()), "{body}: {answer:?}");
+    }
+    let nobody = server.client().with_key("").post_text(path, Some("f"), good.clone()).await.unwrap();
+    assert_eq!(nobody.problem(), (401, "token_missing".to_owned()));
+    let stranger = server.client().with_key("rap_live_00").post_text(path, Some("g"), good.clone()).await.unwrap();
+    assert_eq!(stranger.problem(), (401, "token_invalid".to_owned()));
+    assert_eq!(client.post_text(path, Some("h"), good).await.unwrap().status, 202);
+    let reused = client.post_text(path, Some("h"), missing).await.unwrap();
+    assert_eq!(reused.problem(), (422, "idempotency_key_reuse".to_owned()));
+    site.settled().await;
+    assert_eq!((site.count("operations").await, site.exactly_once().await.deployed), (1, 1));
+}

@@ -1,0 +1,120 @@
+//! Ends and outages: a stopping process finishes what it began, and what is away for a while is waited for.
+
+use std::time::Duration;
+
+use world::{Database, Engine, Fault, FaultProxy, Mining, Rule, Wire, on_both_databases};
+
+use crate::installation::{Installation, PATIENCE, Terms};
+
+const OFFERINGS: usize = 6;
+
+on_both_databases! {
+    async fn a_process_that_is_told_to_stop_ends_well_and_the_next_one_goes_on(database: Database) {
+        let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2); OFFERINGS]).await;
+        site.config.chain("in_flight_max", "2");
+        let mut server = site.start().await;
+        for (number, offering) in site.offerings.iter().enumerate() {
+            server.deploy(&format!("deploy-{number}"), offering).await;
+        }
+        site.until("something is sent", async || site.count("attempts").await > 0).await;
+        let status = server.process.terminate(PATIENCE);
+        assert_eq!(status.code(), Some(0), "{}", server.process.log());
+        assert!(site.unfinished().await > 0, "the end hit nothing");
+        // What is signed was sent as well: the move under way was finished.
+        assert_eq!(site.count("attempts where sends = 0").await, 0);
+        assert_eq!(site.count("leases").await, 0, "the leases were given back");
+        let mut server = site.start().await;
+        for offering in &site.offerings {
+            assert!(site.drive(&mut server, offering).await);
+        }
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted), (OFFERINGS, OFFERINGS));
+    }
+
+    async fn an_outage_of_the_node_counts_no_attempt_and_drains_by_itself(database: Database) {
+        let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2); OFFERINGS]).await;
+        site.config.engine("attempts_max", 2);
+        let proxy = FaultProxy::start(site.anvil.url(), 5);
+        site.config.node(proxy.url());
+        let mut server = site.start().await;
+        server.deploy("deploy-0", &site.offerings[0]).await;
+        site.until("something is sent", async || site.count("attempts").await > 0).await;
+        let rule = proxy.add(Rule::new(Fault::Status(503)));
+        for (number, offering) in site.offerings.iter().enumerate().skip(1) {
+            assert_eq!(server.deploy(&format!("deploy-{number}"), offering).await.status, 202);
+        }
+        let blocked = "operations where status = 'pending' and blocked_reason is not null";
+        site.until("all wait", async || site.count(blocked).await == OFFERINGS as i64 - 1).await;
+        site.until("the chain is known to be away", async || {
+            site.count("chains where blocked_reason is not null").await == 1
+        })
+        .await;
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert_eq!(site.count("operations where faults > 0 or status in ('failed', 'dead_letter')").await, 0);
+        assert!(proxy.hits(rule) > 10, "{}", proxy.hits(rule));
+        assert_eq!(server.get("/readyz").await.body["status"], "degraded");
+        proxy.heal();
+        for offering in &site.offerings {
+            assert!(site.drive(&mut server, offering).await);
+        }
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (OFFERINGS, OFFERINGS, 0));
+        assert_eq!(site.count("operations where faults > 0").await, 0);
+    }
+}
+
+/// The relay stands between the process and the server, as a failover or a network would.
+async fn before_the_database(away: impl AsyncFn(&Wire, &Installation)) {
+    let database = Database::fresh(Engine::Postgres).await;
+    let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2); OFFERINGS]).await;
+    let (wire, through) = Wire::before(&site.database.url());
+    site.config.database(&through);
+    let mut server = site.start().await;
+    for (number, offering) in site.offerings.iter().enumerate() {
+        server.deploy(&format!("deploy-{number}"), offering).await;
+    }
+    site.until("something is sent", async || site.count("attempts").await > 0).await;
+    assert!(site.unfinished().await > 0, "the outage would hit nothing");
+    away(&wire, &site).await;
+    for offering in &site.offerings {
+        assert!(site.drive(&mut server, offering).await, "the process did not live through it");
+    }
+    let report = site.exactly_once().await;
+    assert_eq!((report.deployed, report.minted, report.attention), (OFFERINGS, OFFERINGS, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_away_for_ten_seconds_loses_nothing() {
+    before_the_database(async |wire, _| {
+        wire.close();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        wire.open();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_whose_answers_are_lost_are_neither_lost_nor_done_again() {
+    before_the_database(async |wire, _| {
+        for _ in 0..4 {
+            wire.deafen();
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            wire.open();
+            tokio::time::sleep(Duration::from_millis(700)).await;
+        }
+        assert!(wire.withheld_bytes() > 0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_a_failover_ends_are_opened_again() {
+    before_the_database(async |_, site| {
+        let Database::Postgres(postgres) = &site.database else { unreachable!("it runs on the server") };
+        for _ in 0..5 {
+            postgres.disconnect_all().await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    })
+    .await;
+}

@@ -1,0 +1,55 @@
+//! A client that never gives up: it asks again under the same keys until everything it wanted is final.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Installation, PATIENCE, Server};
+
+/// What an offering still lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacks {
+    Token,
+    Mint,
+    Finality,
+    Nothing,
+}
+
+impl Installation {
+    /// What an offering lacks before everything of it is minted and final.
+    pub async fn lacks(&self, offering_id: &str) -> Lacks {
+        let of = |what: &str| format!("{what} and offering_id = '{offering_id}'");
+        if self.count(&format!("offerings where token_status = 'deployed' and id = '{offering_id}'")).await == 0 {
+            return Lacks::Token;
+        }
+        if self.count(&of("operations where kind = 'mint'")).await == 0 {
+            return Lacks::Mint;
+        }
+        if self.count(&of("operations where status in ('pending', 'submitted')")).await > 0 {
+            return Lacks::Finality;
+        }
+        Lacks::Nothing
+    }
+
+    /// Deploys and mints an offering through the server; false if the server ended before all was final.
+    pub async fn drive(&self, server: &mut Server, offering_id: &str) -> bool {
+        let (client, body, start) = (server.client(), json!({ "offering_id": offering_id }), Instant::now());
+        loop {
+            if server.process.exited().is_some() {
+                return false;
+            }
+            let path = match self.lacks(offering_id).await {
+                Lacks::Token => Some(("/blockchain/deploy-token", "deploy")),
+                Lacks::Mint => Some(("/blockchain/trigger-mint", "mint")),
+                Lacks::Finality => None,
+                Lacks::Nothing => return true,
+            };
+            if let Some((path, wish)) = path {
+                // The key is the wish's, so that a repetition is known as one.
+                _ = client.post(path, &format!("{wish}-{offering_id}"), body.clone()).await;
+            }
+            assert!(start.elapsed() < PATIENCE, "not final after {PATIENCE:?}\n{}", self.overview().await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The configuration file of an installation, with what a test changes in it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use muniment_activities::platform::Platform;
+
+/// Keys with their values as TOML writes them.
+#[derive(Clone)]
+pub struct Config {
+    root: BTreeMap<String, String>,
+    engine: BTreeMap<String, String>,
+    chain: BTreeMap<String, String>,
+    database: String,
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+impl Config {
+    /// One chain at this node; quick in everything that a test would have to wait for.
+    pub fn new(database: &str, node: &str, platform: &Platform, keys: &[&str]) -> Self {
+        let map =
+            |pairs: &[(&str, String)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let signers: Vec<_> =
+            keys.iter().map(|key| format!("{{ kind = \"raw\", private_key = {} }}", quoted(key))).collect();
+        let root = [("profile", quoted("development")), ("listen", quoted("127.0.0.1:0")), ("log", quoted("info"))];
+        let engine = [
+            ("sweep_seconds", "1".to_owned()),
+            ("outage_pause_seconds", "1".to_owned()),
+            ("backoff_base_seconds", "1".to_owned()),
+            ("backoff_cap_seconds", "2".to_owned()),
+        ];
+        let chain = [
+            ("endpoints", format!("[{}]", quoted(node))),
+            ("poll_milliseconds", "100".to_owned()),
+            ("block_seconds", "1".to_owned()),
+            ("request_timeout_seconds", "3".to_owned()),
+            ("factory", quoted(&platform.factory.to_string())),
+            ("registry", quoted(&platform.registry.to_string())),
+            ("signers", format!("[{}]", signers.join(", "))),
+        ];
+        Self { root: map(&root), engine: map(&engine), chain: map(&chain), database: quoted(database) }
+    }
+
+    /// Another database.
+    pub fn database(&mut self, url: &str) {
+        self.database = quoted(url);
+    }
+
+    /// A key of the file itself, its value as TOML writes it.
+    pub fn root(&mut self, key: &str, value: &str) {
+        self.root.insert(key.to_owned(), value.to_owned());
+    }
+
+    /// A key of the engine.
+    pub fn engine(&mut self, key: &str, value: u64) {
+        self.engine.insert(key.to_owned(), value.to_string());
+    }
+
+    /// A key of the chain, its value as TOML writes it.
+    pub fn chain(&mut self, key: &str, value: &str) {
+        self.chain.insert(key.to_owned(), value.to_owned());
+    }
+
+    /// Another node, or a proxy before it.
+    pub fn node(&mut self, url: &str) {
+        self.chain("endpoints", &format!("[{}]", quoted(url)));
+    }
+
+    /// The file.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut section = |head: &str, keys: &BTreeMap<String, String>| {
+            _ = writeln!(text, "{head}");
+            for (key, value) in keys {
+                _ = writeln!(text, "{key} = {value}");
+            }
+        };
+        section("", &self.root);
+        section("[database]", &BTreeMap::from([("url".to_owned(), self.database.clone())]));
+        section("[engine]", &self.engine);
+        section("[[chains]]", &self.chain);
+        text
+    }
+}

@@ -1,0 +1,121 @@
+//! The people and offerings of an installation, written before it starts.
+
+use alloy::primitives::{Address, keccak256};
+use chrono::Duration;
+use muniment_domain::clock::Clock;
+use muniment_domain::db::{Db, Tx};
+use muniment_domain::id::Ids;
+use muniment_domain::money::Money;
+use muniment_domain::offering::{self, Offering, Status};
+use muniment_domain::point::Point;
+use muniment_domain::subscription::{self, Accepted};
+use muniment_domain::user::{self, Role};
+use muniment_domain::{investor, migrate};
+use muniment_workflows::queue;
+
+use super::CHAIN_ID;
+
+const LOCKUP_DAYS: i64 = 365;
+
+/// What an offering has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// So many accepted subscriptions, each of another investor.
+    pub holders: usize,
+    /// Whether what is minted is locked for a year.
+    pub locked: bool,
+}
+
+impl Terms {
+    /// Without a lockup.
+    pub const fn free(holders: usize) -> Self {
+        Self { holders, locked: false }
+    }
+
+    /// With one.
+    pub const fn locked(holders: usize) -> Self {
+        Self { holders, locked: true }
+    }
+}
+
+/// A wallet that belongs to the investor of this number.
+pub fn wallet(number: usize) -> Address {
+    Address::from_word(keccak256(format!("investor {number}")))
+}
+
+/// Opens a database as the platform does, for as long as no process of it runs.
+pub async fn open(url: &str) -> Db {
+    let db = Db::open(url, 4, Clock::System, Ids::Random).await.unwrap();
+    migrate::run(&db).await.unwrap();
+    queue::migrate(&db).await.unwrap();
+    db
+}
+
+/// Brings the tables up and writes an operator with a key, and the offerings.
+pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
+    let db = open(url).await;
+    let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let operator = user::insert(&mut tx, "operator@test.example", "Operator", Role::Operator).await.unwrap();
+    let key =
+        user::insert_key(&mut tx, &operator, "tests", "offerings:read ops:read ops:write", 1, secret).await.unwrap();
+    let issuer = tx.new_id("iss");
+    offering::insert_issuer(&mut tx, &issuer, "Test Estates").await.unwrap();
+    let investors = terms.iter().map(|t| t.holders).max().unwrap_or_default();
+    let mut ids = Vec::with_capacity(investors);
+    for number in 0..investors {
+        let id = tx.new_id("inv");
+        investor::insert(&mut tx, &id, None, &format!("Investor {number}"), "DE").await.unwrap();
+        investor::insert_wallet(&mut tx, &id, wallet(number)).await.unwrap();
+        ids.push(id);
+    }
+    let mut offerings = Vec::new();
+    for (number, terms) in terms.iter().enumerate() {
+        let id = insert_offering(&mut tx, &issuer, number, terms.locked).await;
+        for (holder, investor) in ids.iter().take(terms.holders).enumerate() {
+            subscribe(&mut tx, &id, investor, holder).await;
+        }
+        offerings.push(id);
+    }
+    tx.commit(Point::Housekeeping).await.unwrap();
+    db.close().await;
+    (key, offerings)
+}
+
+async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: usize) {
+    // Each holder has another amount, so that two that were exchanged would show.
+    let amount = Money::from_minor(100_000 + holder as i64 * 100);
+    let quantity = amount.base_units(Money::from_minor(100), 2).unwrap();
+    let accepted = Accepted { offering_id, investor_id, amount, quantity, wallet: wallet(holder) };
+    subscription::insert_accepted(tx, &accepted).await.unwrap();
+}
+
+async fn insert_offering(tx: &mut Tx, issuer_id: &str, number: usize, locked: bool) -> String {
+    let (id, now) = (tx.new_id("off"), tx.now());
+    let offering = Offering {
+        id: id.clone(),
+        issuer_id: issuer_id.to_owned(),
+        name: format!("Test House {number}"),
+        status: Status::Open,
+        template: "real_estate_equity".to_owned(),
+        currency: "EUR".to_owned(),
+        minimum_investment: 100_000,
+        hard_cap: 5_000_000_000,
+        unit_price: 100,
+        token_symbol: format!("TST{number}"),
+        token_decimals: 2,
+        partition_id: 1,
+        issuance_policy: "rolling".to_owned(),
+        lockup_release_at: locked.then(|| now + Duration::days(LOCKUP_DAYS)),
+        chain_id: CHAIN_ID,
+        token_status: "not_deployed".to_owned(),
+        token_address: None,
+        token_tx_hash: None,
+        token_block_number: None,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    offering::insert(tx, &offering).await.unwrap();
+    id
+}

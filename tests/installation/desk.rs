@@ -1,0 +1,107 @@
+//! The engine in the test's own process, with an operator before it: what has no endpoint is called as a function.
+
+use muniment_activities::chain::Chain;
+use muniment_activities::config::{ChainConfig, Profile};
+use muniment_activities::signer::Signer;
+use muniment_domain::operation::Operation;
+use muniment_domain::point::{Point, When, plan};
+use muniment_domain::{Error, lane, operation};
+use muniment_workflows::engine::Engine;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::settings::Settings;
+use muniment_workflows::{deploy, mint};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use world::KEYS;
+
+use super::{CHAIN_ID, Installation, data};
+
+/// An engine under way.
+pub struct Desk {
+    pub engine: Engine,
+    stop: CancellationToken,
+    task: JoinHandle<muniment_domain::Result<()>>,
+}
+
+fn by() -> Requester {
+    Requester { actor: "operator".to_owned(), request_id: None, idempotency_key: None }
+}
+
+impl Installation {
+    /// Opens the desk; no other process may have the database open when it is SQLite.
+    pub async fn desk(&self, change: impl Fn(&mut ChainConfig)) -> Desk {
+        let mut config = ChainConfig {
+            endpoints: vec![self.anvil.url().to_owned()],
+            poll_milliseconds: 50,
+            block_seconds: 1,
+            factory: Some(self.platform.factory),
+            registry: Some(self.platform.registry),
+            ..ChainConfig::default()
+        };
+        change(&mut config);
+        let settings =
+            Settings { sweep_seconds: 1, outage_pause_seconds: 1, backoff_base_seconds: 1, ..Settings::default() };
+        let signer = Signer::raw(KEYS[1].parse().unwrap(), Profile::Development).unwrap();
+        let chain = Chain::over_http(config).unwrap();
+        let db = data::open(&self.database.url()).await;
+        let engine = Engine::start(db, settings, vec![(chain, vec![signer])]).await.unwrap();
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(engine.clone().run(stop.clone()));
+        Desk { engine, stop, task }
+    }
+}
+
+impl Desk {
+    /// Accepts the deployment of an offering's token.
+    pub async fn deploy(&self, offering_id: &str) -> String {
+        let mut tx = self.engine.db.begin().await.unwrap();
+        let request = deploy::Request { offering_id: offering_id.to_owned(), by: by() };
+        let operation = deploy::request(&mut tx, &self.engine.settings, request).await.unwrap();
+        tx.commit(Point::Accept).await.unwrap();
+        operation.id
+    }
+
+    /// Accepts the mint of everything that an offering can mint, which fits on one page.
+    pub async fn mint(&self, offering_id: &str) -> String {
+        let mut tx = self.engine.db.begin().await.unwrap();
+        let request = mint::Request {
+            offering_id: offering_id.to_owned(),
+            subscription_ids: None,
+            lockup_release_at: None,
+            by: by(),
+        };
+        let accepted = mint::request(&mut tx, &self.engine.settings, request).await.unwrap();
+        tx.commit(Point::Accept).await.unwrap();
+        accepted.pages[0].operation.id.clone()
+    }
+
+    /// The operation as it is now.
+    pub async fn operation(&self, id: &str) -> Operation {
+        let mut tx = self.engine.db.read().await.unwrap();
+        operation::find(&mut tx, id).await.unwrap()
+    }
+
+    /// Lets the only lane sign again.
+    pub async fn resume(&self) {
+        let mut tx = self.engine.db.read().await.unwrap();
+        let lane = lane::of_chain(&mut tx, CHAIN_ID).await.unwrap().remove(0);
+        drop(tx);
+        let network = self.engine.network(CHAIN_ID).unwrap();
+        muniment_workflows::lane::resume(&self.engine, network, &lane.id, "operator", "looked at it").await.unwrap();
+    }
+
+    /// Lets the engine finish its moves.
+    pub async fn close(self) {
+        self.stop.cancel();
+        self.task.await.unwrap().unwrap();
+        self.engine.db.close().await;
+    }
+}
+
+/// Makes a person's move, which ends at this point, as if the process had.
+pub async fn ended<T: std::fmt::Debug>(point: Point, when: When, act: impl Future<Output = Result<T, Error>>) {
+    plan::crash_at(point, when, 1);
+    let outcome = act.await;
+    assert!(!plan::clear(), "{point} was not passed: {outcome:?}");
+    assert!(matches!(outcome, Err(Error::Crashed(at)) if at == point), "{outcome:?}");
+}

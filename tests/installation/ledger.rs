@@ -1,0 +1,93 @@
+//! What the database says, read past the platform's own code.
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, Row};
+use world::Database;
+
+use super::Installation;
+
+impl Installation {
+    /// Every row of a statement, each column as text: cast what is none. Null is an empty text.
+    pub async fn rows(&self, sql: &str) -> Vec<Vec<String>> {
+        rows(&self.database, sql).await
+    }
+
+    /// The one number that a statement asks for.
+    pub async fn count(&self, from: &str) -> i64 {
+        let rows = self.rows(&format!("select cast(count(*) as text) from {from}")).await;
+        rows[0][0].parse().unwrap()
+    }
+
+    /// Changes rows behind the platform's back.
+    pub async fn write(&self, sql: &str) -> u64 {
+        write(&self.database, sql).await
+    }
+
+    /// Operations that are pending or submitted.
+    pub async fn unfinished(&self) -> i64 {
+        self.count("operations where status in ('pending', 'submitted')").await
+    }
+
+    /// How many operations have each status.
+    pub async fn statuses(&self) -> Vec<Vec<String>> {
+        self.rows("select status, cast(count(*) as text) from operations group by status order by status").await
+    }
+
+    /// What a person would look at when something hangs.
+    pub async fn overview(&self) -> String {
+        let mut text = String::new();
+        for sql in [
+            "select id, kind, status, blocked_reason, error_code, error_message, cast(faults as text), cast(next_action_at as text) \
+             from operations where status <> 'confirmed' order by id limit 20",
+            "select operation_id, state, outcome, cast(nonce as text), cast(block_number as text) from operation_steps \
+             where state <> 'final' limit 20",
+            "select tx_hash, kind, cast(nonce as text), cast(sends as text), last_answer from attempts where open limit 20",
+            "select signer, cast(next_nonce as text), mode, mode_reason from lanes",
+            "select cast(chain_id as text), cast(head_number as text), cast(final_number as text), blocked_reason, halted_reason from chains",
+        ] {
+            for row in self.rows(sql).await {
+                text.push_str(&format!("  {}\n", row.join(" | ")));
+            }
+        }
+        text
+    }
+}
+
+/// Every row of a statement, each column as text.
+pub async fn rows(database: &Database, sql: &str) -> Vec<Vec<String>> {
+    let sql = AssertSqlSafe(sql.to_owned());
+    macro_rules! texts {
+        ($connection:expr) => {{
+            let mut connection = $connection;
+            let rows = sqlx::query(sql).fetch_all(&mut connection).await.unwrap();
+            _ = connection.close().await;
+            let text = |row: &_, at: usize| -> String { Row::get::<Option<String>, _>(row, at).unwrap_or_default() };
+            rows.iter().map(|row| (0..Row::len(row)).map(|at| text(row, at)).collect()).collect()
+        }};
+    }
+    match database {
+        Database::Sqlite(sqlite) => texts!(file(sqlite).connect().await.unwrap()),
+        Database::Postgres(postgres) => texts!(PgConnection::connect(&postgres.url()).await.unwrap()),
+    }
+}
+
+/// Runs a statement that changes rows.
+pub async fn write(database: &Database, sql: &str) -> u64 {
+    let sql = AssertSqlSafe(sql.to_owned());
+    match database {
+        Database::Sqlite(sqlite) => {
+            let mut connection = file(sqlite).connect().await.unwrap();
+            let done = sqlx::query(sql).execute(&mut connection).await.unwrap().rows_affected();
+            connection.close().await.unwrap();
+            done
+        }
+        Database::Postgres(postgres) => {
+            let mut connection = PgConnection::connect(&postgres.url()).await.unwrap();
+            sqlx::query(sql).execute(&mut connection).await.unwrap().rows_affected()
+        }
+    }
+}
+
+fn file(sqlite: &world::Sqlite) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(sqlite.path()).busy_timeout(super::PATIENCE)
+}

@@ -1,0 +1,96 @@
+//! Muniment as somebody installed it: a chain with the platform's contracts, a database with offerings, a configuration and a key.
+
+mod chain;
+mod client;
+mod config;
+mod data;
+mod desk;
+mod ledger;
+mod oracle;
+mod server;
+mod token;
+
+use std::time::{Duration, Instant};
+
+use muniment_activities::platform::Platform;
+use tempfile::TempDir;
+use world::{Anvil, Database, Launch, Mining};
+
+pub use chain::{CHAIN_ID, signer_of};
+pub use client::Lacks;
+pub use config::Config;
+pub use data::Terms;
+pub use desk::{Desk, ended};
+pub use oracle::Report;
+pub use server::{Answer, Server};
+pub use token::Token;
+
+/// Long enough for a machine that is busy with other tests; nothing waits for it when all is well.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(25);
+
+/// One installation; everything of it goes with the value.
+pub struct Installation {
+    pub anvil: Anvil,
+    pub database: Database,
+    pub platform: Platform,
+    pub config: Config,
+    /// An operator's API key.
+    pub key: String,
+    /// The offerings, in the order of their terms.
+    pub offerings: Vec<String>,
+    folder: TempDir,
+}
+
+impl Installation {
+    /// With one signer and one offering for each of the terms.
+    pub async fn new(database: Database, mining: Mining, terms: &[Terms]) -> Self {
+        Self::with_signers(database, mining, terms, 1).await
+    }
+
+    /// With so many signers, each a lane of its own.
+    pub async fn with_signers(database: Database, mining: Mining, terms: &[Terms], signers: usize) -> Self {
+        let anvil = Anvil::start(mining);
+        let keys = &world::KEYS[1..=signers];
+        // Every known key may act for the platform; those that are not configured are other agents.
+        let platform = chain::deploy(&anvil, mining, &world::KEYS[1..]).await;
+        let (key, offerings) = data::fill(&database.url(), terms).await;
+        let folder = tempfile::Builder::new().prefix("muniment-installation.").tempdir().unwrap();
+        let config = Config::new(&database.url(), anvil.url(), &platform, keys);
+        Self { anvil, database, platform, config, key, offerings, folder }
+    }
+
+    /// A role of the binary under this configuration, not yet started.
+    pub fn launch(&self, role: &[&str]) -> Launch {
+        let path = self.folder.path().join("muniment.toml");
+        std::fs::write(&path, self.config.text()).unwrap();
+        Launch::new(role.iter().copied()).env("MUNIMENT_CONFIG", path)
+    }
+
+    /// The whole platform in one process, ready to serve.
+    pub async fn start(&self) -> Server {
+        self.serve(self.launch(&["run"])).await
+    }
+
+    /// A process that serves the interface, once it does.
+    pub async fn serve(&self, launch: Launch) -> Server {
+        let process = launch.spawn();
+        Server::of(process, &self.key).await.unwrap_or_else(|process| panic!("it does not listen.\n{}", process.log()))
+    }
+
+    /// Waits until the condition holds, and says what did not come.
+    pub async fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
+        let start = Instant::now();
+        while !condition().await {
+            if start.elapsed() > PATIENCE {
+                panic!("after {PATIENCE:?} still not: {what}\n{}", self.overview().await);
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Waits until no operation is pending or submitted.
+    pub async fn settled(&self) {
+        self.until("no operation is unfinished", async || self.unfinished().await == 0).await;
+    }
+}

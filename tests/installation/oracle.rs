@@ -1,0 +1,135 @@
+//! The oracle, always the same: what the chain executed is what the database confirmed, once, and no lane has a gap.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy::primitives::{Address, U256};
+use serde_json::json;
+
+use super::Installation;
+use super::token::Executed;
+
+/// What the oracle counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Tokens deployed.
+    pub deployed: usize,
+    /// Mint pages executed.
+    pub minted: usize,
+    /// Failed operations and dead letters.
+    pub attention: i64,
+}
+
+impl Installation {
+    /// Compares chain and database, when nothing is under way any more.
+    pub async fn exactly_once(&self) -> Report {
+        let deployed = self.tokens_agree().await;
+        let minted = self.mints_agree(&deployed).await;
+        self.holdings_agree(&deployed).await;
+        self.lanes_have_no_gap().await;
+        self.each_thing_was_told_once().await;
+        let attention = self.count("operations where status in ('failed', 'dead_letter') and resolution is null").await;
+        Report { deployed: deployed.len(), minted, attention }
+    }
+
+    /// What must hold even where the history of a lane is not this database's own: how many mint pages were executed.
+    pub async fn executed_once_and_held_once(&self) -> usize {
+        let deployed = self.tokens_agree().await;
+        self.holdings_agree(&deployed).await;
+        self.lanes_have_no_gap().await;
+        self.mints_agree(&deployed).await
+    }
+
+    async fn tokens_agree(&self) -> BTreeMap<String, Address> {
+        let mut deployed = BTreeMap::new();
+        let confirmed =
+            "select coalesce(tx_hash, '') from operations where kind = 'deploy_token' and status = 'confirmed' and";
+        for row in self.rows("select id, token_status, coalesce(token_address, ''), token_tx_hash from offerings").await
+        {
+            let [id, status, address, tx_hash] = row.try_into().unwrap();
+            let tokens = self.tokens_of(&id).await;
+            let confirmed = self.rows(&format!("{confirmed} offering_id = '{id}'")).await;
+            assert!(tokens.len() <= 1, "{id} has {} tokens", tokens.len());
+            assert_eq!((confirmed.len(), status == "deployed"), (tokens.len(), !tokens.is_empty()), "{id} is {status}");
+            if let Some(token) = tokens.first() {
+                assert_eq!((&address.parse::<Address>().unwrap(), &tx_hash), (&token.address, &token.tx_hash), "{id}");
+                assert_eq!(confirmed[0][0], tx_hash, "{id}");
+                deployed.insert(id, token.address);
+            }
+        }
+        deployed
+    }
+
+    async fn mints_agree(&self, deployed: &BTreeMap<String, Address>) -> usize {
+        let mut executed = BTreeSet::new();
+        for token in deployed.values() {
+            let ours = self.executed_by(*token).await;
+            let count = ours.len();
+            let numbers: BTreeSet<_> = ours.iter().map(|e| e.number.clone()).collect();
+            assert_eq!(numbers.len(), count, "{token} executed an operation twice");
+            executed.extend(ours);
+        }
+        let confirmed = self
+            .rows(
+                "select s.target, cast(s.op_number as text), s.tx_hash from operations o join operation_steps s on s.operation_id = o.id \
+                 where o.kind = 'mint' and o.status = 'confirmed'",
+            )
+            .await;
+        let confirmed: BTreeSet<_> = confirmed
+            .into_iter()
+            .map(|row| {
+                let [token, number, tx_hash] = row.try_into().unwrap();
+                Executed { token: token.to_lowercase(), number, tx_hash }
+            })
+            .collect();
+        assert_eq!(executed, confirmed, "executed on the chain (left) is not confirmed in the database (right)");
+        executed.len()
+    }
+
+    async fn holdings_agree(&self, deployed: &BTreeMap<String, Address>) {
+        let mut sums: BTreeMap<(String, String), U256> = BTreeMap::new();
+        let minted = "select offering_id, wallet_address, quantity from subscriptions where status = 'minted'";
+        for row in self.rows(minted).await {
+            let [offering, wallet, quantity] = row.try_into().unwrap();
+            *sums.entry((offering, wallet)).or_default() += quantity.parse::<U256>().unwrap();
+        }
+        let mut held = 0;
+        for row in self.rows("select offering_id, wallet_address, balance, locked from holdings").await {
+            let [offering, wallet, balance, locked] = row.try_into().unwrap();
+            let (token, account) = (deployed[&offering], wallet.parse::<Address>().unwrap());
+            let (balance, locked) = (balance.parse::<U256>().unwrap(), locked.parse::<U256>().unwrap());
+            assert_eq!(self.balance_of(token, account).await, balance, "balance of {wallet} in {offering}");
+            assert_eq!(self.locked_of(token, account).await, locked, "locked of {wallet} in {offering}");
+            assert_eq!(sums[&(offering, wallet)], balance);
+            held += 1;
+        }
+        assert_eq!(held, sums.len(), "holders without a holding");
+    }
+
+    async fn lanes_have_no_gap(&self) {
+        for row in self.rows("select signer, cast(next_nonce as text) from lanes").await {
+            let [signer, next] = row.try_into().unwrap();
+            for block in ["latest", "pending"] {
+                let count = self.anvil.rpc().number("eth_getTransactionCount", json!([signer, block])).await;
+                assert_eq!(count.to_string(), next, "{signer}: {block} count of the chain, next nonce of the lane");
+            }
+        }
+    }
+
+    /// One event and one line of history for each confirmation, and one event for each minted subscription.
+    async fn each_thing_was_told_once(&self) {
+        let confirmed = self.count("operations where status = 'confirmed'").await;
+        assert_eq!(self.count("events where type = 'operation.confirmed'").await, confirmed);
+        assert_eq!(self.count("operation_history where to_status = 'confirmed'").await, confirmed);
+        let minted = self.count("subscriptions where status = 'minted'").await;
+        assert_eq!(self.count("events where type = 'subscription.minted'").await, minted);
+        assert_eq!(self.count("operation_items where live").await, self.live_items().await);
+    }
+
+    async fn live_items(&self) -> i64 {
+        self.count(
+            "operation_items i join operations o on o.id = i.operation_id where i.live and o.status <> 'confirmed' \
+             and o.resolution is null",
+        )
+        .await
+    }
+}

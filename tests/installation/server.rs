@@ -1,0 +1,128 @@
+//! A process that serves the interface, and what a client gets from it.
+
+use std::time::Duration;
+
+use reqwest::Client;
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
+use world::Binary;
+
+use super::PATIENCE;
+
+/// A running process with its address.
+pub struct Server {
+    pub process: Binary,
+    pub url: String,
+    key: String,
+    client: Client,
+}
+
+/// An answer as the client sees it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+impl Answer {
+    /// A text of the body.
+    pub fn text(&self, pointer: &str) -> String {
+        self.body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// The status and the code of a problem.
+    pub fn problem(&self) -> (u16, String) {
+        (self.status, self.text("/code"))
+    }
+}
+
+impl Server {
+    /// The process, once it listens; or the process, if it ended before.
+    pub async fn of(mut process: Binary, key: &str) -> Result<Self, Binary> {
+        let step = Duration::from_millis(20);
+        let mut left = PATIENCE.as_millis() / step.as_millis();
+        let address = loop {
+            if let Some(line) = process.line_with("server.address=", Duration::ZERO) {
+                break line.split("server.address=").nth(1).map(|rest| rest.trim().to_owned()).unwrap_or_default();
+            }
+            left = left.saturating_sub(1);
+            if left == 0 || process.exited().is_some() {
+                return Err(process);
+            }
+            tokio::time::sleep(step).await;
+        };
+        let client = Client::builder().timeout(Duration::from_secs(30)).build().unwrap();
+        Ok(Self { process, url: format!("http://{address}"), key: key.to_owned(), client })
+    }
+
+    /// A client that can outlive the borrow, to ask many things at once.
+    pub fn client(&self) -> Remote {
+        Remote { url: self.url.clone(), key: self.key.clone(), client: self.client.clone() }
+    }
+
+    /// Asks, and must be answered.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.client().get(path).await.unwrap()
+    }
+
+    /// Posts with this idempotency key, and must be answered.
+    pub async fn post(&self, path: &str, idempotency_key: &str, body: Value) -> Answer {
+        self.client().post(path, idempotency_key, body).await.unwrap()
+    }
+
+    /// Asks for the deployment of an offering's token.
+    pub async fn deploy(&self, idempotency_key: &str, offering_id: &str) -> Answer {
+        self.post("/blockchain/deploy-token", idempotency_key, json!({ "offering_id": offering_id })).await
+    }
+
+    /// Asks for the mint of everything that an offering can mint.
+    pub async fn mint(&self, idempotency_key: &str, offering_id: &str) -> Answer {
+        self.post("/blockchain/trigger-mint", idempotency_key, json!({ "offering_id": offering_id })).await
+    }
+}
+
+/// A client of a server that may be gone.
+#[derive(Clone)]
+pub struct Remote {
+    url: String,
+    key: String,
+    client: Client,
+}
+
+impl Remote {
+    /// With another bearer token, or none.
+    pub fn with_key(mut self, key: &str) -> Self {
+        key.clone_into(&mut self.key);
+        self
+    }
+
+    /// Asks; none if nobody answers.
+    pub async fn get(&self, path: &str) -> Option<Answer> {
+        answer(self.client.get(format!("{}{path}", self.url)).bearer_auth(&self.key)).await
+    }
+
+    /// Posts; none if nobody answers.
+    pub async fn post(&self, path: &str, idempotency_key: &str, body: Value) -> Option<Answer> {
+        self.post_text(path, Some(idempotency_key), body.to_string()).await
+    }
+
+    /// Posts a text that may be anything.
+    pub async fn post_text(&self, path: &str, idempotency_key: Option<&str>, body: String) -> Option<Answer> {
+        let mut request = self.client.post(format!("{}{path}", self.url)).header("content-type", "application/json");
+        if !self.key.is_empty() {
+            request = request.bearer_auth(&self.key);
+        }
+        if let Some(key) = idempotency_key {
+            request = request.header("idempotency-key", key);
+        }
+        answer(request.body(body)).await
+    }
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> Option<Answer> {
+    let response = request.send().await.ok()?;
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let text = response.text().await.ok()?;
+    Some(Answer { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) })
+}

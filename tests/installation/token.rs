@@ -1,0 +1,87 @@
+//! The contracts as the chain shows them, read by plain calls and logs past the platform's own code.
+
+use alloy::primitives::{Address, B256, Bytes, U256, hex, keccak256};
+use alloy::sol;
+use alloy::sol_types::{SolCall, SolEvent};
+use serde_json::{Value, json};
+use world::Rpc;
+
+use super::Installation;
+
+sol! {
+    event TokenDeployed(bytes32 indexed offeringId, address indexed token, bytes32 payloadHash, bool created);
+    event OperationExecuted(uint256 indexed opId, bytes32 indexed kind, bytes32 payloadHash);
+    function balanceOf(address account, uint256 id) returns (uint256);
+    function lockedBalanceOf(address account, uint256 id) returns (uint256);
+    function isOperationExecuted(uint256 opId) returns (bool);
+}
+
+/// A token that the factory says it made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub address: Address,
+    /// The transaction that made it.
+    pub tx_hash: String,
+}
+
+/// An operation that a token says it executed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Executed {
+    pub token: String,
+    pub number: String,
+    pub tx_hash: String,
+}
+
+impl Installation {
+    /// The tokens that were really made for an offering: one, or something is very wrong.
+    pub async fn tokens_of(&self, offering_id: &str) -> Vec<Token> {
+        let topics = json!([TokenDeployed::SIGNATURE_HASH, keccak256(offering_id)]);
+        let logs = logs(&self.anvil.rpc(), self.platform.factory, topics).await;
+        let made = logs.iter().filter_map(|log| {
+            let event = decoded::<TokenDeployed>(log);
+            event.created.then(|| Token { address: event.token, tx_hash: text(&log["transactionHash"]) })
+        });
+        made.collect()
+    }
+
+    /// Everything that a token executed.
+    pub async fn executed_by(&self, token: Address) -> Vec<Executed> {
+        let logs = logs(&self.anvil.rpc(), token, json!([OperationExecuted::SIGNATURE_HASH])).await;
+        let executed = logs.iter().map(|log| Executed {
+            token: token.to_string().to_lowercase(),
+            number: decoded::<OperationExecuted>(log).opId.to_string(),
+            tx_hash: text(&log["transactionHash"]),
+        });
+        executed.collect()
+    }
+
+    /// Units of a holder.
+    pub async fn balance_of(&self, token: Address, account: Address) -> U256 {
+        self.view(token, &balanceOfCall { account, id: U256::from(1) }).await
+    }
+
+    /// Units of a holder that are still locked.
+    pub async fn locked_of(&self, token: Address, account: Address) -> U256 {
+        self.view(token, &lockedBalanceOfCall { account, id: U256::from(1) }).await
+    }
+
+    async fn view(&self, to: Address, call: &impl SolCall<Return = U256>) -> U256 {
+        let call = json!([{ "to": to, "data": hex::encode_prefixed(call.abi_encode()) }, "latest"]);
+        let answer = self.anvil.rpc().call("eth_call", call).await;
+        U256::from_be_slice(&hex::decode(answer.as_str().unwrap()).unwrap())
+    }
+}
+
+async fn logs(rpc: &Rpc, address: Address, topics: Value) -> Vec<Value> {
+    let filter = json!([{ "address": address, "topics": topics, "fromBlock": "0x0", "toBlock": "latest" }]);
+    rpc.call("eth_getLogs", filter).await.as_array().unwrap().clone()
+}
+
+fn decoded<E: SolEvent>(log: &Value) -> E {
+    let topics = log["topics"].as_array().unwrap().iter().map(|topic| topic.as_str().unwrap().parse::<B256>().unwrap());
+    E::decode_raw_log_validate(topics, &text(&log["data"]).parse::<Bytes>().unwrap()).unwrap()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}

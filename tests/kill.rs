@@ -1,0 +1,74 @@
+//! `kill -9`, again and again, while hundreds of operations are in flight: a seed says when.
+
+use std::time::Duration;
+
+use serde_json::json;
+use world::{Database, Engine, Mining, Seed};
+
+use crate::installation::{Installation, Lacks, Server, Terms};
+
+const SEED: u64 = 20_260_713;
+const KILLS: usize = 52;
+const OFFERINGS: usize = 110;
+/// Four pages each, so that with its deployment every offering is five operations.
+const HOLDERS: usize = 8;
+const HOLDERS_PER_PAGE: u64 = 2;
+/// How many wishes each life of the process hears at most.
+const WISHES: usize = 9;
+
+/// Asks for what some offerings lack; the keys make a repetition harmless.
+async fn ask(site: &Installation, server: &Server, wishes: usize) {
+    let lacking = "select id, token_status from offerings o where not exists (select 1 from operations p where p.offering_id = o.id \
+        and p.kind = case when o.token_status = 'deployed' then 'mint' else 'deploy_token' end) order by token_status, id";
+    let client = server.client();
+    for row in site.rows(lacking).await.into_iter().take(wishes) {
+        let [id, status] = row.try_into().unwrap();
+        let (path, wish) = match status.as_str() {
+            "deployed" => ("/blockchain/trigger-mint", "mint"),
+            _ => ("/blockchain/deploy-token", "deploy"),
+        };
+        // An answer may be lost; the row tells.
+        _ = client.post(path, &format!("{wish}-{id}"), json!({ "offering_id": id })).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_kills_with_work_in_flight_lose_nothing_and_double_nothing() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let terms = vec![Terms::locked(HOLDERS); OFFERINGS];
+    let mut site = Installation::with_signers(database, Mining::Mixed, &terms, 2).await;
+    site.config.engine("mint_page_holders", HOLDERS_PER_PAGE);
+    let mut seed = Seed::new(SEED);
+    let (mut in_flight, mut submitted) = (Vec::new(), Vec::new());
+    while in_flight.len() < KILLS {
+        let mut server = site.start().await;
+        let asked = ask(&site, &server, WISHES);
+        // The kill comes while it is asked, or after.
+        let life = Duration::from_millis(150 + seed.below(900));
+        _ = tokio::time::timeout(life, asked).await;
+        tokio::time::sleep(Duration::from_millis(seed.below(400))).await;
+        server.process.kill();
+        let open = site.unfinished().await;
+        if open > 0 {
+            in_flight.push(open);
+            submitted.push(site.count("operations where status = 'submitted'").await);
+        }
+    }
+    let mut server = site.start().await;
+    for offering in &site.offerings {
+        assert!(site.drive(&mut server, offering).await);
+        assert_eq!(site.lacks(offering).await, Lacks::Nothing);
+    }
+    site.settled().await;
+    let report = site.exactly_once().await;
+    let operations = report.deployed + report.minted;
+    println!(
+        "{KILLS} kills, seed {SEED}: in flight at each {in_flight:?}, of these submitted {submitted:?}; {report:?}"
+    );
+    assert_eq!((report.deployed, report.minted, report.attention), (OFFERINGS, 4 * OFFERINGS, 0));
+    assert!(operations >= 500, "{operations} operations are too few to be a proof");
+    assert!(
+        submitted.iter().filter(|n| **n > 0).count() >= KILLS / 2,
+        "too few kills hit what was sent: {submitted:?}"
+    );
+}

@@ -1,0 +1,139 @@
+//! Minting through the front door: every accepted subscription once, in pages, and the books equal the chain's.
+
+use alloy::primitives::U256;
+use serde_json::json;
+use world::{Database, Mining, on_both_databases};
+
+use crate::installation::{Installation, Server, Terms};
+
+async fn deployed(site: &Installation) -> Server {
+    let server = site.start().await;
+    for (number, offering) in site.offerings.iter().enumerate() {
+        assert_eq!(server.deploy(&format!("deploy-{number}"), offering).await.status, 202);
+    }
+    site.settled().await;
+    server
+}
+
+/// Every subscription as the interface shows it, compared with what the chain says of its wallet.
+async fn shown_equals_the_chain(site: &Installation, server: &Server, offering: &str, locked: bool) -> usize {
+    let [token] = site.tokens_of(offering).await.try_into().unwrap();
+    let listed = server.get(&format!("/v1/offerings/{offering}/subscriptions?limit=50")).await;
+    for subscription in listed.body["data"].as_array().unwrap() {
+        assert_eq!((&subscription["status"], &subscription["mint"]["status"]), (&json!("minted"), &json!("minted")));
+        let hash = subscription["mint"]["tx_hash"].as_str().unwrap();
+        let receipt = site.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
+        assert_eq!(receipt["status"], "0x1");
+        let block = subscription["mint"]["block_number"].as_u64().unwrap();
+        assert_eq!(receipt["blockNumber"], format!("{block:#x}"));
+        assert_eq!(subscription["mint"]["lock_release_at"].is_string(), locked);
+    }
+    let holders = server.get(&format!("/v1/offerings/{offering}/holders?limit=50")).await;
+    for holder in holders.body["data"].as_array().unwrap() {
+        let account = holder["wallet_address"].as_str().unwrap().parse().unwrap();
+        let units: U256 = holder["base_units"].as_str().unwrap().parse().unwrap();
+        assert!(units > U256::ZERO);
+        assert_eq!(site.balance_of(token.address, account).await, units);
+        let expected = if locked { units } else { U256::ZERO };
+        assert_eq!(site.locked_of(token.address, account).await, expected);
+        assert_eq!(holder["locked_base_units"], expected.to_string());
+    }
+    assert_eq!(listed.body["data"].as_array().unwrap().len(), holders.body["data"].as_array().unwrap().len());
+    listed.body["data"].as_array().unwrap().len()
+}
+
+on_both_databases! {
+    async fn every_accepted_subscription_is_minted_in_pages_with_and_without_a_lockup(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(11), Terms::locked(11)]).await;
+        site.config.engine("mint_page_holders", 4);
+        let server = deployed(&site).await;
+        for (number, offering) in site.offerings.iter().enumerate() {
+            let accepted = server.mint(&format!("mint-{number}"), offering).await;
+            assert_eq!((accepted.status, accepted.body["operations"].as_array().unwrap().len()), (202, 3), "{accepted:?}");
+            let batch = accepted.headers["location"].to_str().unwrap();
+            assert_eq!(server.get(batch).await.body["data"].as_array().unwrap().len(), 3);
+        }
+        site.settled().await;
+        for (offering, locked) in site.offerings.iter().zip([false, true]) {
+            assert_eq!(shown_equals_the_chain(&site, &server, offering, locked).await, 11);
+        }
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (2, 6, 0));
+    }
+
+    async fn who_cannot_be_minted_is_skipped_and_told_why(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(7)]).await;
+        let ids = site.rows("select id from subscriptions order by id").await.concat();
+        for (change, id) in [
+            ("wallet_address = null", &ids[0]),
+            ("quantity = null", &ids[1]),
+            ("status = 'binding'", &ids[2]),
+        ] {
+            assert_eq!(site.write(&format!("update subscriptions set {change} where id = '{id}'")).await, 1);
+        }
+        let doubtful = "select investor_id from subscriptions where id = ";
+        site.write(&format!("update investors set kyc_status = 'expired' where id = ({doubtful}'{}')", ids[3])).await;
+        let (server, offering) = (deployed(&site).await, &site.offerings[0]);
+        let unknown = "sub_01jc0000000000000000000000".to_owned();
+        let named = [&ids[..6], std::slice::from_ref(&unknown)].concat();
+        let body = json!({ "offering_id": offering, "subscription_ids": named });
+        let accepted = server.post("/blockchain/trigger-mint", "mint-1", body.clone()).await;
+        assert_eq!(accepted.status, 202, "{accepted:?}");
+        let skipped = |body: &serde_json::Value, id: &str| {
+            let found = body["skipped"].as_array().unwrap().iter().find(|s| s["subscription_id"] == id).cloned();
+            found.map(|s| s["code"].as_str().unwrap().to_owned())
+        };
+        let codes = [&ids[0], &ids[1], &ids[2], &ids[3], &unknown].map(|id| skipped(&accepted.body, id).unwrap());
+        assert_eq!(codes, ["wallet_required", "quantity_missing", "not_accepted", "kyc_required", "not_found"]);
+        assert_eq!(accepted.body["operations"][0]["subscription_ids"], json!([ids[4], ids[5]]));
+        // The rest may be minted beside it; those under way are not theirs to mint.
+        let rest = server.mint("mint-2", offering).await;
+        assert_eq!(rest.body["operations"][0]["subscription_ids"], json!([ids[6]]), "{rest:?}");
+        site.settled().await;
+        let again = server.post("/blockchain/trigger-mint", "mint-3", body).await;
+        assert_eq!(again.problem(), (409, "nothing_to_mint".to_owned()));
+        assert_eq!(site.count("subscriptions where status = 'minted'").await, 3);
+        assert_eq!(site.exactly_once().await.minted, 2);
+    }
+
+    async fn mints_asked_for_at_once_never_share_a_subscription(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(8)]).await;
+        site.config.engine("mint_page_holders", 4);
+        let (server, offering) = (deployed(&site).await, site.offerings[0].clone());
+        let asked = (0..8).map(|number| {
+            let (client, body) = (server.client(), json!({ "offering_id": offering }));
+            async move { client.post("/blockchain/trigger-mint", &format!("mint-{number}"), body).await.unwrap() }
+        });
+        let answers = futures::future::join_all(asked).await;
+        let accepted = answers.iter().filter(|answer| answer.status == 202).count();
+        assert_eq!(accepted, 1, "{answers:?}");
+        let refusals = ["nothing_to_mint", "operation_in_progress"];
+        assert!(answers.iter().all(|a| a.status == 202 || refusals.contains(&a.text("/code").as_str())), "{answers:?}");
+        site.settled().await;
+        assert_eq!((site.exactly_once().await.minted, site.count("operations where kind = 'mint'").await), (2, 2));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
+    let database = Database::fresh(world::Engine::Sqlite).await;
+    let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+    let (server, path, offering) = (site.start().await, "/blockchain/trigger-mint", site.offerings[0].clone());
+    let early = server.mint("early", &offering).await;
+    assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "no token yet");
+    server.deploy("deploy", &offering).await;
+    site.settled().await;
+    let past = json!({ "offering_id": offering, "lockup": { "release_at": "2001-01-01T00:00:00Z" } });
+    let nobody = json!({ "offering_id": offering, "subscription_ids": [] });
+    let wrong = json!({ "offering_id": offering, "subscription_ids": ["sub_7"] });
+    let strange = json!({ "offering_id": offering, "amount": 7 });
+    for (key, body) in [("a", past), ("b", nobody), ("c", wrong), ("d", strange)] {
+        let refused = server.post(path, key, body).await;
+        assert_eq!(refused.problem(), (422, "validation_failed".to_owned()), "{refused:?}");
+    }
+    let other = site.rows(&format!("select id from subscriptions where offering_id = '{}'", site.offerings[1])).await;
+    let foreign = json!({ "offering_id": offering, "subscription_ids": other[0] });
+    assert_eq!(server.post(path, "e", foreign).await.problem(), (409, "nothing_to_mint".to_owned()));
+    assert_eq!(site.count("operations where kind = 'mint'").await, 0);
+    assert_eq!(site.exactly_once().await.minted, 0);
+}

@@ -1,0 +1,259 @@
+//! What a person may do about an operation that the engine could not finish: each guard's yes and each of its noes, decided at the
+//! final block, and each move ended before and after its write.
+
+use alloy::primitives::{B256, Bytes};
+use muniment_activities::registry::Roles;
+use muniment_domain::operation::{Resolution, Status};
+use muniment_domain::point::{Point, When};
+use muniment_domain::{Code, Error};
+use muniment_workflows::cancel::Cancelled;
+use muniment_workflows::mark_confirmed::verify;
+use muniment_workflows::retry::Retried;
+use muniment_workflows::{abandon, cancel, mark_confirmed, retry};
+use serde_json::json;
+use world::{Anvil, Database, KEYS, Mining, on_both_databases};
+
+use crate::foreign_key::{execute_elsewhere, send};
+use crate::installation::{Desk, Installation, Terms, ended, signer_of};
+
+/// The points at which moves are ended here, instead of a whole process.
+pub const ENDED_AT: &[Point] = &[Point::Cancel, Point::Retry, Point::MarkConfirmed, Point::Abandon];
+
+const WHO: &str = "operator";
+const WHY: &str = "a test";
+
+fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
+    match outcome {
+        Err(Error::Refused { code, .. }) => code,
+        other => panic!("it was not refused: {other:?}"),
+    }
+}
+
+async fn count(anvil: &Anvil, key: &str) -> u64 {
+    anvil.rpc().number("eth_getTransactionCount", json!([signer_of(key), "latest"])).await
+}
+
+/// Gives roles to the platform's signer, or takes them.
+async fn set_roles(site: &Installation, roles: Roles) {
+    let (owner, signer) = (signer_of(KEYS[0]), signer_of(KEYS[1]));
+    let call = muniment_activities::registry::set_roles(owner, site.platform.registry, signer, roles);
+    send(&site.anvil, KEYS[0], count(&site.anvil, KEYS[0]).await, call.to.unwrap(), call.data).await;
+}
+
+/// A few blocks, one after the other, until nothing is under way.
+async fn finalised(site: &Installation) {
+    site.until("all is final", async || {
+        site.anvil.mine(1).await;
+        site.unfinished().await == 0 && site.count("operation_steps where state in ('signed', 'included')").await == 0
+    })
+    .await;
+}
+
+async fn status(desk: &Desk, id: &str) -> (Status, Option<String>) {
+    let op = desk.operation(id).await;
+    (op.status, op.error_code)
+}
+
+/// A deployed token, and the mint of it refused because the signer had lost its role.
+async fn mint_refused(database: Database) -> (Installation, Desk, String) {
+    let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+    let desk = site.desk(|_| {}).await;
+    desk.deploy(&site.offerings[0]).await;
+    site.settled().await;
+    set_roles(&site, Roles(0)).await;
+    let mint = desk.mint(&site.offerings[0]).await;
+    site.settled().await;
+    assert_eq!(status(&desk, &mint).await, (Status::Failed, Some("reverts".to_owned())));
+    (site, desk, mint)
+}
+
+/// A deployment whose bytes are out, whose fee may not rise and whose patience is over: a dead letter with an open nonce.
+async fn stuck(database: Database) -> (Installation, Desk, String) {
+    let site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
+    let desk =
+        site.desk(|chain| (chain.bump_after_seconds, chain.bumps_max, chain.stuck_after_seconds) = (1, 0, 1)).await;
+    let deploy = desk.deploy(&site.offerings[0]).await;
+    site.settled().await;
+    assert_eq!(status(&desk, &deploy).await, (Status::DeadLetter, Some("stuck".to_owned())));
+    (site, desk, deploy)
+}
+
+on_both_databases! {
+    async fn a_retry_of_what_was_never_signed_begins_anew(database: Database) {
+        let (site, desk, mint) = mint_refused(database).await;
+        set_roles(&site, Roles::ALL).await;
+        ended(Point::Retry, When::Before, retry::retry(&desk.engine, &mint, WHO, WHY)).await;
+        assert_eq!(status(&desk, &mint).await.0, Status::Failed, "nothing was written");
+        ended(Point::Retry, When::After, retry::retry(&desk.engine, &mint, WHO, WHY)).await;
+        site.settled().await;
+        assert_eq!((desk.operation(&mint).await.status, desk.operation(&mint).await.cycle), (Status::Confirmed, 2));
+        assert_eq!(refused(retry::retry(&desk.engine, &mint, WHO, WHY).await), Code::InvalidState);
+        assert_eq!(site.exactly_once().await.minted, 1);
+        desk.close().await;
+    }
+
+    async fn a_retry_after_a_revert_takes_a_new_nonce(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
+        let desk = site.desk(|_| {}).await;
+        let deploy = desk.deploy(&site.offerings[0]).await;
+        site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
+        // It pays more and comes first: what was simulated as good reverts in the block.
+        set_roles(&site, Roles(0)).await;
+        finalised(&site).await;
+        assert_eq!(status(&desk, &deploy).await, (Status::Failed, Some("reverted".to_owned())));
+        set_roles(&site, Roles::ALL).await;
+        site.anvil.mine(4).await;
+        assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
+        site.until("it is sent", async || site.count("attempts where cycle = 2 and sends > 0").await == 1).await;
+        finalised(&site).await;
+        assert_eq!(desk.operation(&deploy).await.status, Status::Confirmed);
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        desk.close().await;
+    }
+
+    async fn a_retry_while_the_nonce_is_open_keeps_the_nonce(database: Database) {
+        let (site, desk, deploy) = stuck(database).await;
+        assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::SameNonce);
+        site.anvil.mine(1).await;
+        finalised(&site).await;
+        assert_eq!(desk.operation(&deploy).await.status, Status::Confirmed);
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        assert_eq!(site.count("attempts").await, 1);
+        desk.close().await;
+    }
+
+    async fn a_retry_waits_for_the_finality_of_what_is_in_a_block(database: Database) {
+        let (site, desk, deploy) = stuck(database).await;
+        site.anvil.mine(1).await;
+        site.until("it is seen", async || site.count("operation_steps where state = 'included'").await == 1).await;
+        assert_eq!(refused(retry::retry(&desk.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
+        assert_eq!(refused(abandon::abandon(&desk.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
+        let hash = site.rows("select tx_hash from attempts").await[0][0].parse().unwrap();
+        let early = mark_confirmed::mark_confirmed(&desk.engine, &deploy, hash, WHO, WHY).await;
+        assert_eq!(refused(early), Code::ReconcileVerificationFailed);
+        finalised(&site).await;
+        let late = desk.operation(&deploy).await;
+        assert_eq!(late.status, Status::DeadLetter, "a late success is proposed, never applied");
+        assert_eq!(late.suggested_action.unwrap().0["tx_hash"], hash.to_string());
+        assert_eq!(refused(abandon::abandon(&desk.engine, &deploy, WHO, WHY).await), Code::PartialEffect);
+        assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::Confirmed);
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        desk.close().await;
+    }
+
+    async fn a_retry_of_what_another_agent_executed_adopts_it(database: Database) {
+        let (site, desk, mint) = mint_refused(database).await;
+        let proof: B256 = execute_elsewhere(&site, &mint).await.parse().unwrap();
+        set_roles(&site, Roles::ALL).await;
+        site.until("it is final", async || {
+            verify(&desk.engine, &mint, proof).await.unwrap().iter().all(|check| check.passed)
+        })
+        .await;
+        retry::retry(&desk.engine, &mint, WHO, WHY).await.unwrap();
+        site.settled().await;
+        assert_eq!(desk.operation(&mint).await.status, Status::Confirmed);
+        assert_eq!(site.exactly_once().await.minted, 1);
+        desk.close().await;
+    }
+
+    async fn a_nonce_that_a_stranger_took_is_followed_by_a_new_one(database: Database) {
+        let (site, desk, deploy) = stuck(database).await;
+        send(&site.anvil, KEYS[1], 0, alloy::primitives::Address::repeat_byte(7), Bytes::new()).await;
+        finalised(&site).await;
+        assert_eq!(desk.operation(&deploy).await.status, Status::DeadLetter);
+        assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
+        let waits = "operations where status = 'pending' and blocked_reason like 'lane_quarantined%'";
+        site.until("it waits for the lane", async || site.count(waits).await == 1).await;
+        desk.resume().await;
+        site.until("it is sent", async || site.count("attempts where cycle = 2 and sends > 0").await == 1).await;
+        finalised(&site).await;
+        assert_eq!((site.exactly_once().await.deployed, desk.operation(&deploy).await.status), (1, Status::Confirmed));
+        desk.close().await;
+    }
+
+    async fn a_proof_is_accepted_only_if_every_check_passes(database: Database) {
+        let (site, desk, mint) = mint_refused(database).await;
+        let none = mark_confirmed::mark_confirmed(&desk.engine, &mint, B256::repeat_byte(1), WHO, WHY).await;
+        assert_eq!(refused(none), Code::ReconcileVerificationFailed);
+        // The deployment's own transaction is final and successful, and shows something else.
+        let other: B256 = site.rows("select tx_hash from operations where kind = 'deploy_token'").await[0][0].parse().unwrap();
+        let checks = verify(&desk.engine, &mint, other).await.unwrap();
+        let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
+        assert_eq!(failed, ["target", "unclaimed", "effect"]);
+        let wrong = mark_confirmed::mark_confirmed(&desk.engine, &mint, other, WHO, WHY).await;
+        assert_eq!(refused(wrong), Code::ReconcileVerificationFailed);
+        assert_eq!(desk.operation(&mint).await.status, Status::Failed);
+        let proof: B256 = execute_elsewhere(&site, &mint).await.parse().unwrap();
+        site.until("it is final", async || {
+            verify(&desk.engine, &mint, proof).await.unwrap().iter().all(|check| check.passed)
+        })
+        .await;
+        let act = || mark_confirmed::mark_confirmed(&desk.engine, &mint, proof, WHO, WHY);
+        ended(Point::MarkConfirmed, When::Before, act()).await;
+        assert_eq!(desk.operation(&mint).await.status, Status::Failed);
+        ended(Point::MarkConfirmed, When::After, act()).await;
+        assert_eq!(desk.operation(&mint).await.resolution, Some(Resolution::ConfirmedExternal));
+        assert_eq!(refused(act().await), Code::InvalidState);
+        assert_eq!(site.exactly_once().await.minted, 1);
+        desk.close().await;
+    }
+
+    async fn what_was_never_signed_is_abandoned_and_free_for_another_try(database: Database) {
+        let (site, desk, mint) = mint_refused(database).await;
+        let act = || abandon::abandon(&desk.engine, &mint, WHO, WHY);
+        ended(Point::Abandon, When::Before, act()).await;
+        assert_eq!(desk.operation(&mint).await.resolution, None);
+        ended(Point::Abandon, When::After, act()).await;
+        assert_eq!(desk.operation(&mint).await.resolution, Some(Resolution::Abandoned));
+        assert_eq!(refused(act().await), Code::InvalidState);
+        assert_eq!(refused(retry::retry(&desk.engine, &mint, WHO, WHY).await), Code::InvalidState);
+        set_roles(&site, Roles::ALL).await;
+        let another = desk.mint(&site.offerings[0]).await;
+        site.settled().await;
+        assert_eq!(desk.operation(&another).await.status, Status::Confirmed);
+        assert_eq!(site.exactly_once().await.minted, 1);
+        desk.close().await;
+    }
+
+    async fn a_pending_operation_is_cancelled_at_once(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let desk = site.desk(|_| {}).await;
+        site.write("update lanes set mode = 'paused'").await;
+        let deploy = desk.deploy(&site.offerings[0]).await;
+        site.until("it waits", async || site.count("operations where blocked_reason like 'lane_paused%'").await == 1).await;
+        ended(Point::Cancel, When::Before, cancel::cancel(&desk.engine, &deploy, WHO, WHY)).await;
+        assert_eq!(desk.operation(&deploy).await.status, Status::Pending);
+        assert_eq!(cancel::cancel(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Cancelled::Unsent);
+        let over = desk.operation(&deploy).await;
+        assert_eq!((over.status, over.resolution), (Status::Failed, Some(Resolution::Abandoned)));
+        site.write("update lanes set mode = 'active'").await;
+        desk.deploy(&site.offerings[0]).await;
+        site.settled().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        desk.close().await;
+    }
+
+    async fn a_cancel_burns_the_nonce_and_then_the_operation_can_be_abandoned(database: Database) {
+        let (site, desk, deploy) = stuck(database).await;
+        assert_eq!(refused(abandon::abandon(&desk.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
+        ended(Point::Cancel, When::Before, cancel::cancel(&desk.engine, &deploy, WHO, WHY)).await;
+        assert_eq!(site.count("attempts where kind = 'cancel'").await, 0);
+        ended(Point::Cancel, When::After, cancel::cancel(&desk.engine, &deploy, WHO, WHY)).await;
+        assert_eq!(cancel::cancel(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Cancelled::Racing);
+        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "asked for twice, signed once");
+        site.until("it is sent", async || site.count("attempts where kind = 'cancel' and sends > 0").await == 1).await;
+        finalised(&site).await;
+        assert_eq!(refused(cancel::cancel(&desk.engine, &deploy, WHO, WHY).await), Code::InvalidState);
+        abandon::abandon(&desk.engine, &deploy, WHO, WHY).await.unwrap();
+        assert_eq!(site.exactly_once().await.deployed, 0);
+        let again = desk.deploy(&site.offerings[0]).await;
+        site.until("it is sent", async || site.count("attempts where nonce = 1 and sends > 0").await == 1).await;
+        // Whoever is stuck again is retried: the bytes are the same.
+        finalised(&site).await;
+        if desk.operation(&again).await.status != Status::Confirmed {
+            retry::retry(&desk.engine, &again, WHO, WHY).await.unwrap();
+        }
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        desk.close().await;
+    }
+}

@@ -1,0 +1,111 @@
+//! Several processes on one database: they share the work, and one that dies or sleeps does no harm.
+
+use std::time::{Duration, Instant};
+
+use world::{Binary, Database, Engine, Mining};
+
+use crate::installation::{Installation, Server, Terms};
+
+const OFFERINGS: usize = 10;
+/// Longer than a lease.
+const SLEEP: Duration = Duration::from_secs(20);
+
+struct Crew {
+    site: Installation,
+    apis: Vec<Server>,
+    workers: Vec<Binary>,
+}
+
+async fn crew(apis: usize, workers: usize) -> Crew {
+    let database = Database::fresh(Engine::Postgres).await;
+    let terms = vec![Terms::locked(6); OFFERINGS];
+    let mut site = Installation::with_signers(database, Mining::Mixed, &terms, 2).await;
+    site.config.engine("mint_page_holders", 2);
+    site.config.chain("in_flight_max", "4");
+    let mut crew = Crew { apis: Vec::new(), workers: Vec::new(), site };
+    for _ in 0..apis {
+        crew.apis.push(crew.site.serve(crew.site.launch(&["api"])).await);
+    }
+    for _ in 0..workers {
+        crew.workers.push(crew.site.launch(&["worker"]).spawn());
+    }
+    crew.site.until("first contact was made", async || crew.site.count("lanes").await == 2).await;
+    crew
+}
+
+impl Crew {
+    /// Every offering's token is asked for, at another interface each time.
+    async fn deploy_all(&self) {
+        for (number, offering) in self.site.offerings.iter().enumerate() {
+            let api = &self.apis[number % self.apis.len()];
+            assert_eq!(api.deploy(&format!("deploy-{number}"), offering).await.status, 202);
+        }
+    }
+
+    async fn mint_all(&self) {
+        for (number, offering) in self.site.offerings.iter().enumerate() {
+            let api = &self.apis[(number + 1) % self.apis.len()];
+            assert_eq!(api.mint(&format!("mint-{number}"), offering).await.status, 202);
+        }
+    }
+
+    /// The worker that holds the chain's lease.
+    async fn leader(&self) -> usize {
+        let lease = "select holder from leases where name like 'chain:%'";
+        self.site.until("somebody follows the chain", async || !self.site.rows(lease).await.is_empty()).await;
+        let holder = self.site.rows(lease).await[0][0].clone();
+        self.workers.iter().position(|worker| worker.log().contains(&holder)).unwrap()
+    }
+
+    async fn all_happened_once(&self) {
+        self.site.settled().await;
+        let report = self.site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (OFFERINGS, 3 * OFFERINGS, 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_workers_and_two_interfaces_share_the_work() {
+    let crew = crew(2, 4).await;
+    crew.deploy_all().await;
+    crew.site.settled().await;
+    crew.mint_all().await;
+    crew.all_happened_once().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_killed_leaves_its_work_to_the_others() {
+    let mut crew = crew(1, 3).await;
+    crew.deploy_all().await;
+    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
+    let leader = crew.leader().await;
+    crew.workers[leader].kill();
+    crew.site.settled().await;
+    crew.mint_all().await;
+    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
+    let unfinished = crew.site.unfinished().await;
+    let heir = crew.leader().await;
+    assert_ne!(heir, leader);
+    crew.workers[heir].kill();
+    assert!(unfinished > 0, "the kill hit nothing");
+    crew.all_happened_once().await;
+}
+
+/// Longer than a lease: when it wakes up, everything that it held is somebody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_sleeps_past_its_leases_does_no_harm_when_it_wakes() {
+    let crew = crew(1, 2).await;
+    crew.deploy_all().await;
+    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
+    let sleeper = crew.leader().await;
+    crew.workers[sleeper].freeze();
+    let held = crew.site.unfinished().await;
+    let asleep = Instant::now();
+    crew.site.until("the other one did it all", async || crew.site.unfinished().await == 0).await;
+    assert_ne!(crew.leader().await, sleeper);
+    tokio::time::sleep(SLEEP.saturating_sub(asleep.elapsed())).await;
+    crew.mint_all().await;
+    crew.workers[sleeper].thaw();
+    assert!(held > 0, "the sleep hit nothing");
+    crew.all_happened_once().await;
+}
