@@ -85,12 +85,24 @@ pub async fn resume(engine: &Engine, network: &Network, lane_id: &str, actor: &s
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     let contracts = contract::of_chain(&mut tx, network.id()).await?;
+    let last = chain::find(&mut tx, network.id()).await?.map_or(0, |c| c.final_number);
     drop(tx);
     if lane.mode == Mode::Active {
         return Err(Error::refused(Code::InvalidState, "The lane is active already."));
     }
     let unavailable = |fault: muniment_activities::fault::Fault| Error::refused(Code::InvalidState, fault.to_string());
-    let count = network.chain.transaction_count(lane.signer.0, Tag::Pending).await.map_err(unavailable)?;
+    let count = |at| network.chain.transaction_count(lane.signer.0, at);
+    // Only what is final counts: a stranger's transaction that is lost in a reorganisation would leave a gap behind it.
+    let next_nonce =
+        lane.next_nonce.max(count(Tag::Number(last.cast_unsigned())).await.map_err(unavailable)?.cast_signed());
+    let pending = count(Tag::Pending).await.map_err(unavailable)?;
+    if pending.cast_signed() > next_nonce {
+        let detail = format!(
+            "{} has {pending} transactions on the chain and in the pool, of which {next_nonce} are final. Wait for the rest.",
+            lane.signer
+        );
+        return Err(Error::refused(Code::NonceStillOpen, detail));
+    }
     let mut highest: Vec<(Address, u64)> = Vec::new();
     for (address, kind) in contracts {
         if matches!(kind, contract::Kind::Token | contract::Kind::Distributor) {
@@ -101,7 +113,6 @@ pub async fn resume(engine: &Engine, network: &Network, lane_id: &str, actor: &s
     for (address, number) in highest {
         contract::raise_op_number(&mut tx, network.id(), address, number.cast_signed()).await?;
     }
-    let next_nonce = lane.next_nonce.max(count.cast_signed());
     lane::set_mode(&mut tx, &lane, Mode::Active, &format!("{actor}: {reason}"), next_nonce).await?;
     tx.commit(Point::Mode).await
 }

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod failure;
 pub mod finalise;
 pub mod follow;
+mod identity;
 pub mod keeper;
 pub mod lane;
 pub mod mark_confirmed;

@@ -18,6 +18,7 @@ use muniment_domain::{Error, Result};
 
 use crate::engine::{Engine, Network};
 use crate::failure::{self, Failure};
+use crate::identity;
 use crate::prepare::Prepared;
 
 /// How often a commit is tried again when another process took nonces of the lane at the same time.
@@ -43,6 +44,9 @@ pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, mut batch
         park(engine, waiting, LANE_FULL).await?;
         if batch.is_empty() {
             return Ok(());
+        }
+        if let Some(doubt) = identity::doubt(engine, network).await? {
+            return park(engine, batch, &doubt).await;
         }
         let (signed, refused) = sign(engine, network, &lane, batch).await?;
         for (prepared, failure) in refused {

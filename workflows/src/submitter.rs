@@ -10,11 +10,14 @@ use crate::engine::Engine;
 use crate::prepare::Prepared;
 use crate::submit;
 
+/// The way into a collector, and its task.
+type Collector = (mpsc::Sender<Prepared>, JoinHandle<()>);
+
 /// The lanes' collectors.
 #[derive(Clone)]
 pub struct Submitters {
     engine: Engine,
-    lanes: Arc<Mutex<HashMap<String, (mpsc::Sender<Prepared>, JoinHandle<()>)>>>,
+    lanes: Arc<Mutex<HashMap<String, Collector>>>,
 }
 
 impl Submitters {

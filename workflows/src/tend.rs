@@ -12,15 +12,19 @@ use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{self, Move, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Step};
-use muniment_domain::{Error, Result};
+use muniment_domain::{Error, Result, chain};
 
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
-use crate::submit;
+use crate::{identity, submit};
 
 /// Looks after every lane of a chain that this process has the key of.
 pub async fn tend(engine: &Engine, network: &Network) -> Result<()> {
     let mut tx = engine.db.read().await?;
+    // A chain that was halted may be another one: it gets nothing, not even what it was sent before.
+    if chain::find(&mut tx, network.id()).await?.is_none_or(|c| c.halted_reason.is_some()) {
+        return Ok(());
+    }
     let lanes = lane::of_chain(&mut tx, network.id()).await?;
     drop(tx);
     for lane in lanes {
@@ -130,6 +134,10 @@ pub async fn store_and_send(
     transaction: &Transaction,
     point: Point,
 ) -> Result<()> {
+    if let Some(doubt) = identity::doubt(engine, network).await? {
+        tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
+        return Ok(());
+    }
     let gate = engine.gate(network).await?;
     let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction).await {
         Ok(signed) => signed,
