@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
 import {World} from "../World.sol";
+import {ModuleStub} from "../mocks/ModuleStub.sol";
 import {RevertingReceiver} from "../mocks/Receivers.sol";
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 
@@ -99,5 +100,35 @@ contract TokenSurvivorsTest is World {
         assertEq(reason, bytes32(0), "the last hundred");
         (, reason) = token.canTransfer(address(0), bob, REG_S, 101, "");
         assertEq(reason, bytes32("total_cap"), "one more");
+    }
+
+    /// @dev The module's yes is one more condition, not an answer for the others.
+    function testModuleThatAllowsDoesNotOverrule() external {
+        uint256 flagged = 3;
+        vm.prank(issuer);
+        token.addPartition(flagged, IPlatformSecurityToken7518.PartitionTerms(CAP, false, true));
+        ModuleStub module = new ModuleStub();
+        vm.prank(officer);
+        token.setRule144(address(module));
+        mint(alice, flagged, 100);
+        whitelist(bob, flagged);
+        lock(alice, flagged, 60, START + 10 days);
+        _assertRefused(flagged, 101, "insufficient_balance");
+        _assertRefused(flagged, 41, "locked");
+        (bool allowed,) = token.canTransfer(alice, bob, flagged, 40, "");
+        assertTrue(allowed, "what is free");
+    }
+
+    function _assertRefused(uint256 partition, uint256 amount, bytes32 expected) private {
+        (bool allowed, bytes32 reason) = token.canTransfer(alice, bob, partition, amount, "");
+        assertFalse(allowed, "allowed");
+        assertEq(reason, expected, "reason");
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, partition, amount, expected
+            )
+        );
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, partition, amount, "");
     }
 }
