@@ -19,6 +19,12 @@ Without a command everything runs on this machine, with an embedded chain and de
   doctor     check database, chains, contracts and signers, and say what to do
   admin key create --email ADDRESS --role ROLE [--name TEXT] [--scopes \"ops:read ops:write\"] [--days 365]
              create a key for a person (who is created if new) and print it once
+  admin lane list
+             show every signer with its nonce and its mode
+  admin lane pause|resume LANE REASON…
+             stop a signer, or let it sign again; out of quarantine its counters are first lifted above the chain's
+  admin chain clear CHAIN_ID REASON…
+             let work go on, on a chain that was halted
   version    print the version
 
 The file is FILE, or MUNIMENT_CONFIG; ops/muniment.toml shows every key. A key `section.name` can be set by
@@ -51,6 +57,8 @@ pub enum Command {
     Doctor,
     /// A key for a person.
     CreateKey(NewKey),
+    /// What a person does to a lane or a chain.
+    Intervene(Intervention),
     /// The version.
     Version,
     /// The help.
@@ -61,6 +69,38 @@ impl Command {
     /// Whether it prints an answer and ends, instead of running until it is told to stop.
     pub const fn ends_by_itself(&self) -> bool {
         !matches!(self, Self::Demo | Self::Run | Self::Api | Self::Worker)
+    }
+}
+
+/// What a person does to a lane or a chain that the engine left to people.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Intervention {
+    /// Shows the lanes.
+    ListLanes,
+    /// Stops a lane, for a reason.
+    Pause(String, String),
+    /// Lets a lane sign again, for a reason.
+    Resume(String, String),
+    /// Lets work go on, on a chain that was halted, for a reason.
+    ClearChain(i64, String),
+}
+
+impl Intervention {
+    fn parse(words: &[&str]) -> Result<Self, Failure> {
+        let reason = |words: &[&str]| match words.join(" ") {
+            reason if reason.is_empty() => Err(Failure::new("say the reason as well: it stands in the log")),
+            reason => Ok(reason),
+        };
+        match words {
+            ["lane", "list"] => Ok(Self::ListLanes),
+            ["lane", "pause", lane, rest @ ..] => Ok(Self::Pause((*lane).to_owned(), reason(rest)?)),
+            ["lane", "resume", lane, rest @ ..] => Ok(Self::Resume((*lane).to_owned(), reason(rest)?)),
+            ["chain", "clear", chain, rest @ ..] => {
+                let chain = chain.parse().map_err(|_| Failure::new("the chain is named by its id, a number"))?;
+                Ok(Self::ClearChain(chain, reason(rest)?))
+            }
+            other => Err(Failure::new(format!("{:?} is no command of admin.\n\n{USAGE}", other.join(" ")))),
+        }
     }
 }
 
@@ -106,6 +146,7 @@ impl Arguments {
             ["version"] => Command::Version,
             ["help"] => Command::Help,
             ["admin", "key", "create", options @ ..] => Command::CreateKey(NewKey::parse(options)?),
+            ["admin", words @ ..] => Command::Intervene(Intervention::parse(words)?),
             other => return Err(Failure::new(format!("{:?} is no command.\n\n{USAGE}", other.join(" ")))),
         };
         Ok(Self { config, command })
@@ -159,6 +200,8 @@ mod tests {
             "run now",
             "--config",
             "admin",
+            "admin lane pause lan_1",
+            "admin chain clear main because",
             "admin key create --email a",
             "admin key create --role king --email a@b",
         ] {

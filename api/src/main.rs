@@ -20,6 +20,7 @@ mod idempotency;
 #[cfg(test)]
 mod idempotency_test;
 mod instant;
+mod intervene;
 mod known_key;
 mod log;
 mod media;
@@ -84,6 +85,7 @@ async fn execute(command: Command, config: Config) -> Result<(), Failure> {
         Command::Migrate => migrate(&config).await,
         Command::Doctor => doctor::run(&config).await,
         Command::CreateKey(new) => admin::create_key(&config, &new).await,
+        Command::Intervene(asked) => intervene::intervene(&config, &asked).await,
         Command::Help | Command::Version => Ok(()),
     }
 }

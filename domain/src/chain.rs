@@ -131,6 +131,17 @@ pub async fn halt(tx: &mut Tx, chain: &Chain, reason: &str) -> Result<()> {
     event::write(tx, "chain.halted", "chain", &chain.chain_id.to_string(), chain.version + 1, data).await
 }
 
+/// Lets a halted chain go on, by a person's word.
+pub async fn clear_halt(tx: &mut Tx, chain: &Chain, reason: &str) -> Result<()> {
+    let now = tx.now();
+    let rows = on!(tx, conn => sqlx::query(
+        "update chains set halted_reason = null, version = version + 1, updated_at = $3 where chain_id = $1 and version = $2")
+        .bind(chain.chain_id).bind(chain.version).bind(now).execute(conn).await?.rows_affected());
+    touched(rows, "chain", &chain.chain_id.to_string())?;
+    let data = serde_json::json!({ "chain_id": chain.chain_id, "reason": reason });
+    event::write(tx, "chain.cleared", "chain", &chain.chain_id.to_string(), chain.version + 1, data).await
+}
+
 /// Opens the circuit (a reason) or closes it (none). The first reason keeps its time.
 pub async fn set_blocked(tx: &mut Tx, chain_id: i64, reason: Option<&str>) -> Result<()> {
     let now = tx.now();
