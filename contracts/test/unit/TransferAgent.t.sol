@@ -8,6 +8,7 @@ import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
 import {ITransferAgent} from "../../src/interfaces/ITransferAgent.sol";
 import {World} from "../World.sol";
+import {FalseToken} from "../mocks/FalseToken.sol";
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 
 /// @dev The desk over a real token, where it alone holds the custody role.
@@ -392,23 +393,5 @@ contract TransferAgentTest is World {
             keccak256(abi.encode(block.chainid, address(desk), _recovery())),
             "as worded"
         );
-    }
-}
-
-/// @dev A token that refuses, or calls back and agrees.
-contract FalseToken {
-    address private target;
-    bytes private data;
-    bytes public answer;
-
-    function setCall(address target_, bytes calldata data_) external {
-        target = target_;
-        data = data_;
-    }
-
-    function forceTransfer(address, address, uint256, uint256, bytes calldata) external returns (bool) {
-        if (target == address(0)) return false;
-        (, answer) = target.call(data);
-        return true;
     }
 }
