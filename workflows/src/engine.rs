@@ -179,7 +179,9 @@ impl Engine {
             });
         }
         for (address, count) in counts {
-            lane::ensure(&mut tx, chain_id, address, count.cast_signed()).await?;
+            let lane = lane::ensure(&mut tx, chain_id, address, count.cast_signed()).await?;
+            // Before the first move of this process, so that no wake overtakes the look at the key.
+            crate::lane::doubt(&mut tx, &lane, count).await?;
         }
         for (address, kind) in
             [(network.chain.config.factory, Kind::Factory), (network.chain.config.registry, Kind::Registry)]

@@ -22,14 +22,22 @@ pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<
     if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
         return Ok(());
     }
+    let mut tx = engine.db.begin().await?;
+    doubt(&mut tx, &lane, count).await?;
+    tx.commit(Point::Mode).await
+}
+
+/// Stops a lane if the chain has seen more transactions of its key than this database knows of.
+pub async fn doubt(tx: &mut Tx, lane: &Lane, count: u64) -> Result<()> {
+    if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
+        return Ok(());
+    }
     let reason = format!(
         "The chain has seen {count} transactions of {}, this database knows of {}. It was restored from an older backup, or somebody else \
          uses the key.",
         lane.signer, lane.next_nonce
     );
-    let mut tx = engine.db.begin().await?;
-    quarantine(&mut tx, &lane, &reason).await?;
-    tx.commit(Point::Mode).await
+    quarantine(tx, lane, &reason).await
 }
 
 /// Checks every lane, at start.
