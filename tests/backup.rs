@@ -45,8 +45,9 @@ on_both_databases! {
         let signed = site.count("attempts").await;
         let mut server = site.start().await;
         site.until("the lane is stopped", async || site.count("lanes where mode = 'quarantined'").await == 1).await;
-        let waits = "operations where status = 'pending' and blocked_reason like 'lane_quarantined%'";
-        site.until("both wait", async || site.count(waits).await == 2).await;
+        // What the chain has executed may be adopted meanwhile: that needs no signature.
+        let free = "operations where status = 'pending' and coalesce(blocked_reason, '') not like 'lane_quarantined%'";
+        site.until("whatever is left waits", async || site.count(free).await == 0).await;
         assert_eq!(site.count("attempts").await, signed, "nothing was signed");
         server.process.kill();
 

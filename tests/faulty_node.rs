@@ -69,7 +69,7 @@ through! {
     everything_at_once: [
         Rule::new(Fault::DropRequest).on(SEND).times(2),
         Rule::new(Fault::DropResponse).on(SEND).after(2).times(2),
-        Rule::new(Fault::Null).chance(0.5).times(10),
+        Rule::new(Fault::Null).times(4),
         Rule::new(Fault::StaleHead(1)).chance(0.3),
         Rule::new(Fault::Status(500)).chance(0.2).times(20),
     ];

@@ -49,11 +49,6 @@ impl Config {
         self.database = quoted(url);
     }
 
-    /// A key of the file itself, its value as TOML writes it.
-    pub fn root(&mut self, key: &str, value: &str) {
-        self.root.insert(key.to_owned(), value.to_owned());
-    }
-
     /// A key of the engine.
     pub fn engine(&mut self, key: &str, value: u64) {
         self.engine.insert(key.to_owned(), value.to_string());

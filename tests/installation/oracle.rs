@@ -23,6 +23,9 @@ impl Installation {
     /// Compares chain and database, when nothing is under way any more.
     pub async fn exactly_once(&self) -> Report {
         let deployed = self.tokens_agree().await;
+        for offering in deployed.keys() {
+            assert_eq!(self.tokens_of(offering).await.len(), 1, "{offering} was deployed again");
+        }
         let minted = self.mints_agree(&deployed).await;
         self.holdings_agree(&deployed).await;
         self.lanes_have_no_gap().await;
@@ -46,14 +49,17 @@ impl Installation {
         for row in self.rows("select id, token_status, coalesce(token_address, ''), token_tx_hash from offerings").await
         {
             let [id, status, address, tx_hash] = row.try_into().unwrap();
-            let tokens = self.tokens_of(&id).await;
+            let told = self.tokens_of(&id).await;
+            let made = told.iter().filter(|token| token.created).count();
             let confirmed = self.rows(&format!("{confirmed} offering_id = '{id}'")).await;
-            assert!(tokens.len() <= 1, "{id} has {} tokens", tokens.len());
-            assert_eq!((confirmed.len(), status == "deployed"), (tokens.len(), !tokens.is_empty()), "{id} is {status}");
-            if let Some(token) = tokens.first() {
-                assert_eq!((&address.parse::<Address>().unwrap(), &tx_hash), (&token.address, &token.tx_hash), "{id}");
+            assert_eq!((made, status == "deployed"), (confirmed.len().min(1), !told.is_empty()), "{id} is {status}");
+            assert!(confirmed.len() <= 1, "{id} was confirmed twice");
+            if let Some(token) = told.iter().find(|token| token.tx_hash == tx_hash) {
+                assert_eq!(address.parse::<Address>().unwrap(), token.address, "{id}");
                 assert_eq!(confirmed[0][0], tx_hash, "{id}");
                 deployed.insert(id, token.address);
+            } else {
+                assert!(told.is_empty(), "{id} names {tx_hash}, the factory {told:?}");
             }
         }
         deployed

@@ -16,11 +16,13 @@ sol! {
     function isOperationExecuted(uint256 opId) returns (bool);
 }
 
-/// A token that the factory says it made.
+/// A token of which the factory tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     pub address: Address,
-    /// The transaction that made it.
+    /// Whether this call made it.
+    pub created: bool,
+    /// The transaction that says so.
     pub tx_hash: String,
 }
 
@@ -33,15 +35,15 @@ pub struct Executed {
 }
 
 impl Installation {
-    /// The tokens that were really made for an offering: one, or something is very wrong.
+    /// What the factory says of an offering's token: the first call made it, a repetition found it.
     pub async fn tokens_of(&self, offering_id: &str) -> Vec<Token> {
         let topics = json!([TokenDeployed::SIGNATURE_HASH, keccak256(offering_id)]);
         let logs = logs(&self.anvil.rpc(), self.platform.factory, topics).await;
-        let made = logs.iter().filter_map(|log| {
+        let told = logs.iter().map(|log| {
             let event = decoded::<TokenDeployed>(log);
-            event.created.then(|| Token { address: event.token, tx_hash: text(&log["transactionHash"]) })
+            Token { address: event.token, created: event.created, tx_hash: text(&log["transactionHash"]) }
         });
-        made.collect()
+        told.collect()
     }
 
     /// Everything that a token executed.

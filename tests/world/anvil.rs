@@ -10,7 +10,7 @@ use crate::log::Log;
 use crate::rpc::quantity;
 use crate::{Rpc, repository};
 
-const START_SECONDS: u64 = 20;
+const START_SECONDS: u64 = 90;
 
 /// Private keys of anvil's first four accounts, each with 10,000 ether; known to everyone.
 pub const KEYS: [&str; 4] = [
