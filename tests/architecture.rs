@@ -15,13 +15,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("muniment-devchain", &[]),
     ("muniment-tests", EVERYONE),
     // It boots the real thing as the tests do, by the same library.
-    ("muniment-bench", &[
-        "muniment-domain",
-        "muniment-activities",
-        "muniment-workflows",
-        "muniment-devchain",
-        "muniment-tests",
-    ]),
+    (
+        "muniment-bench",
+        &["muniment-domain", "muniment-activities", "muniment-workflows", "muniment-devchain", "muniment-tests"],
+    ),
 ];
 
 const EVERYONE: &[&str] =

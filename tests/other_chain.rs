@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use world::{Anvil, Database, Mining, on_both_databases};
+use world::{Anvil, Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Terms};
 

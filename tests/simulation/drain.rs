@@ -105,7 +105,7 @@ impl Run<'_> {
             let tried = *tried;
             let order = match proposed.and_then(|hash| hash.parse().ok()) {
                 Some(hash) if tried % 2 == 1 => Move::Confirm(id, hash),
-                _ if code.as_deref() == Some("stuck") && tried > RETRIES && tried % 2 == 0 => Move::Cancel(id),
+                _ if code.as_deref() == Some("stuck") && tried > RETRIES && tried.is_multiple_of(2) => Move::Cancel(id),
                 _ if tried <= RETRIES || tried.is_multiple_of(3) => Move::Retry(id),
                 _ => Move::Abandon(id),
             };
