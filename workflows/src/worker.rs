@@ -41,7 +41,9 @@ impl Engine {
         }
         tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
         tasks.spawn(queue::listen(self.db.clone(), stop.clone()).map(|()| Ok(())));
-        tasks.spawn(work(self.clone(), submitters.clone(), stop.clone()));
+        for queue in QUEUES {
+            tasks.spawn(work(self.clone(), submitters.clone(), queue, stop.clone()));
+        }
         let mut ended = Ok(());
         while let Some(task) = tasks.join_next().await {
             let result = task.unwrap_or_else(|e| Err(Error::Migration(format!("a part of the engine panicked: {e}"))));
@@ -63,12 +65,13 @@ impl Engine {
     }
 }
 
-/// Runs the queue's workers. They end on any database error, so they are built anew, each time under names never used before.
-async fn work(engine: Engine, submitters: Submitters, stop: CancellationToken) -> Result<()> {
+/// Runs the worker of one queue. It ends on any database error, so it is built anew, each time under a name never used before. Each has
+/// a monitor of its own, because a monitor waits for the last of its workers and would leave a queue without one until then.
+async fn work(engine: Engine, submitters: Submitters, queue: &'static str, stop: CancellationToken) -> Result<()> {
     let mut failures = 0;
     while !stop.is_cancelled() {
         let started = tokio::time::Instant::now();
-        let ended = monitor(&engine, &submitters)
+        let ended = monitor(&engine, &submitters, queue)
             .shutdown_timeout(Duration::from_secs(engine.settings.drain_seconds))
             .run_with_signal(stop.clone().cancelled_owned().map(|()| Ok(())))
             .await;
@@ -76,57 +79,57 @@ async fn work(engine: Engine, submitters: Submitters, stop: CancellationToken) -
             break;
         }
         failures = if started.elapsed() > Duration::from_secs(60) { 1 } else { failures + 1 };
-        tracing::error!(worker.failures = failures, "the queue's workers ended and are started again: {ended:?}");
+        tracing::error!(
+            worker.queue = queue,
+            worker.failures = failures,
+            "a queue's worker ended and is started again: {ended:?}"
+        );
         if failures > RESTARTS_MAX {
-            return Err(Error::Migration("the queue's workers fail again and again; see the log".to_owned()));
+            return Err(Error::Migration("a queue's worker fails again and again; see the log".to_owned()));
         }
         sleep(Duration::from_secs(1)).await;
     }
     Ok(())
 }
 
-fn monitor(engine: &Engine, submitters: &Submitters) -> Monitor {
-    let mut monitor = Monitor::new();
-    for name in QUEUES {
-        let own = format!("{}-{name}-{}", engine.holder.name(), engine.db.ids().new_id("run", engine.db.clock().now()));
-        let (engine, submitters, db) = (engine.clone(), submitters.clone(), engine.db.clone());
-        let concurrency = engine.settings.concurrency.max(1);
-        monitor = match db.pools().clone() {
-            Pools::Sqlite { write, .. } => {
-                let config = apalis_sqlite::Config::default()
-                    .queue(name)
-                    .batch_size(BATCH)
-                    .heartbeat_interval(HEARTBEAT)
-                    .missed_heartbeats(MISSED_HEARTBEATS);
-                monitor.register(move |_| {
-                    let storage = SqliteStorage::<Value>::new(&write).with_config(config.clone());
-                    WorkerBuilder::new(own.clone())
-                        .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
-                        .concurrency(concurrency)
-                        .data(engine.clone())
-                        .data(submitters.clone())
-                        .build(handle)
-                })
-            }
-            Pools::Postgres(pool) => {
-                let config = apalis_postgres::Config::default()
-                    .queue(name)
-                    .batch_size(BATCH)
-                    .heartbeat_interval(HEARTBEAT)
-                    .missed_heartbeats(MISSED_HEARTBEATS);
-                monitor.register(move |_| {
-                    let storage = PostgresStorage::<Value>::new(&pool).with_config(config.clone());
-                    WorkerBuilder::new(own.clone())
-                        .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
-                        .concurrency(concurrency)
-                        .data(engine.clone())
-                        .data(submitters.clone())
-                        .build(handle)
-                })
-            }
-        };
+fn monitor(engine: &Engine, submitters: &Submitters, name: &'static str) -> Monitor {
+    let own = format!("{}-{name}-{}", engine.holder.name(), engine.db.ids().new_id("run", engine.db.clock().now()));
+    let (engine, submitters, db) = (engine.clone(), submitters.clone(), engine.db.clone());
+    let concurrency = engine.settings.concurrency.max(1);
+    match db.pools().clone() {
+        Pools::Sqlite { write, .. } => {
+            let config = apalis_sqlite::Config::default()
+                .queue(name)
+                .batch_size(BATCH)
+                .heartbeat_interval(HEARTBEAT)
+                .missed_heartbeats(MISSED_HEARTBEATS);
+            Monitor::new().register(move |_| {
+                let storage = SqliteStorage::<Value>::new(&write).with_config(config.clone());
+                WorkerBuilder::new(own.clone())
+                    .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
+                    .concurrency(concurrency)
+                    .data(engine.clone())
+                    .data(submitters.clone())
+                    .build(handle)
+            })
+        }
+        Pools::Postgres(pool) => {
+            let config = apalis_postgres::Config::default()
+                .queue(name)
+                .batch_size(BATCH)
+                .heartbeat_interval(HEARTBEAT)
+                .missed_heartbeats(MISSED_HEARTBEATS);
+            Monitor::new().register(move |_| {
+                let storage = PostgresStorage::<Value>::new(&pool).with_config(config.clone());
+                WorkerBuilder::new(own.clone())
+                    .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
+                    .concurrency(concurrency)
+                    .data(engine.clone())
+                    .data(submitters.clone())
+                    .build(handle)
+            })
+        }
     }
-    monitor
 }
 
 /// One job: one move. It always succeeds as far as the queue is concerned, because a failure is in the operation's own row.
