@@ -30,6 +30,8 @@ pub enum Pass {
     Still,
     /// The cursor moved; there may be more.
     Moved,
+    /// The cursor moved to the newest block that there was.
+    Reached,
     /// Nobody answers, or what was answered cannot be used yet.
     Silent,
     /// The chain was stopped, for a person to look at.
@@ -140,9 +142,10 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
     if blocks.is_empty() && ancestor == cursor.head_number && last.is_none() {
         return Ok(Pass::Still);
     }
+    let reached = blocks.last().is_none_or(|b| b.number == newest);
     let found = look_into(engine, network, blocks).await?;
     commit(engine, network, cursor, ancestor, &found, last).await?;
-    Ok(Pass::Moved)
+    Ok(if reached { Pass::Reached } else { Pass::Moved })
 }
 
 /// The blocks above a height, in order, a pass full at most. The newest one is at hand already.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use muniment_domain::{Result, step};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, Network};
@@ -36,11 +36,7 @@ pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
         if pause.is_zero() {
             continue;
         }
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = network.sent.notified() => keeper.quick = (network.chain.config.block_seconds <= 1).then_some(QUICK),
-            () = sleep(pause) => {}
-        }
+        keeper.wait(pause, &stop).await;
     }
 }
 
@@ -72,11 +68,35 @@ impl Keeper<'_> {
             tend::tend(self.engine, self.network).await?;
             self.tended = Some(Instant::now());
         }
-        if pass == Pass::Moved || settled > 0 {
-            self.quick = self.quick.map(|_| QUICK);
-            return Ok(if settled > 0 || self.quick.is_some() { Duration::ZERO } else { Duration::from_millis(1) });
+        let moved = matches!(pass, Pass::Moved | Pass::Reached);
+        if self.quick.is_some() && (moved || settled > 0) {
+            self.quick = Some(QUICK);
+            return Ok(Duration::ZERO);
+        }
+        if pass == Pass::Moved || settled >= self.engine.settings.settle_batch {
+            return Ok(Duration::from_millis(1));
         }
         self.pace().await
+    }
+
+    /// Waits for the next look. A send on a chain that mines at once is looked after at once; on any other it takes a block's time,
+    /// and a look for each send would cost calls by the operation.
+    async fn wait(&mut self, pause: Duration, stop: &CancellationToken) {
+        let config = &self.network.chain.config;
+        let mut until = Instant::now() + pause;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = sleep_until(until) => return,
+                () = self.network.sent.notified() => {
+                    if config.block_seconds <= 1 {
+                        self.quick = Some(QUICK);
+                        return;
+                    }
+                    until = until.min(Instant::now() + Duration::from_millis(config.poll_milliseconds));
+                }
+            }
+        }
     }
 
     /// How soon the chain may have something new: quickly after a send, at its pace while something is under way, else once a block.
