@@ -14,16 +14,18 @@ use crate::stand::{Link, Stand};
 use crate::table::{Line, pair};
 use crate::tap::{Seen, Tap};
 
+/// A second would be the pace of a chain that mines at once, which is looked after differently.
+const BLOCK_SECONDS: u64 = 2;
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Two lines, on anvil with a block a second: a chain that mines with each transaction has no blocks to count by.
+/// Three lines, on anvil with a block every two seconds: a chain that mines with each transaction has no blocks to count by.
 pub async fn measure(arguments: &Arguments) -> Vec<Line> {
     let (engine, seconds) = (arguments.engines[0], arguments.either(12, 6) as u64);
-    let ground = Ground::new(Kind::Anvil, Mining::Every(1)).await;
+    let ground = Ground::new(Kind::Anvil, Mining::Every(BLOCK_SECONDS)).await;
     let tap = Tap::before(&ground.node.url).await;
     let stand = Stand::new(engine, 1_000, ground.platform).await;
     let (url, platform, keys) = (tap.url.as_str(), ground.platform, &ground.keys[..1]);
-    let link = Link { url, platform, keys, poll_milliseconds: 1_000, block_seconds: 1 };
+    let link = Link { url, platform, keys, poll_milliseconds: 1_000, block_seconds: BLOCK_SECONDS };
     let (_binary, port) = stand.start("run", Some(&link)).await;
     sleep(SETTLE).await;
     let (idle, blocks) = span(&ground, &tap, sleep(Duration::from_secs(seconds))).await;
@@ -85,6 +87,7 @@ fn line(engine: Engine, name: &str, goal: &'static str, seen: &Seen, blocks: f64
         ours,
         bare: "–".to_owned(),
         ratio: "–".to_owned(),
-        met: Some(per_block <= if operations == 0 { 3.0 } else { 6.0 }),
+        // With work the follower looks every second, asks for the fees and reads the receipts of the block: nine, whatever the work is.
+        met: Some(per_block <= if operations == 0 { 3.0 } else { 9.5 }),
     }
 }

@@ -9,7 +9,8 @@ use world::{Engine, Mining};
 use crate::arguments::Arguments;
 use crate::bare_chain::{self, Call};
 use crate::ground::{Ground, LANES};
-use crate::sample::{median, pace, since};
+use crate::node::Kind;
+use crate::sample::{pace, since};
 use crate::seed::Series;
 use crate::stand::{Link, Stand};
 use crate::table::{Line, pair, percent};
@@ -22,26 +23,25 @@ const CONFIRMED: &str = "select count(*) from operations where status = 'confirm
 pub async fn measure(arguments: &Arguments) -> Vec<Line> {
     let (mut lines, count) = (Vec::new(), arguments.either(1_000, 400));
     for kind in &arguments.kinds {
-        let ground = Ground::new(*kind, Mining::Mixed).await;
         for lanes in [1, LANES] {
-            let calls = |estimate| bare(&ground, lanes, count, estimate);
-            let mut plain = vec![calls(false).await];
-            let with_estimate = calls(true).await;
+            let with_estimate = bare(*kind, lanes, count, true).await;
             for engine in &arguments.engines {
-                let ours = ours(*engine, &ground, lanes, count).await;
-                plain.push(calls(false).await);
-                lines.push(line(*engine, &ground, lanes, ours, median(&plain), with_estimate));
+                // Before and after: the machine may have other work in between.
+                let before = bare(*kind, lanes, count, false).await;
+                let ours = ours(*engine, *kind, lanes, count).await;
+                let plain = f64::midpoint(before, bare(*kind, lanes, count, false).await);
+                lines.push(line(pair(*engine, *kind), lanes, ours, plain, with_estimate));
             }
         }
     }
     lines
 }
 
-fn line(engine: Engine, ground: &Ground, lanes: usize, ours: f64, bare: f64, with_estimate: f64) -> Line {
+fn line(on: String, lanes: usize, ours: f64, bare: f64, with_estimate: f64) -> Line {
     let goal = if lanes == 1 { "≥ 80 % of bare" } else { "linear until the node saturates" };
     Line {
         row: "confirmed /s",
-        on: format!("{}, {lanes} lane{}", pair(engine, ground.node.kind), if lanes == 1 { "" } else { "s" }),
+        on: format!("{on}, {lanes} lane{}", if lanes == 1 { "" } else { "s" }),
         goal,
         ours: format!("{ours:.0} /s"),
         bare: format!("{bare:.0} /s; {with_estimate:.0} /s with an estimate before each"),
@@ -50,7 +50,8 @@ fn line(engine: Engine, ground: &Ground, lanes: usize, ours: f64, bare: f64, wit
     }
 }
 
-async fn ours(engine: Engine, ground: &Ground, lanes: usize, count: usize) -> f64 {
+async fn ours(engine: Engine, kind: Kind, lanes: usize, count: usize) -> f64 {
+    let ground = fresh(kind).await;
     let stand = Stand::new(engine, count as u64, ground.platform).await;
     stand.accept_deployments(0..count as u64).await;
     let (url, platform, keys) = (ground.node.url.as_str(), ground.platform, &ground.keys[..lanes]);
@@ -61,13 +62,19 @@ async fn ours(engine: Engine, ground: &Ground, lanes: usize, count: usize) -> f6
     pace(&stand.view.moments(CONFIRMED_AT).await)
 }
 
-async fn bare(ground: &Ground, lanes: usize, count: usize, estimate: bool) -> f64 {
+async fn bare(kind: Kind, lanes: usize, count: usize, estimate: bool) -> f64 {
+    let ground = fresh(kind).await;
     let series = Series::fresh();
     let all: Vec<Call> =
         (0..count as u64).map(|number| deployment(ground.platform.factory, &series.offering(number))).collect();
     let lanes = lanes_of(&ground.bare_keys[..lanes], all);
     let run = bare_chain::run(&ground.node.rpc(), lanes, estimate).await;
     pace(&since(run.started, &run.included))
+}
+
+/// A node of its own for every figure: anvil slows down with each block that it has made.
+async fn fresh(kind: Kind) -> Ground {
+    Ground::new(kind, Mining::Mixed).await
 }
 
 /// The calls, dealt to the signers.
