@@ -25,7 +25,11 @@ impl Config {
             |pairs: &[(&str, String)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         let signers: Vec<_> =
             keys.iter().map(|key| format!("{{ kind = \"raw\", private_key = {} }}", quoted(key))).collect();
-        let root = [("profile", quoted("development")), ("listen", quoted("127.0.0.1:0")), ("log", quoted("info"))];
+        let root = [
+            ("profile", quoted("development")),
+            ("listen", quoted("127.0.0.1:0")),
+            ("log", quoted("info,muniment::answer=warn,sqlx::postgres::notice=warn")),
+        ];
         let engine = [
             ("sweep_seconds", "1".to_owned()),
             ("outage_pause_seconds", "1".to_owned()),
