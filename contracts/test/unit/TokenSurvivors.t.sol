@@ -58,6 +58,17 @@ contract TokenSurvivorsTest is World {
         assertEq(tranches[0].releaseAt, START + 40 days, "release");
     }
 
+    /// @dev Freezing nothing leaves nothing on the books, not a tranche of zero units.
+    function testSetFrozenTokensToZero() external {
+        vm.startPrank(officer);
+        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "never frozen");
+        token.setFrozenTokens(alice, REG_D, 10);
+        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "frozen before");
+        vm.stopPrank();
+    }
+
     function testSafeBatchTransferFromEmitsTheBatch() external {
         uint256[] memory ids = _two(REG_D, REG_D);
         uint256[] memory amounts = _two(30, 40);
