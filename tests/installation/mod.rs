@@ -61,7 +61,10 @@ impl Installation {
     /// A role of the binary under this configuration, not yet started.
     pub fn launch(&self, role: &[&str]) -> Launch {
         let path = self.folder.path().join("muniment.toml");
-        std::fs::write(&path, self.config.text()).unwrap();
+        let (text, draft) = (self.config.text(), path.with_extension("draft"));
+        // Another process may be reading it: it finds the whole old file or the whole new one.
+        std::fs::write(&draft, text).unwrap();
+        std::fs::rename(&draft, &path).unwrap();
         Launch::new(role.iter().copied()).env("MUNIMENT_CONFIG", path)
     }
 
