@@ -23,7 +23,7 @@ pub async fn measure(arguments: &Arguments) -> Vec<Line> {
     let (engine, seconds) = (arguments.engines[0], arguments.either(12, 6) as u64);
     let ground = Ground::new(Kind::Anvil, Mining::Every(BLOCK_SECONDS)).await;
     let tap = Tap::before(&ground.node.url).await;
-    let stand = Stand::new(engine, 1_000, ground.platform).await;
+    let stand = Stand::new(engine, 2_000, ground.platform).await;
     let (url, platform, keys) = (tap.url.as_str(), ground.platform, &ground.keys[..1]);
     let link = Link { url, platform, keys, poll_milliseconds: 1_000, block_seconds: BLOCK_SECONDS };
     let (_binary, port) = stand.start("run", Some(&link)).await;
