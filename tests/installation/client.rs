@@ -20,7 +20,7 @@ impl Installation {
     pub async fn lacks(&self, offering_id: &str) -> Lacks {
         let of = |what: &str| format!("{what} and offering_id = '{offering_id}'");
         if self.count(&format!("offerings where token_status = 'deployed' and id = '{offering_id}'")).await == 0 {
-            let asked = self.count(&of("operations where kind = 'deploy_token'")).await;
+            let asked = self.count(&of("operations where kind = 'deploy_token' and resolution is null")).await;
             return if asked == 0 { Lacks::Token } else { Lacks::Finality };
         }
         if self.count(&of("operations where kind = 'mint'")).await == 0 {
