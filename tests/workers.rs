@@ -19,9 +19,9 @@ struct Crew {
 async fn crew(apis: usize, workers: usize) -> Crew {
     let database = Database::fresh(Engine::Postgres).await;
     let terms = vec![Terms::locked(6); OFFERINGS];
-    let mut site = Installation::with_signers(database, Mining::Mixed, &terms, 2).await;
+    // Blocks are slow, so that everything is in flight for a while.
+    let mut site = Installation::with_signers(database, Mining::Every(2), &terms, 2).await;
     site.config.engine("mint_page_holders", 2);
-    site.config.chain("in_flight_max", "4");
     let mut crew = Crew { apis: Vec::new(), workers: Vec::new(), site };
     for _ in 0..apis {
         crew.apis.push(crew.site.serve(crew.site.launch(&["api"])).await);
