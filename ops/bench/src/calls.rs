@@ -12,7 +12,7 @@ use crate::ground::Ground;
 use crate::node::Kind;
 use crate::stand::{Link, Stand};
 use crate::table::{Line, pair};
-use crate::tap::{Seen, Tap};
+use crate::tap::{BY_NUMBER, Seen, Tap};
 
 /// A second would be the pace of a chain that mines at once, which is looked after differently.
 const BLOCK_SECONDS: u64 = 2;
@@ -61,8 +61,9 @@ async fn span(ground: &Ground, tap: &Tap, during: impl Future<Output = ()>) -> (
 }
 
 fn line(engine: Engine, name: &str, goal: &'static str, seen: &Seen, blocks: f64, operations: u64) -> Line {
-    // Each operation is tried once before it is signed, and is sent once: that is the operation's own, whatever the follower does.
-    let own = ["eth_estimateGas", "eth_sendRawTransaction"];
+    // Each operation is tried once and sent once, and each commit of signatures first asks whether it still is the same chain: that is the
+    // work's own, whatever the follower does.
+    let own = ["eth_estimateGas", "eth_sendRawTransaction", "eth_getCode", BY_NUMBER];
     let of = |own_wanted: bool| -> BTreeMap<&String, u64> {
         let wanted = seen.calls.iter().filter(|(method, _)| own.contains(&method.as_str()) == own_wanted);
         wanted.filter(|(_, count)| **count > 0).map(|(method, count)| (method, *count)).collect()
@@ -87,7 +88,7 @@ fn line(engine: Engine, name: &str, goal: &'static str, seen: &Seen, blocks: f64
         ours,
         bare: "–".to_owned(),
         ratio: "–".to_owned(),
-        // With work the follower looks every second, asks for the fees and reads the receipts of the block: nine, whatever the work is.
+        // With work the follower looks every second, asks for the fees and reads the receipts of the block: eight or nine, whatever the work is.
         met: Some(per_block <= if operations == 0 { 3.0 } else { 9.5 }),
     }
 }

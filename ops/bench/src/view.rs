@@ -55,9 +55,14 @@ impl View {
     pub async fn bulk(&self, statements: &[String]) {
         let (before, after) = match self {
             Self::Sqlite(_) => ("pragma foreign_keys = off; begin", "commit; pragma foreign_keys = on"),
-            Self::Postgres(_) => ("begin; set local session_replication_role = replica", "commit; analyze"),
+            Self::Postgres(_) => ("begin; set local session_replication_role = replica", "commit"),
         };
         self.execute(&format!("{before}; {}; {after}", statements.join("; "))).await;
+        if matches!(self, Self::Postgres(_)) {
+            // A server does both by itself within minutes, and slows everything down meanwhile.
+            self.execute("vacuum analyze").await;
+            self.execute("checkpoint").await;
+        }
     }
 
     /// One number.
