@@ -88,7 +88,7 @@ fn line(engine: Engine, name: &str, goal: &'static str, seen: &Seen, blocks: f64
         ours,
         bare: "–".to_owned(),
         ratio: "–".to_owned(),
-        // With work the follower looks every second, asks for the fees and reads the receipts of the block: eight or nine, whatever the work is.
-        met: Some(per_block <= if operations == 0 { 3.0 } else { 9.5 }),
+        // With work the goal has no number: whoever reads the row sees what grows with the operations and what does not.
+        met: (operations == 0).then_some(per_block <= 3.0),
     }
 }
