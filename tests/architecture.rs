@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("muniment-api", &["muniment-workflows", "muniment-activities", "muniment-domain", "muniment-devchain"]),
     ("muniment-devchain", &[]),
     ("muniment-tests", EVERYONE),
+    ("muniment-model", &[]),
     // It boots the real thing as the tests do, by the same library.
     (
         "muniment-bench",

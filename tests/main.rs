@@ -13,7 +13,6 @@ mod foreign_key;
 mod installation;
 mod kill;
 mod mint;
-mod model;
 mod operator;
 mod other_chain;
 mod places;

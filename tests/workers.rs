@@ -2,6 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use muniment_domain::clock::Clock;
+use muniment_domain::db::Db;
+use muniment_domain::id::Ids;
+use muniment_domain::point::Point;
+use muniment_domain::{migrate, on};
 use world::{Binary, Database, Engine, Mining};
 
 use crate::installation::{Installation, Server, Terms};
@@ -108,4 +113,20 @@ async fn a_worker_that_sleeps_past_its_leases_does_no_harm_when_it_wakes() {
     crew.workers[sleeper].thaw();
     assert!(held > 0, "the sleep hit nothing");
     crew.all_happened_once().await;
+}
+
+/// A process may be stopped between two statements. What it has locked must not stay locked until it goes on.
+#[tokio::test]
+async fn a_transaction_that_stands_still_loses_its_rows_to_the_others() {
+    const TAKE: &str = "insert into leases (name, holder, holder_key, until) values ('sweep', $1, 1, $2)";
+    let database = Database::fresh(Engine::Postgres).await;
+    let db = Db::open(&database.url(), 2, Clock::System, Ids::Random).await.unwrap();
+    migrate::run(&db).await.unwrap();
+    let mut stopped = db.begin().await.unwrap();
+    let until = stopped.now();
+    on!(stopped, conn => sqlx::query(TAKE).bind("stopped").bind(until).execute(conn).await.unwrap().rows_affected());
+    let mut other = db.begin().await.unwrap();
+    on!(other, conn => sqlx::query(TAKE).bind("other").bind(until).execute(conn).await.unwrap().rows_affected());
+    other.commit(Point::Lease).await.unwrap();
+    assert!(stopped.commit(Point::Lease).await.is_err(), "both have the lease");
 }

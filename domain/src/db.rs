@@ -85,8 +85,12 @@ impl Db {
     /// Opens `sqlite:path`, `sqlite::memory:` or `postgres://…`.
     pub async fn open(url: &str, connections_max: u32, clock: Clock, ids: Ids) -> Result<Self> {
         if url.starts_with("postgres") {
-            let options = PgConnectOptions::from_str(url)?
-                .options([("statement_timeout", "30000"), ("synchronous_commit", "on")]);
+            // A process that is stopped inside a transaction must not hold its rows for longer than a lease.
+            let options = PgConnectOptions::from_str(url)?.options([
+                ("statement_timeout", "30000"),
+                ("idle_in_transaction_session_timeout", "10000"),
+                ("synchronous_commit", "on"),
+            ]);
             let pool = PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(Duration::from_secs(10))

@@ -8,6 +8,10 @@
 //! another test's promise. The contract's own bitmap of executed operations is left out on purpose: the
 //! protocol must hold without it.
 
+#![cfg(test)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing test names its line")]
+#![allow(missing_docs, reason = "the names of tests are their sentences")]
+
 mod engine;
 mod invariant;
 mod moves;
