@@ -39,6 +39,7 @@ codes! {
     TokenInvalid = "token_invalid", 401, "The bearer token is not valid";
     RoleForbidden = "role_forbidden", 403, "The role does not allow this";
     ScopeInsufficient = "scope_insufficient", 403, "The key lacks a scope";
+    SelfApprovalForbidden = "self_approval_forbidden", 403, "Another person has to decide";
     NotFound = "not_found", 404, "There is no such thing";
     MethodNotAllowed = "method_not_allowed", 405, "The path does not know this method";
     InvalidState = "invalid_state", 409, "The state does not allow this";
@@ -51,15 +52,20 @@ codes! {
     NonceStillOpen = "nonce_still_open", 409, "A signed transaction may still be mined";
     PartialEffect = "partial_effect", 409, "Part of the effect is final";
     EffectMismatch = "effect_mismatch", 409, "The transaction had another effect";
+    ApprovalNotPending = "approval_not_pending", 409, "The approval was decided";
+    SnapshotMismatch = "snapshot_mismatch", 409, "What was allowed is not what stands there now";
     IdempotencyInProgress = "idempotency_in_progress", 409, "A request with this key is being answered";
     IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect before";
+    VersionConflict = "version_conflict", 412, "It was changed since it was read";
     PayloadTooLarge = "payload_too_large", 413, "The body is too large";
     UnsupportedMediaType = "unsupported_media_type", 415, "The body must be application/json";
     ValidationFailed = "validation_failed", 422, "A field does not fit";
     IdempotencyKeyReuse = "idempotency_key_reuse", 422, "The key came with another request before";
     ReconcileVerificationFailed = "reconcile_verification_failed", 422, "The hash does not prove the effect";
+    PreconditionRequired = "precondition_required", 428, "The header If-Match is needed";
     InternalError = "internal_error", 500, "Something went wrong on our side";
     ServiceUnavailable = "service_unavailable", 503, "The service cannot answer now";
+    ChainUnavailable = "chain_unavailable", 503, "The chain cannot be asked now";
 }
 
 impl Code {
@@ -67,7 +73,11 @@ impl Code {
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
-            Self::IdempotencyInProgress | Self::OperationInProgress | Self::ServiceUnavailable | Self::InternalError
+            Self::IdempotencyInProgress
+                | Self::OperationInProgress
+                | Self::ServiceUnavailable
+                | Self::ChainUnavailable
+                | Self::InternalError
         )
     }
 

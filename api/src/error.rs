@@ -99,7 +99,7 @@ impl Problem {
     /// After how many seconds it is worth trying again, if waiting helps.
     pub const fn retry_after_seconds(&self) -> Option<u64> {
         match self.code {
-            Code::IdempotencyInProgress | Code::ServiceUnavailable => Some(1),
+            Code::IdempotencyInProgress | Code::ServiceUnavailable | Code::ChainUnavailable => Some(1),
             _ => None,
         }
     }

@@ -3,8 +3,8 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::idempotency::{self, Answer, Key};
-use muniment_domain::operation;
 use muniment_domain::point::Point;
+use muniment_domain::{approval, operation};
 
 use crate::answer::PROBLEM_JSON;
 use crate::app::App;
@@ -46,7 +46,10 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
             return Ok(replayed(&answer));
         }
         if let Some(id) = operation::key_spent(&mut tx, &key.principal, &key.key).await? {
-            return Err(spent(&id));
+            return Err(spent(&id, &format!("/blockchain/operations/{id}")));
+        }
+        if let Some(id) = approval::key_spent(&mut tx, &key.principal, &key.key).await? {
+            return Err(spent(&id, &format!("/v1/approvals/{id}")));
         }
         let answer = match submission.body.accept(app, &mut tx, submission.requester()).await {
             Ok(answer) => answer,
@@ -87,9 +90,9 @@ fn refusal<T>(submission: &Submission<T>, problem: Problem) -> Result<Answer> {
     Ok(Answer { status: i64::from(status), location: None, body })
 }
 
-fn spent(operation_id: &str) -> Problem {
-    let detail = format!("This Idempotency-Key started {operation_id}. Use a new key for a new request.");
-    Problem::new(Code::IdempotencyKeySpent, detail).with_resource(format!("/blockchain/operations/{operation_id}"))
+fn spent(id: &str, path: &str) -> Problem {
+    let detail = format!("This Idempotency-Key started {id}. Use a new key for a new request.");
+    Problem::new(Code::IdempotencyKeySpent, detail).with_resource(path.to_owned())
 }
 
 fn replayed(answer: &Answer) -> Response {

@@ -3,6 +3,7 @@
 mod admin;
 mod answer;
 mod app;
+mod approval;
 mod arguments;
 mod body;
 mod code;
@@ -38,6 +39,7 @@ mod serve;
 mod signer;
 mod submission;
 mod subscription;
+mod version;
 
 use std::process::ExitCode;
 

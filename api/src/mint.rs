@@ -6,16 +6,16 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::mint;
+use muniment_workflows::mint::{self, Asked, Skipped};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, operation};
+use crate::{approval, idempotency, operation};
 
 const SUBSCRIPTIONS_MAX: usize = 1_000;
 
@@ -67,14 +67,20 @@ impl Intent for Body {
         }
         Ok(())
     }
+
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = mint::Request {
             offering_id: self.offering_id.clone(),
             subscription_ids: self.subscription_ids.clone(),
             lockup_release_at: self.lockup.as_ref().map(|lockup| lockup.release_at),
-            by,
         };
-        Ok(answer(&mint::request(tx, &app.settings, request).await?))
+        Ok(match mint::ask(tx, &app.settings, request, &by).await? {
+            Asked::Accepted(accepted) => answer(&accepted),
+            Asked::Approval(asked, left) => {
+                let body = json!({ "approval": approval::short(&asked), "skipped": skipped(&left) });
+                Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() }
+            }
+        })
     }
 }
 
@@ -87,15 +93,18 @@ fn answer(accepted: &mint::Accepted) -> Answer {
             json!({ "id": id, "status": status, "subscription_ids": page.subscription_ids })
         })
         .collect();
-    let skipped: Vec<_> =
-        accepted.skipped.iter().map(|s| json!({ "subscription_id": s.subscription_id, "code": s.code })).collect();
     // One page is one operation to watch; several are found by their batch.
     let location = match accepted.pages.as_slice() {
         [page] => operation::path(&page.operation.id),
         _ => format!("/blockchain/operations?batch_id={}", accepted.batch_id),
     };
-    let body = json!({ "batch_id": accepted.batch_id, "operations": operations, "skipped": skipped });
+    let body =
+        json!({ "batch_id": accepted.batch_id, "operations": operations, "skipped": skipped(&accepted.skipped) });
     Answer { status: 202, location: Some(location), body: body.to_string() }
+}
+
+fn skipped(skipped: &[Skipped]) -> Vec<Value> {
+    skipped.iter().map(|s| json!({ "subscription_id": s.subscription_id, "code": s.code })).collect()
 }
 
 #[cfg(test)]

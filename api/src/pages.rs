@@ -49,6 +49,12 @@ impl Parameters {
         self.text(name).map(|text| text.parse().map_err(|e: T::Err| invalid(name, &e.to_string()))).transpose()
     }
 
+    /// A parameter that is a list of words with commas between them.
+    pub fn words<T: FromStr<Err: ToString>>(&self, name: &str) -> Result<Vec<T>> {
+        let Some(text) = self.text(name) else { return Ok(Vec::new()) };
+        text.split(',').map(|word| word.parse().map_err(|e: T::Err| invalid(name, &e.to_string()))).collect()
+    }
+
     /// A parameter that is an id of this kind.
     pub fn id(&self, name: &str, prefix: &str) -> Result<Option<String>> {
         let sound = |text: &str| muniment_domain::id::check(prefix, text).map(|()| text.to_owned());

@@ -10,7 +10,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, deploy, health, holder, media, mint, offering, operation, permission, principal, signer, subscription,
+    answer, approval, deploy, health, holder, media, mint, offering, operation, permission, principal, signer,
+    subscription,
 };
 
 /// One route.
@@ -33,6 +34,11 @@ pub fn routes() -> Vec<Route> {
         on_get("/v1/offerings/{id}", get(offering::detail)),
         on_get("/v1/offerings/{id}/subscriptions", get(subscription::list)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),
+        on_get("/v1/approvals", get(approval::list)),
+        on_get("/v1/approvals/{id}", get(approval::detail)),
+        on_post("/v1/approvals/{id}/approve", post(approval::approve)),
+        on_post("/v1/approvals/{id}/reject", post(approval::reject)),
+        on_post("/v1/approvals/{id}/cancel", post(approval::cancel)),
         on_post("/blockchain/deploy-token", post(deploy::deploy_token)),
         on_post("/blockchain/trigger-mint", post(mint::trigger_mint)),
         on_get("/blockchain/operations", get(operation::list)),

@@ -212,6 +212,18 @@ impl Tx {
         self.rings = true;
     }
 
+    /// Marks a place to which [`Tx::rewind`] goes back.
+    pub async fn mark(&mut self) -> Result<()> {
+        crate::on!(self, conn => sqlx::query("savepoint marked").execute(conn).await?.rows_affected());
+        Ok(())
+    }
+
+    /// Forgets everything that was written since [`Tx::mark`]; what was written before stays.
+    pub async fn rewind(&mut self) -> Result<()> {
+        crate::on!(self, conn => sqlx::query("rollback to savepoint marked").execute(conn).await?.rows_affected());
+        Ok(())
+    }
+
     /// Makes it durable. The point names this write for the tests that crash there.
     pub async fn commit(self, point: Point) -> Result<()> {
         point::pass(point, When::Before)?;

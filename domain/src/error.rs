@@ -100,6 +100,18 @@ crate::words! {
         ReconcileVerificationFailed = "reconcile_verification_failed",
         /// The chain contradicts itself and was stopped.
         ChainHalted = "chain_halted",
+        /// An approval was decided before.
+        ApprovalNotPending = "approval_not_pending",
+        /// The one who asked cannot be the one who allows.
+        SelfApprovalForbidden = "self_approval_forbidden",
+        /// What was allowed is not what stands there now.
+        SnapshotMismatch = "snapshot_mismatch",
+        /// Somebody moved it since it was read.
+        VersionConflict = "version_conflict",
+        /// The role does not allow it.
+        RoleForbidden = "role_forbidden",
+        /// The chain cannot be asked now.
+        ChainUnavailable = "chain_unavailable",
         /// A key or token is unknown, expired or revoked.
         TokenInvalid = "token_invalid",
     }

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+pub mod approval;
 pub mod attempt;
+pub mod canonical;
 pub mod chain;
 pub mod claim;
 pub mod clock;

@@ -4,9 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
 
-/// An amount in minor units, up to 9 999 999 999 999.99.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// An amount in minor units, up to 9 999 999 999 999.99. In JSON and in the configuration it is a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Money(i64);
 
 /// The largest amount.
@@ -54,6 +56,20 @@ impl FromStr for Money {
         let whole: i64 = whole.parse().map_err(|_| AmountFormat)?;
         let cents: i64 = cents.parse().map_err(|_| AmountFormat)?;
         Ok(Self(whole * 100 + cents))
+    }
+}
+
+impl TryFrom<String> for Money {
+    type Error = AmountFormat;
+
+    fn try_from(text: String) -> Result<Self, AmountFormat> {
+        text.parse()
+    }
+}
+
+impl From<Money> for String {
+    fn from(money: Money) -> Self {
+        money.to_string()
     }
 }
 

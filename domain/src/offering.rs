@@ -81,6 +81,13 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Offering> {
         .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
 }
 
+/// One offering, held until the commit: of two who decide what of it is minted, the second waits and sees what the first did.
+pub async fn hold(tx: &mut Tx, id: &str) -> Result<Offering> {
+    on!(tx, conn => sqlx::query_as::<_, Offering>("update offerings set version = version where id = $1 returning *")
+        .bind(id).fetch_optional(conn).await?)
+    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
+}
+
 /// Offerings, newest first.
 pub async fn list(tx: &mut Tx, status: Option<Status>, limit: i64, offset: i64) -> Result<(Vec<Offering>, i64)> {
     let status = status.map(Status::as_str);

@@ -41,6 +41,8 @@ crate::words! {
         MarkConfirmed = "mark_confirmed",
         /// A person gave up an operation.
         Abandon = "abandon",
+        /// An approval ended without a person at the door: it expired, or the engine did what was allowed.
+        Approval = "approval",
         /// Demo rows, keys, pruning: nothing on a chain depends on them.
         Housekeeping = "housekeeping",
     }

@@ -63,30 +63,47 @@ pub struct Subscription {
 pub struct Candidate {
     pub id: String,
     pub status: Status,
+    pub amount: i64,
     pub quantity: Option<Dec<u128>>,
     pub wallet_address: Option<Hex<Address>>,
     pub kyc_status: String,
     pub live_operation_id: Option<String>,
 }
 
+const IDS_PER_STATEMENT: usize = 500;
+
+const CANDIDATES: &str = "select s.id, s.status, s.amount, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id \
+    from subscriptions s join investors i on i.id = s.investor_id \
+    left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live where s.offering_id = ";
+
 /// Every subscription of an offering that could be meant by "mint all", oldest first.
 pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Candidate>(
-        "select s.id, s.status, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id from subscriptions s \
-         join investors i on i.id = s.investor_id \
-         left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
-         where s.offering_id = $1 and s.status = 'accepted' order by s.id")
-        .bind(offering_id).fetch_all(conn).await?))
+    Ok(on!(tx, conn => {
+        let mut query = sqlx::QueryBuilder::new(CANDIDATES);
+        query.push_bind(offering_id).push(" and s.status = 'accepted' order by s.id");
+        query.build_query_as::<Candidate>().fetch_all(conn).await?
+    }))
 }
 
-/// One subscription of an offering, whatever its status, as a candidate.
-pub async fn candidate(tx: &mut Tx, offering_id: &str, id: &str) -> Result<Option<Candidate>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Candidate>(
-        "select s.id, s.status, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id from subscriptions s \
-         join investors i on i.id = s.investor_id \
-         left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
-         where s.offering_id = $1 and s.id = $2")
-        .bind(offering_id).bind(id).fetch_optional(conn).await?))
+/// Of these subscriptions those that the offering has, whatever their status, oldest first and each once.
+pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Result<Vec<Candidate>> {
+    let mut ids: Vec<_> = ids.iter().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut found = Vec::with_capacity(ids.len());
+    for some in ids.chunks(IDS_PER_STATEMENT) {
+        found.extend(on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(CANDIDATES);
+            query.push_bind(offering_id).push(" and s.id in (");
+            let mut list = query.separated(", ");
+            for id in some {
+                list.push_bind(*id);
+            }
+            query.push(") order by s.id");
+            query.build_query_as::<Candidate>().fetch_all(conn).await?
+        }));
+    }
+    Ok(found)
 }
 
 /// The subscriptions of an offering, newest first.

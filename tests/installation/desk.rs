@@ -55,8 +55,8 @@ impl Desk {
     /// Accepts the deployment of an offering's token.
     pub async fn deploy(&self, offering_id: &str) -> String {
         let mut tx = self.engine.db.begin().await.unwrap();
-        let request = deploy::Request { offering_id: offering_id.to_owned(), by: by() };
-        let operation = deploy::request(&mut tx, &self.engine.settings, request).await.unwrap();
+        let request = deploy::Request { offering_id: offering_id.to_owned() };
+        let operation = deploy::request(&mut tx, &self.engine.settings, request, &by()).await.unwrap();
         tx.commit(Point::Accept).await.unwrap();
         operation.id
     }
@@ -64,13 +64,9 @@ impl Desk {
     /// Accepts the mint of everything that an offering can mint, which fits on one page.
     pub async fn mint(&self, offering_id: &str) -> String {
         let mut tx = self.engine.db.begin().await.unwrap();
-        let request = mint::Request {
-            offering_id: offering_id.to_owned(),
-            subscription_ids: None,
-            lockup_release_at: None,
-            by: by(),
-        };
-        let accepted = mint::request(&mut tx, &self.engine.settings, request).await.unwrap();
+        let request =
+            mint::Request { offering_id: offering_id.to_owned(), subscription_ids: None, lockup_release_at: None };
+        let accepted = mint::request(&mut tx, &self.engine.settings, request, &by()).await.unwrap();
         tx.commit(Point::Accept).await.unwrap();
         accepted.pages[0].operation.id.clone()
     }
@@ -92,9 +88,15 @@ impl Desk {
 
     /// Lets the engine finish its moves.
     pub async fn close(self) {
+        let db = self.engine.db.clone();
+        self.halt().await;
+        db.close().await;
+    }
+
+    /// Lets the engine finish its moves, and leaves the database open for moves made by hand.
+    pub async fn halt(self) {
         self.stop.cancel();
         self.task.await.unwrap().unwrap();
-        self.engine.db.close().await;
     }
 }
 

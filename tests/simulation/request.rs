@@ -50,14 +50,14 @@ pub async fn make(db: &Db, settings: &Settings, shared: &Shared, r: &Request) ->
     let by = Requester { actor: ASKER.to_owned(), request_id: None, idempotency_key: Some(r.key.clone()) };
     let offering_id = r.offering.clone();
     let said = match r.what {
-        What::Deploy => deploy::request(&mut tx, settings, deploy::Request { offering_id, by }).await?.id,
+        What::Deploy => deploy::request(&mut tx, settings, deploy::Request { offering_id }, &by).await?.id,
         What::MintAll | What::MintSome(_) => {
             let subscription_ids = match r.what {
                 What::MintSome(count) => Some(some(&mut tx, &offering_id, count).await?),
                 _ => None,
             };
-            let request = mint::Request { offering_id, subscription_ids, lockup_release_at: None, by };
-            let accepted = mint::request(&mut tx, settings, request).await?;
+            let request = mint::Request { offering_id, subscription_ids, lockup_release_at: None };
+            let accepted = mint::request(&mut tx, settings, request, &by).await?;
             format!("{} pages", accepted.pages.len())
         }
         What::MintInTwo => mint_in_two(&mut tx, shared, &offering_id, &by).await?,

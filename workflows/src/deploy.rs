@@ -10,6 +10,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::{Code, Error, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::queue;
@@ -17,16 +18,14 @@ use crate::requester::Requester;
 use crate::settings::Settings;
 
 /// What is asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The offering whose token is to be deployed.
     pub offering_id: String,
-    /// Who asks.
-    pub by: Requester,
 }
 
 /// Accepts a deployment: one operation for each offering until it is confirmed or given up.
-pub async fn request(tx: &mut Tx, _: &Settings, r: Request) -> Result<Operation> {
+pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Operation> {
     let offering = offering::find(tx, &r.offering_id).await?;
     if offering.token_address.is_some() {
         return Err(Error::refused(Code::TokenAlreadyDeployed, "The token of this offering is deployed."));
@@ -58,9 +57,9 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request) -> Result<Operation>
         chain_id: offering.chain_id,
         payload: json!({ "deployment": deployment }),
         live_key: Some(live_key.clone()),
-        requested_by: r.by.actor,
-        request_id: r.by.request_id,
-        idempotency_key: r.by.idempotency_key,
+        requested_by: by.actor.clone(),
+        request_id: by.request_id.clone(),
+        idempotency_key: by.idempotency_key.clone(),
         steps: vec![step],
     };
     let op = match operation::insert(tx, new).await {

@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 pub mod abandon;
+pub mod action;
 pub mod advance;
+pub mod approval;
 mod backoff;
 pub mod cancel;
 mod catch_up;
@@ -17,6 +19,7 @@ pub mod keeper;
 pub mod lane;
 pub mod mark_confirmed;
 pub mod mint;
+pub mod mint_list;
 pub mod poll;
 pub mod prepare;
 pub mod queue;

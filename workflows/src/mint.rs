@@ -1,12 +1,15 @@
 //! Mint: a page of holders is whitelisted, minted and locked in one transaction under one operation id. Ten thousand holders are fifty
 //! operations of one batch, each with its own fate.
 
+use std::collections::BTreeSet;
+
 use alloy_primitives::{Address, B256, Bytes};
 use chrono::{DateTime, Utc};
 use muniment_activities::line::Line;
 use muniment_activities::mint::MintPage;
 use muniment_activities::operation::payload_hash;
 use muniment_activities::token;
+use muniment_domain::approval::Approval;
 use muniment_domain::contract;
 use muniment_domain::db::Tx;
 use muniment_domain::holding::{self, Credit};
@@ -15,14 +18,17 @@ use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::subscription::{self, Candidate, Minted, Status};
 use muniment_domain::{Code, Error, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::queue;
+use crate::action::Action;
+use crate::mint_list::MintList;
 use crate::requester::Requester;
 use crate::settings::Settings;
+use crate::{approval, queue};
 
 /// What is asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The offering.
     pub offering_id: String,
@@ -30,8 +36,33 @@ pub struct Request {
     pub subscription_ids: Option<Vec<String>>,
     /// Until when the minted units are locked; the offering's own date if it is not said here.
     pub lockup_release_at: Option<DateTime<Utc>>,
-    /// Who asks.
-    pub by: Requester,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// The operations exist.
+    Accepted(Accepted),
+    /// A second person has to allow it first; the others were skipped.
+    Approval(Box<Approval>, Vec<Skipped>),
+}
+
+/// Who is minted, and who is not and why.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// Who is.
+    pub items: Vec<Item>,
+    /// What each of them subscribed, in minor units.
+    pub amounts: Vec<i64>,
+    /// Who is not.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Chosen {
+    /// What they subscribed together, in minor units.
+    pub fn amount(&self) -> i64 {
+        self.amounts.iter().fold(0, |sum, amount| sum.saturating_add(*amount))
+    }
 }
 
 /// What was accepted.
@@ -63,12 +94,38 @@ pub struct Skipped {
     pub code: &'static str,
 }
 
-/// Accepts a mint: the accepted subscriptions are cut into pages, and each page is an operation. None of them can be in two at once.
-pub async fn request(tx: &mut Tx, settings: &Settings, r: Request) -> Result<Accepted> {
-    let offering = offering::find(tx, &r.offering_id).await?;
-    let Some(token) = offering.token_address.map(|a| a.0) else {
+/// Asks for a mint: below the threshold it is accepted, from there on a second person has to allow exactly this list.
+pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Asked> {
+    let offering = offering::hold(tx, &r.offering_id).await?;
+    let (release_at, chosen) = look(tx, &offering, &r).await?;
+    if chosen.amount() < settings.mint_dual_control_threshold.minor() {
+        return Ok(Asked::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
+    }
+    let list = MintList::bind(&offering, release_at, &chosen);
+    let approval = approval::ask(tx, settings, Action::Mint(list), by).await?;
+    Ok(Asked::Approval(Box::new(approval), chosen.skipped))
+}
+
+/// Accepts a mint, whatever its amount.
+pub async fn request(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Accepted> {
+    let offering = offering::hold(tx, &r.offering_id).await?;
+    let (release_at, chosen) = look(tx, &offering, &r).await?;
+    accept(tx, settings, &offering, release_at, chosen, by).await
+}
+
+/// Accepts the mint of exactly this list, or of nothing.
+pub async fn request_list(tx: &mut Tx, settings: &Settings, list: MintList, by: &Requester) -> Result<Accepted> {
+    let offering = offering::hold(tx, &list.offering_id).await?;
+    let (release_at, chosen) = look(tx, &offering, &list.request()).await?;
+    list.must_be(&MintList::bind(&offering, release_at, &chosen))?;
+    accept(tx, settings, &offering, release_at, chosen, by).await
+}
+
+/// What a request comes to now: until when the units are locked, and who gets them. Changes nothing.
+pub async fn look(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Option<DateTime<Utc>>, Chosen)> {
+    if offering.token_address.is_none() {
         return Err(Error::refused(Code::InvalidState, "The offering has no token yet. Deploy it first."));
-    };
+    }
     if !offering.may_mint() {
         let detail = format!(
             "The offering is {}; subscriptions are minted when it is closed, or while it is open with issuance policy rolling.",
@@ -76,25 +133,39 @@ pub async fn request(tx: &mut Tx, settings: &Settings, r: Request) -> Result<Acc
         );
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let release_at = r.lockup_release_at.or(offering.lockup_release_at);
-    if release_at.is_some_and(|at| at <= tx.now()) && r.lockup_release_at.is_some() {
+    if r.lockup_release_at.is_some_and(|at| at <= tx.now()) {
         return Err(Error::refused(Code::ValidationFailed, "lockup.release_at lies in the past."));
     }
-    let (items, skipped) = choose(tx, &offering, r.subscription_ids.as_deref()).await?;
-    if items.is_empty() {
-        let detail = format!("No subscription of this offering can be minted now; {} were skipped.", skipped.len());
+    let chosen = choose(tx, offering, r.subscription_ids.as_deref()).await?;
+    if chosen.items.is_empty() {
+        let detail =
+            format!("No subscription of this offering can be minted now; {} were skipped.", chosen.skipped.len());
         return Err(Error::refused(Code::NothingToMint, detail));
     }
     // A lock that is over before the mint is no lock; the contract would refuse it.
-    let release = release_at.filter(|at| *at > tx.now()).map_or(0, |at| at.timestamp());
+    let release_at = r.lockup_release_at.or(offering.lockup_release_at).filter(|at| *at > tx.now());
+    Ok((release_at, chosen))
+}
+
+/// The chosen are cut into pages, and each page is an operation. None of them can be in two at once.
+async fn accept(
+    tx: &mut Tx,
+    settings: &Settings,
+    offering: &Offering,
+    release_at: Option<DateTime<Utc>>,
+    chosen: Chosen,
+    by: &Requester,
+) -> Result<Accepted> {
+    let token = offering.token_address.map(|a| a.0).unwrap_or_default();
+    let release = release_at.map_or(0, |at| at.timestamp());
     let batch_id = tx.new_id("run");
-    let pages: Vec<&[Item]> = items.chunks(settings.mint_page_holders.max(1)).collect();
+    let pages: Vec<&[Item]> = chosen.items.chunks(settings.mint_page_holders.max(1)).collect();
     let first =
         contract::take_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX)).await?;
-    let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped };
+    let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
     for (index, lines) in (0i64..).zip(pages) {
-        let page = mint_page(&offering, first + index, release, lines)?;
-        let operation = insert_page(tx, &offering, token, &accepted.batch_id, index, &page, &r.by).await?;
+        let page = mint_page(offering, first + index, release, lines)?;
+        let operation = insert_page(tx, offering, token, &accepted.batch_id, index, &page, by).await?;
         item::insert(tx, &operation.id, "subscription", lines).await?;
         queue::first_wake(tx, &operation).await?;
         accepted.pages.push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject_id.clone()).collect() });
@@ -103,29 +174,26 @@ pub async fn request(tx: &mut Tx, settings: &Settings, r: Request) -> Result<Acc
 }
 
 /// Who is minted, and who is not and why.
-async fn choose(tx: &mut Tx, offering: &Offering, chosen: Option<&[String]>) -> Result<(Vec<Item>, Vec<Skipped>)> {
-    let (mut items, mut skipped) = (Vec::new(), Vec::new());
-    let mut take = |candidate: Candidate| match gate(&candidate) {
-        Ok(item) => items.push(item),
-        Err(code) => skipped.push(Skipped { subscription_id: candidate.id, code }),
+async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> Result<Chosen> {
+    let candidates = match named {
+        None => subscription::candidates(tx, &offering.id).await?,
+        Some(ids) => subscription::candidates_of(tx, &offering.id, ids).await?,
     };
-    match chosen {
-        None => subscription::candidates(tx, &offering.id).await?.into_iter().for_each(take),
-        Some(ids) => {
-            let mut unknown = Vec::new();
-            let mut ids = ids.to_vec();
-            ids.sort_unstable();
-            ids.dedup();
-            for id in ids {
-                match subscription::candidate(tx, &offering.id, &id).await? {
-                    Some(candidate) => take(candidate),
-                    None => unknown.push(Skipped { subscription_id: id, code: "not_found" }),
-                }
+    let mut chosen = Chosen::default();
+    // A set keeps each once, in the order of the pages.
+    let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
+    for candidate in candidates {
+        unknown.remove(&candidate.id);
+        match gate(&candidate) {
+            Ok(item) => {
+                chosen.items.push(item);
+                chosen.amounts.push(candidate.amount);
             }
-            skipped.extend(unknown);
+            Err(code) => chosen.skipped.push(Skipped { subscription_id: candidate.id, code }),
         }
     }
-    Ok((items, skipped))
+    chosen.skipped.extend(unknown.into_iter().map(|id| Skipped { subscription_id: id.clone(), code: "not_found" }));
+    Ok(chosen)
 }
 
 fn gate(c: &Candidate) -> Result<Item, &'static str> {

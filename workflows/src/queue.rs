@@ -9,7 +9,10 @@ use muniment_domain::{Error, Result, id};
 use tokio_util::sync::CancellationToken;
 
 /// The queues: one for each class, so that a flood in one does not delay another.
-pub const QUEUES: [&str; 4] = ["deploy", "mint", "compliance", "payout"];
+pub const QUEUES: [&str; 5] = ["deploy", "mint", "compliance", "payout", APPROVAL];
+
+/// The queue of what people decide: its timers never delay an operation.
+pub const APPROVAL: &str = "approval";
 
 /// The queue of a kind of operation.
 pub const fn of_kind(kind: Kind) -> &'static str {
@@ -37,6 +40,12 @@ pub async fn wake(tx: &mut Tx, op: &Operation) -> Result<()> {
 pub async fn wake_at(tx: &mut Tx, op: &Operation, at: DateTime<Utc>) -> Result<()> {
     let fresh = id::ulid_of(&tx.new_id("wake"));
     push(tx, of_kind(op.kind), &op.id, fresh, at).await
+}
+
+/// Wakes an approval: to end it, or to do what was allowed.
+pub async fn wake_approval(tx: &mut Tx, approval_id: &str, at: DateTime<Utc>) -> Result<()> {
+    let fresh = id::ulid_of(&tx.new_id("wake"));
+    push(tx, APPROVAL, approval_id, fresh, at).await
 }
 
 async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {

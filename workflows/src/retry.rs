@@ -5,6 +5,7 @@ use muniment_activities::factory;
 use muniment_activities::fault::Fault;
 use muniment_activities::operation::is_operation_executed;
 use muniment_activities::simulate::At;
+use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
@@ -60,8 +61,12 @@ pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &st
 
 /// The operation as a person may act on it: failed or given up, and not resolved.
 pub async fn load(engine: &Engine, operation_id: &str) -> Result<(Operation, Vec<Step>)> {
-    let mut tx = engine.db.read().await?;
-    let op = operation::find(&mut tx, operation_id).await?;
+    find(&mut engine.db.read().await?, operation_id).await
+}
+
+/// The same, in a transaction that is open already.
+pub async fn find(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Vec<Step>)> {
+    let op = operation::find(tx, operation_id).await?;
     if !op.needs_attention() {
         let state = op.resolution.map_or_else(|| op.status.to_string(), |r| format!("{}, {r}", op.status));
         return Err(Error::refused(
@@ -69,7 +74,7 @@ pub async fn load(engine: &Engine, operation_id: &str) -> Result<(Operation, Vec
             format!("The operation is {state}: there is nothing to reconcile."),
         ));
     }
-    let steps = step::of_operation(&mut tx, &op.id).await?;
+    let steps = step::of_operation(tx, &op.id).await?;
     Ok((op, steps))
 }
 
@@ -82,7 +87,7 @@ pub fn network_of<'a>(engine: &'a Engine, op: &Operation) -> Result<&'a Network>
 
 /// What a fault of the chain means to a person who waits for an answer.
 pub fn unavailable(fault: &Fault) -> Error {
-    Error::refused(Code::InvalidState, format!("The chain cannot be asked now, and nothing was changed: {fault}"))
+    Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now, and nothing was changed: {fault}"))
 }
 
 /// Whether the chain says at its final block that a step took effect, by whichever transaction: ours, or one that a restored database
@@ -114,7 +119,7 @@ async fn trace_of(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     match effect::find_executed(engine, network, op, step).await {
         Ok(found) => Ok(found),
         Err(Failure::Domain(error)) => Err(error),
-        Err(other) => Err(Error::refused(Code::InvalidState, format!("The chain cannot be asked now: {other:?}"))),
+        Err(other) => Err(Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now: {other:?}"))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine's own limits, each with its unit last.
 
+use muniment_domain::money::Money;
 use serde::{Deserialize, Serialize};
 
 /// The `[engine]` section of the configuration.
@@ -8,6 +9,12 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// How many holders one mint transaction carries at most; the gas cap of the chain may make it fewer.
     pub mint_page_holders: usize,
+    /// From which amount on a mint needs a second person, in the currency of its offering.
+    pub mint_dual_control_threshold: Money,
+    /// From which total on the execution of a payout needs a second person, in the currency of its offering.
+    pub payout_dual_control_threshold: Money,
+    /// How long an approval waits for a second person, in hours.
+    pub approval_hours: u64,
     /// How many transient faults of one cycle are borne before an operation is a dead letter.
     pub attempts_max: u32,
     /// The first pause after a transient fault, in seconds.
@@ -34,6 +41,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mint_page_holders: 200,
+            mint_dual_control_threshold: Money::from_minor(25_000_000),
+            payout_dual_control_threshold: Money::from_minor(1_000_000),
+            approval_hours: 72,
             attempts_max: 10,
             backoff_base_seconds: 2,
             backoff_cap_seconds: 300,

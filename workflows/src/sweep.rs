@@ -3,7 +3,7 @@
 
 use chrono::Duration;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, idempotency, operation};
+use muniment_domain::{Error, Result, approval, idempotency, operation};
 
 use crate::engine::Engine;
 use crate::queue;
@@ -34,6 +34,25 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     }
     tx.commit(Point::Sweep).await?;
     Ok(woken)
+}
+
+/// Wakes approvals whose time has come; how many it was.
+pub async fn sweep_approvals(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let now = tx.now();
+    let overdue = approval::overdue(&mut tx, now, WAKES_PER_PASS).await?;
+    if overdue.is_empty() {
+        return Ok(0);
+    }
+    for a in &overdue {
+        match approval::postpone(&mut tx, a, now + Duration::seconds(operation::PATIENCE_SECONDS)).await {
+            Err(Error::Stale { .. }) => continue,
+            postponed => postponed?,
+        }
+        queue::wake_approval(&mut tx, &a.id, now).await?;
+    }
+    tx.commit(Point::Sweep).await?;
+    Ok(overdue.len())
 }
 
 /// Forgets what nobody asks for any more: answers past their day, finished jobs of the queue.

@@ -19,7 +19,7 @@ use crate::advance::{self, Next};
 use crate::engine::Engine;
 use crate::queue::{self, QUEUES};
 use crate::submitter::Submitters;
-use crate::{keeper, sweep};
+use crate::{approval, keeper, sweep};
 
 /// How long one move may take.
 const MOVE: Duration = Duration::from_secs(60);
@@ -138,6 +138,9 @@ async fn handle(job: Value, engine: Data<Engine>, submitters: Data<Submitters>) 
         tracing::error!("a wake without an operation's id was dropped: {job}");
         return;
     };
+    if operation_id.starts_with("apr_") {
+        return decide(&engine, operation_id).await;
+    }
     // A panic must end here: in the queue it would leave the job running for ever.
     let moved = timeout(MOVE, AssertUnwindSafe(advance::advance(&engine, operation_id)).catch_unwind()).await;
     match moved {
@@ -151,5 +154,17 @@ async fn handle(job: Value, engine: Data<Engine>, submitters: Data<Submitters>) 
             operation.id = operation_id,
             "the move took over {MOVE:?}; the sweep will wake the operation"
         ),
+    }
+}
+
+/// An approval's wake: its timer, or the doing of what was allowed.
+async fn decide(engine: &Engine, approval_id: &str) {
+    match timeout(MOVE, AssertUnwindSafe(approval::act(engine, approval_id)).catch_unwind()).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(error))) => {
+            tracing::error!(approval.id = approval_id, "the approval is looked at again later: {error}")
+        }
+        Ok(Err(_)) => tracing::error!(approval.id = approval_id, "the approval panicked; the sweep will wake it"),
+        Err(_) => tracing::error!(approval.id = approval_id, "the approval took over {MOVE:?}; the sweep will wake it"),
     }
 }

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
 use muniment_domain::operation::{self, Filter, Operation, Status};
-use muniment_domain::{attempt, chain, id, lane, step};
+use muniment_domain::{approval, attempt, chain, id, lane, step};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -59,6 +59,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Js
         steps: step::of_operation(&mut tx, &id).await?,
         attempts: attempt::of_operation(&mut tx, &id).await?,
         history: operation::history(&mut tx, &id).await?,
+        approval_id: approval::of_operation(&mut tx, &id, operation.batch_id.as_deref()).await?,
         lane,
         operation,
     };

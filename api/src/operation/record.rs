@@ -20,6 +20,7 @@ pub struct Parts {
     pub steps: Vec<Step>,
     pub attempts: Vec<Attempt>,
     pub history: Vec<Transition>,
+    pub approval_id: Option<String>,
 }
 
 /// The record: the short form, and everything that explains it.
@@ -39,7 +40,7 @@ pub fn full(app: &App, parts: &Parts) -> Value {
         "candidates": parts.attempts.iter().map(candidate).collect::<Vec<_>>(),
         "confirmations": last.and_then(|step| confirmations(step, parts.chain.as_ref())),
         "finality": finality(app, op.chain_id), "suggested_action": op.suggested_action.as_ref().map(|action| &action.0),
-        "approval_id": null, "idempotency_key": op.idempotency_key, "request_id": op.request_id,
+        "approval_id": parts.approval_id, "idempotency_key": op.idempotency_key, "request_id": op.request_id,
         "history": parts.history.iter().map(transition).collect::<Vec<_>>(),
     });
     if let (Value::Object(record), Value::Object(more)) = (&mut record, more) {

@@ -93,8 +93,8 @@ impl Stand {
                 let id = self.series.offering(*number);
                 let by =
                     Requester { actor: self.operator.clone(), request_id: None, idempotency_key: Some(id.clone()) };
-                let request = Request { offering_id: id, by };
-                deploy::request(&mut tx, &Settings::default(), request).await.expect("a deployment is accepted");
+                let request = Request { offering_id: id };
+                deploy::request(&mut tx, &Settings::default(), request, &by).await.expect("a deployment is accepted");
             }
             tx.commit(Point::Accept).await.expect("a commit");
         }
@@ -121,7 +121,8 @@ impl Stand {
     fn configuration(&self, port: u16, link: Option<&Link<'_>>) -> String {
         let url = &self.url;
         let mut text = format!(
-            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[database]\nurl = \"{url}\"\n"
+            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[database]\nurl = \"{url}\"\n\
+             [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\n"
         );
         if let Some(link) = link {
             let key = |key: &B256| format!("{{ kind = \"raw\", private_key = \"{key}\" }}");

@@ -1,0 +1,169 @@
+//! `POST /v1/approvals/{id}/approve`, `/reject` and `/cancel`: a person's word on what they saw.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::approval::{Approval, Status};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::user::Role;
+use muniment_domain::{Code, Error, id};
+use muniment_workflows::approval::{self, Decision};
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+
+use super::{path, short};
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
+use crate::version::IfMatch;
+use crate::{idempotency, operation};
+
+const COMMENT_CHARACTERS_MAX: usize = 2_000;
+
+/// What the path, the header and the caller say beside the body.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    approval_id: String,
+    version: i64,
+    role: Option<Role>,
+}
+
+impl Seen {
+    fn of(approval_id: String, IfMatch(version): IfMatch, principal: &Principal) -> Result<Self> {
+        id::check("apr", &approval_id)?;
+        Ok(Self { approval_id, version, role: Some(principal.0.role) })
+    }
+
+    fn decision(&self, by: Requester, comment: Option<&String>) -> muniment_domain::Result<Decision> {
+        let (approval_id, version) = (self.approval_id.clone(), self.version);
+        // Without a role nobody decides anything; the route has let nobody in who has none.
+        let role =
+            self.role.ok_or_else(|| Error::refused(Code::RoleForbidden, "Nobody in particular decides nothing."))?;
+        Ok(Decision { approval_id, version, by, role, comment: comment.cloned() })
+    }
+}
+
+/// Yes, to what has this hash.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    payload_sha256: String,
+    comment: Option<String>,
+    #[serde(skip)]
+    seen: Seen,
+}
+
+/// No, and why.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reject {
+    comment: String,
+    #[serde(skip)]
+    seen: Seen,
+}
+
+/// Never mind.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    comment: Option<String>,
+    #[serde(skip)]
+    seen: Seen,
+}
+
+/// Allows it: 202 and where its effect is to be seen; 200 with the reason if it cannot be done any more.
+pub async fn approve(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    version: IfMatch,
+    mut submission: Submission<Approve>,
+) -> Result<Response> {
+    submission.body.seen = Seen::of(id, version, &principal)?;
+    idempotency::once(&app, &submission).await
+}
+
+/// Turns it down.
+pub async fn reject(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    version: IfMatch,
+    mut submission: Submission<Reject>,
+) -> Result<Response> {
+    submission.body.seen = Seen::of(id, version, &principal)?;
+    idempotency::once(&app, &submission).await
+}
+
+/// Takes it back.
+pub async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    version: IfMatch,
+    mut submission: Submission<Cancel>,
+) -> Result<Response> {
+    submission.body.seen = Seen::of(id, version, &principal)?;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Approve {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        let hash = &self.payload_sha256;
+        if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
+            let detail = "The hash of the payload has 64 lower-case hexadecimal digits; the approval shows it.";
+            return Err(Problem::field("/payload_sha256", "hash_format", detail));
+        }
+        check_comment(self.comment.as_deref())
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let decision = self.seen.decision(by, self.comment.as_ref())?;
+        Ok(answer(&approval::approve(tx, &app.settings, &self.payload_sha256, decision).await?))
+    }
+}
+
+impl Intent for Reject {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        if self.comment.trim().is_empty() {
+            return Err(Problem::field("/comment", "required", "Say why it is turned down."));
+        }
+        check_comment(Some(&self.comment))
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        Ok(answer(&approval::reject(tx, self.seen.decision(by, Some(&self.comment))?).await?))
+    }
+}
+
+impl Intent for Cancel {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_comment(self.comment.as_deref())
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        Ok(answer(&approval::cancel(tx, self.seen.decision(by, self.comment.as_ref())?).await?))
+    }
+}
+
+fn check_comment(comment: Option<&str>) -> Result<()> {
+    if comment.is_some_and(|text| text.chars().count() > COMMENT_CHARACTERS_MAX) {
+        let detail = format!("A comment may have {COMMENT_CHARACTERS_MAX} characters.");
+        return Err(Problem::field("/comment", "above_maximum", detail));
+    }
+    Ok(())
+}
+
+/// Work that was queued is 202 with the place to watch; a word that ended the approval is 200.
+fn answer(a: &Approval) -> Answer {
+    let watched = match (&a.operation_id, &a.batch_id) {
+        (Some(id), _) => operation::path(id),
+        (_, Some(id)) => format!("/blockchain/operations?batch_id={id}"),
+        _ => path(&a.id),
+    };
+    let queued = matches!(a.status, Status::Approved | Status::Executed);
+    let (status, location) = if queued { (202, Some(watched)) } else { (200, None) };
+    Answer { status, location, body: short(a).to_string() }
+}

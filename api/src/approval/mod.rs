@@ -1,0 +1,46 @@
+//! `/v1/approvals`: what waits for a second person, and who decided what.
+
+mod decide;
+mod record;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{Uri, header};
+use axum::response::{IntoResponse, Response};
+use muniment_domain::approval::{self, Filter};
+use muniment_domain::id;
+use serde_json::Value;
+
+pub use decide::{approve, cancel, reject};
+pub use record::short;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::pages::{Page, Parameters};
+use crate::version::etag;
+
+/// Where an approval is found.
+pub fn path(id: &str) -> String {
+    format!("/v1/approvals/{id}")
+}
+
+/// `GET /v1/approvals`: newest first.
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+    let parameters = Parameters::read(&uri, &["status", "action", "page", "limit"])?;
+    let page = Page::of(&parameters)?;
+    let filter = Filter { statuses: parameters.words("status")?, action: parameters.text("action").map(str::to_owned) };
+    let mut tx = app.db.read().await?;
+    let (rows, total) = approval::list(&mut tx, &filter, page.limit, page.offset()).await?;
+    Ok(Json(page.answer(rows.iter().map(short).collect(), total)))
+}
+
+/// `GET /v1/approvals/{id}`: what exactly is to be allowed, its hash, and the version to decide on.
+pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Response> {
+    id::check("apr", &id)?;
+    let mut tx = app.db.read().await?;
+    let found = approval::find(&mut tx, &id).await?;
+    let history = approval::history(&mut tx, &id).await?;
+    let outlook = record::outlook(&mut tx, &app.settings, &found).await?;
+    let tag = [(header::ETAG, etag(found.version))];
+    Ok((tag, Json(record::full(&found, &history, outlook))).into_response())
+}

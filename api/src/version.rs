@@ -1,0 +1,49 @@
+//! Which version of a thing a caller saw: `ETag: "v7"` in answers, `If-Match: "v7"` in requests that decide on it.
+
+use axum::extract::FromRequestParts;
+use axum::http::header::IF_MATCH;
+use axum::http::request::Parts;
+
+use crate::code::Code;
+use crate::error::{Problem, Result};
+
+/// The version that the caller decides on. Without it nobody knows what they saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IfMatch(pub i64);
+
+/// The tag of a version.
+pub fn etag(version: i64) -> String {
+    format!("\"v{version}\"")
+}
+
+impl<S: Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        let mut given = parts.headers.get_all(IF_MATCH).iter();
+        let Some(value) = given.next() else {
+            let detail = "Read it first, and send the ETag of what you saw as the header If-Match.";
+            return Err(Problem::new(Code::PreconditionRequired, detail));
+        };
+        let version = value.to_str().ok().and_then(read).filter(|_| given.next().is_none());
+        version.map(Self).ok_or_else(|| Problem::new(Code::InvalidHeader, "If-Match is one tag such as \"v7\"."))
+    }
+}
+
+fn read(tag: &str) -> Option<i64> {
+    let digits = tag.trim().strip_prefix("\"v")?.strip_suffix('"')?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_a_version_in_quotes_and_nothing_else() {
+        assert_eq!(read(&etag(7)), Some(7));
+        for tag in ["v7", "\"7\"", "W/\"v7\"", "*", "\"v-7\"", "\"v\"", "\"v7\", \"v8\"", "\"v99999999999999999999\""] {
+            assert_eq!(read(tag), None, "{tag}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Reading approvals: one, a page, those whose time has come.
+
+use chrono::{DateTime, Utc};
+
+use super::{Approval, Status};
+use crate::db::Tx;
+use crate::{Code, Error, Result, on};
+
+/// One approval; `not_found` if there is none.
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Approval> {
+    on!(tx, conn => sqlx::query_as::<_, Approval>("select * from approvals where id = $1").bind(id).fetch_optional(conn).await?)
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no approval {id}.")))
+}
+
+/// What a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Any of these; all, if none is named.
+    pub statuses: Vec<Status>,
+    /// Of this action alone.
+    pub action: Option<String>,
+}
+
+/// A page of approvals, newest first, and how many there are.
+pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Approval>, i64)> {
+    let statuses: Vec<_> = filter.statuses.iter().map(|status| format!("'{status}'")).collect();
+    let of_status =
+        if statuses.is_empty() { "true".to_owned() } else { format!("status in ({})", statuses.join(", ")) };
+    let condition = format!("{of_status} and (cast($1 as text) is null or action = $1)");
+    let page = format!("select * from approvals where {condition} order by id desc limit $2 offset $3");
+    let rows = on!(tx, conn => sqlx::query_as::<_, Approval>(sqlx::AssertSqlSafe(page))
+        .bind(&filter.action).bind(limit).bind(offset).fetch_all(conn).await?);
+    let count = format!("select count(*) from approvals where {condition}");
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count)).bind(&filter.action).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
+/// Approvals whose time has come, oldest first: what the sweep wakes.
+pub async fn overdue(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Approval>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Approval>(
+        "select * from approvals where next_action_at is not null and next_action_at <= $1 order by next_action_at limit $2")
+        .bind(now).bind(limit).fetch_all(conn).await?))
+}
+
+/// The approval that an operation, or its batch, came of.
+pub async fn of_operation(tx: &mut Tx, operation_id: &str, batch_id: Option<&str>) -> Result<Option<String>> {
+    Ok(
+        on!(tx, conn => sqlx::query_scalar::<_, String>("select id from approvals where operation_id = $1 or batch_id = $2")
+        .bind(operation_id).bind(batch_id).fetch_optional(conn).await?),
+    )
+}
+
+/// The approval that this person asked for with this key, however long ago: it is never asked for twice.
+pub async fn key_spent(tx: &mut Tx, maker: &str, key: &str) -> Result<Option<String>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
+        "select id from approvals where maker = $1 and idempotency_key = $2 order by id limit 1")
+        .bind(maker).bind(key).fetch_optional(conn).await?))
+}

@@ -1,0 +1,148 @@
+//! Four eyes: what one person asked for is done when another one allows it, once, and exactly as it was asked for.
+
+use muniment_domain::approval::{self as approvals, Approval, Status};
+use muniment_domain::operation::Resolution;
+use muniment_domain::point::{Point, When};
+use muniment_domain::user::Role;
+use muniment_domain::{Code, Error};
+use muniment_workflows::abandon;
+use muniment_workflows::action::Action;
+use muniment_workflows::approval::{self, Decision};
+use muniment_workflows::engine::Engine;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::sweep;
+use world::{Database, Mining, on_both_databases};
+
+use crate::installation::{Desk, Installation, Terms, ended};
+
+/// The points at which moves are ended here, instead of a whole process.
+pub const ENDED_AT: &[Point] = &[Point::Approval];
+
+fn person(name: &str) -> Requester {
+    Requester { actor: name.to_owned(), request_id: None, idempotency_key: None }
+}
+
+/// A deployment that failed without being signed, and an approval asked for to give it up.
+async fn asked_to_abandon(database: Database) -> (Installation, Desk, String, Approval) {
+    let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+    // More than the cap of the token: the simulation says no.
+    site.write("update subscriptions set quantity = '99999999999999'").await;
+    let desk = site.desk(|_| {}).await;
+    desk.deploy(&site.offerings[0]).await;
+    site.settled().await;
+    let mint = desk.mint(&site.offerings[0]).await;
+    site.settled().await;
+    let approval = ask_to_abandon(&desk.engine, &mint).await.unwrap();
+    (site, desk, mint, approval)
+}
+
+async fn ask_to_abandon(engine: &Engine, operation_id: &str) -> Result<Approval, Error> {
+    let mut tx = engine.db.begin().await?;
+    let request = abandon::Request { operation_id: operation_id.to_owned(), reason: "a test".to_owned() };
+    let asked = approval::ask(&mut tx, &engine.settings, Action::Abandon(request), &person("maker")).await?;
+    tx.commit(Point::Accept).await?;
+    Ok(asked)
+}
+
+async fn approve(engine: &Engine, a: &Approval, by: &str) -> Result<Approval, Error> {
+    let mut tx = engine.db.begin().await?;
+    let decision =
+        Decision { approval_id: a.id.clone(), version: a.version, by: person(by), role: Role::Operator, comment: None };
+    let approved = approval::approve(&mut tx, &engine.settings, &a.payload_sha256, decision).await?;
+    tx.commit(Point::Accept).await?;
+    Ok(approved)
+}
+
+async fn now(engine: &Engine, id: &str) -> Approval {
+    approvals::find(&mut engine.db.read().await.unwrap(), id).await.unwrap()
+}
+
+fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
+    match outcome {
+        Err(Error::Refused { code, .. }) => code,
+        other => panic!("it was not refused: {other:?}"),
+    }
+}
+
+on_both_databases! {
+    async fn what_needs_the_chain_is_allowed_by_a_person_and_done_by_the_engine(database: Database) {
+        let (site, desk, mint, asked) = asked_to_abandon(database).await;
+        assert_eq!(refused(ask_to_abandon(&desk.engine, &mint).await), Code::OperationInProgress, "asked for twice");
+        assert_eq!(refused(approve(&desk.engine, &asked, "maker").await), Code::SelfApprovalForbidden);
+        assert_eq!(approve(&desk.engine, &asked, "checker").await.unwrap().status, Status::Approved);
+        site.until("it is done", async || now(&desk.engine, &asked.id).await.status == Status::Executed).await;
+        assert_eq!(desk.operation(&mint).await.resolution, Some(Resolution::Abandoned));
+        let reason = "operation_history where actor = 'checker' and reason like 'a test (asked for by maker, apr_%'";
+        assert_eq!(site.count(reason).await, 1);
+        assert_eq!(refused(approve(&desk.engine, &asked, "checker").await), Code::VersionConflict);
+        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
+        assert_eq!(site.rows("select to_status from approval_history order by version").await.concat(),
+            ["pending", "approved", "executed"]);
+        let told = "select type from events where subject_type = 'approval' order by sequence";
+        assert_eq!(site.rows(told).await.concat(), ["approval.requested", "approval.approved", "approval.executed"]);
+        desk.close().await;
+    }
+
+    async fn the_doing_of_what_was_allowed_survives_a_crash_on_either_side(database: Database) {
+        let (site, desk, mint, asked) = asked_to_abandon(database).await;
+        // Without the engine beside it: the moves are made by hand.
+        let engine = desk.engine.clone();
+        desk.halt().await;
+        let mut tx = engine.db.begin().await.unwrap();
+        let decision = Decision {
+            approval_id: asked.id.clone(), version: 1, by: person("checker"), role: Role::Admin, comment: Some("fine".to_owned()),
+        };
+        approval::approve(&mut tx, &engine.settings, &asked.payload_sha256, decision).await.unwrap();
+        tx.commit(Point::Accept).await.unwrap();
+        ended(Point::Approval, When::Before, approval::act(&engine, &asked.id)).await;
+        assert_eq!(site.count("operations where resolution = 'abandoned'").await, 0);
+        ended(Point::Approval, When::After, approval::act(&engine, &asked.id)).await;
+        for _ in 0..2 {
+            approval::act(&engine, &asked.id).await.unwrap();
+        }
+        assert_eq!(site.count(&format!("operations where resolution = 'abandoned' and id = '{mint}'")).await, 1);
+        assert_eq!(site.count("approvals where status = 'executed' and version = 3").await, 1);
+        assert_eq!(site.count("events where type = 'operation.resolved'").await, 1);
+        engine.db.close().await;
+    }
+
+    async fn what_is_not_decided_in_time_expires_once_and_can_be_asked_for_again(database: Database) {
+        let (site, desk, mint, asked) = asked_to_abandon(database).await;
+        let engine = desk.engine.clone();
+        desk.halt().await;
+        approval::act(&engine, &asked.id).await.unwrap();
+        assert_eq!(now(&engine, &asked.id).await.status, Status::Pending, "a wake that comes early does nothing");
+        let past = "update approvals set expires_at = '2001-01-01T00:00:00+00:00', next_action_at = '2001-01-01T00:00:00+00:00'";
+        site.write(past).await;
+        assert_eq!(refused(approve(&engine, &asked, "checker").await), Code::ApprovalNotPending, "the timer is late");
+        assert_eq!(sweep::sweep_approvals(&engine).await.unwrap(), 1);
+        assert_eq!(sweep::sweep_approvals(&engine).await.unwrap(), 0);
+        ended(Point::Approval, When::Before, approval::act(&engine, &asked.id)).await;
+        ended(Point::Approval, When::After, approval::act(&engine, &asked.id)).await;
+        approval::act(&engine, &asked.id).await.unwrap();
+        assert_eq!(site.count("events where type = 'approval.expired'").await, 1);
+        assert_eq!(now(&engine, &asked.id).await.live_key, None);
+        ask_to_abandon(&engine, &mint).await.unwrap();
+        engine.db.close().await;
+    }
+
+    async fn what_became_impossible_after_it_was_asked_for_fails_with_its_reason(database: Database) {
+        let (site, desk, mint, asked) = asked_to_abandon(database).await;
+        abandon::abandon(&desk.engine, &mint, "somebody", "quicker").await.unwrap();
+        approve(&desk.engine, &asked, "checker").await.unwrap();
+        site.until("it is looked at", async || now(&desk.engine, &asked.id).await.status == Status::ExecutionFailed).await;
+        assert_eq!(now(&desk.engine, &asked.id).await.error_code.as_deref(), Some("invalid_state"));
+        assert_eq!(site.count("events where type = 'operation.resolved'").await, 1);
+        desk.close().await;
+    }
+
+    async fn of_two_checkers_at_once_one_decides(database: Database) {
+        let (site, desk, _, asked) = asked_to_abandon(database).await;
+        let checkers = ["one", "two", "three", "four"];
+        let decided = futures::future::join_all(checkers.iter().map(|name| approve(&desk.engine, &asked, name))).await;
+        assert_eq!(decided.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{decided:?}");
+        site.until("it is done", async || now(&desk.engine, &asked.id).await.status == Status::Executed).await;
+        assert_eq!(site.count("operations where resolution = 'abandoned'").await, 1);
+        desk.close().await;
+    }
+}

@@ -1,0 +1,117 @@
+//! The actions that need a second person, each with the request that its operation takes: the one list.
+
+use muniment_domain::db::Tx;
+use muniment_domain::user::Role;
+use muniment_domain::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::requester::Requester;
+use crate::settings::Settings;
+use crate::{abandon, mint, mint_list};
+
+/// What was asked for, as it is stored, hashed, shown and executed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Action {
+    /// A mint whose amount needs two persons: exactly this list.
+    Mint(mint_list::MintList),
+    /// Giving up an operation that moves value.
+    Abandon(abandon::Request),
+}
+
+/// What an action is about, for lists and for the one live approval of its subject.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// What kind of thing.
+    pub subject_type: &'static str,
+    /// Which.
+    pub subject_id: String,
+    /// The offering that it belongs to.
+    pub offering_id: Option<String>,
+    /// Minor units and their currency, where money is meant.
+    pub amount: Option<(i64, String)>,
+    /// The maker's own words.
+    pub reason: Option<String>,
+    /// While an approval with this key is live, the same cannot be asked for again.
+    pub live_key: String,
+}
+
+/// What came of an action.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The operation, if it is one.
+    pub operation_id: Option<String>,
+    /// The batch, if it is several.
+    pub batch_id: Option<String>,
+}
+
+impl Action {
+    /// Its name.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Mint(_) => "mint",
+            Self::Abandon(_) => "abandon",
+        }
+    }
+
+    /// Who may allow it.
+    pub const fn checkers(&self) -> &'static [Role] {
+        match self {
+            Self::Mint(_) | Self::Abandon(_) => &[Role::Operator, Role::Admin],
+        }
+    }
+
+    /// Whether it can only be done by a look at the chain, and so by the engine and not by the commit that allows it.
+    pub const fn asks_chain(&self) -> bool {
+        match self {
+            Self::Mint(_) => false,
+            Self::Abandon(_) => true,
+        }
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> About {
+        match self {
+            Self::Mint(list) => list.about(),
+            Self::Abandon(request) => request.about(),
+        }
+    }
+
+    /// Refuses what could not be done now. Changes nothing.
+    pub async fn check(&self, tx: &mut Tx, settings: &Settings) -> Result<()> {
+        match self {
+            Self::Mint(list) => mint_list::check(tx, settings, list).await,
+            Self::Abandon(request) => abandon::check(tx, request).await,
+        }
+    }
+
+    /// Does it, by the ordinary request of its operation.
+    pub async fn execute(self, tx: &mut Tx, settings: &Settings, by: &Requester) -> Result<Done> {
+        match self {
+            Self::Mint(list) => {
+                let accepted = mint::request_list(tx, settings, list, by).await?;
+                Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
+            }
+            Self::Abandon(request) => Err(Error::Unreadable {
+                what: "operation",
+                id: request.operation_id,
+                why: "it is given up by the engine alone, which asks the chain".to_owned(),
+            }),
+        }
+    }
+
+    /// The value that is stored and hashed.
+    pub fn payload(&self) -> Result<Value> {
+        serde_json::to_value(self).map_err(|e| unreadable("new", &e))
+    }
+
+    /// The action of a stored payload.
+    pub fn read(approval_id: &str, payload: Value) -> Result<Self> {
+        serde_json::from_value(payload).map_err(|e| unreadable(approval_id, &e))
+    }
+}
+
+fn unreadable(id: &str, why: &serde_json::Error) -> Error {
+    Error::Unreadable { what: "approval", id: id.to_owned(), why: why.to_string() }
+}

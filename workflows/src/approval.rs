@@ -1,0 +1,215 @@
+//! Four eyes: what one person asked for is done when another one allows it, once, and exactly as it was asked for. What needs no look
+//! at the chain is done in the commit that allows it; the rest is done by the engine, woken by that commit.
+
+use chrono::Duration;
+use muniment_domain::approval::{self, Approval, Move, NewApproval, Status};
+use muniment_domain::db::Tx;
+use muniment_domain::point::Point;
+use muniment_domain::user::Role;
+use muniment_domain::{Code, Error, Result};
+
+use crate::abandon;
+use crate::action::Action;
+use crate::engine::Engine;
+use crate::queue;
+use crate::requester::Requester;
+use crate::settings::Settings;
+
+/// A second person, and what they saw when they decided.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The approval.
+    pub approval_id: String,
+    /// Its version as they saw it.
+    pub version: i64,
+    /// Who decides.
+    pub by: Requester,
+    /// What they are to the platform.
+    pub role: Role,
+    /// Why.
+    pub comment: Option<String>,
+}
+
+/// Asks for an action that a second person has to allow. It is refused now if it could not be done now.
+pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requester) -> Result<Approval> {
+    action.check(tx, settings).await?;
+    let about = action.about();
+    let expires_at = tx.now() + Duration::hours(settings.approval_hours.cast_signed());
+    let new = NewApproval {
+        action: action.word(),
+        subject_type: about.subject_type,
+        subject_id: about.subject_id,
+        offering_id: about.offering_id,
+        amount: about.amount,
+        payload: action.payload()?,
+        live_key: about.live_key,
+        maker: by.actor.clone(),
+        reason: about.reason,
+        request_id: by.request_id.clone(),
+        idempotency_key: by.idempotency_key.clone(),
+        expires_at,
+    };
+    let approval = approval::insert(tx, new).await?;
+    queue::wake_approval(tx, &approval.id, expires_at).await?;
+    Ok(approval)
+}
+
+/// Allows it, and does it. What the rules refuse by now ends it as `execution_failed`, with nothing else changed.
+pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: Decision) -> Result<Approval> {
+    let mut a = decidable(tx, &d, false).await?;
+    let payload = a.sealed().inspect_err(|_| {
+        tracing::error!(approval.id = %a.id, "the payload of an approval was changed behind the platform's back");
+    })?;
+    if payload_sha256 != a.payload_sha256 {
+        let detail =
+            format!("What was seen has the hash {payload_sha256}, what is stored {}. Read it again.", a.payload_sha256);
+        return Err(Error::refused(Code::SnapshotMismatch, detail));
+    }
+    let action = Action::read(&a.id, payload)?;
+    if !action.checkers().contains(&d.role) {
+        let detail = format!("The role {} cannot allow {}.", d.role, a.action);
+        return Err(Error::refused(Code::RoleForbidden, detail));
+    }
+    a.checker = Some(d.by.actor.clone());
+    a.decision_reason.clone_from(&d.comment);
+    a.next_action_at =
+        action.asks_chain().then(|| tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed()));
+    approval::transition(tx, &mut a, Move::Approve, &d.by.actor, d.comment.as_deref().unwrap_or("approved")).await?;
+    if action.asks_chain() {
+        let now = tx.now();
+        queue::wake_approval(tx, &a.id, now).await?;
+        return Ok(a);
+    }
+    // The operation is the maker's, under the key with which it was asked for; the request that brings it about is this one.
+    let maker = Requester {
+        actor: a.maker.clone(),
+        request_id: d.by.request_id.clone(),
+        idempotency_key: a.idempotency_key.clone(),
+    };
+    tx.mark().await?;
+    match action.execute(tx, settings, &maker).await {
+        Ok(done) => {
+            a.operation_id = done.operation_id;
+            a.batch_id = done.batch_id;
+            approval::transition(tx, &mut a, Move::Execute, "engine", "executed").await?;
+        }
+        Err(Error::Refused { code, detail }) => {
+            tx.rewind().await?;
+            fail(tx, &mut a, code, detail).await?;
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(a)
+}
+
+/// Says no.
+pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
+    let mut a = decidable(tx, &d, false).await?;
+    a.checker = Some(d.by.actor.clone());
+    a.decision_reason.clone_from(&d.comment);
+    approval::transition(tx, &mut a, Move::Reject, &d.by.actor, d.comment.as_deref().unwrap_or("rejected")).await?;
+    Ok(a)
+}
+
+/// Takes it back: its maker alone can.
+pub async fn cancel(tx: &mut Tx, d: Decision) -> Result<Approval> {
+    let mut a = decidable(tx, &d, true).await?;
+    a.decision_reason.clone_from(&d.comment);
+    approval::transition(tx, &mut a, Move::Cancel, &d.by.actor, d.comment.as_deref().unwrap_or("cancelled")).await?;
+    Ok(a)
+}
+
+/// The approval, if this person may decide, saw what stands there, and it still waits.
+async fn decidable(tx: &mut Tx, d: &Decision, by_maker: bool) -> Result<Approval> {
+    let a = approval::find(tx, &d.approval_id).await?;
+    match (a.maker == d.by.actor, by_maker) {
+        (true, false) => {
+            let detail = "You asked for this yourself. Another person has to decide; you can cancel it.";
+            return Err(Error::refused(Code::SelfApprovalForbidden, detail));
+        }
+        (false, true) => {
+            let detail = format!("{} asked for it, and only its maker takes it back. Reject it instead.", a.maker);
+            return Err(Error::refused(Code::RoleForbidden, detail));
+        }
+        _ => {}
+    }
+    if a.version != d.version {
+        let detail = format!("The approval {} has version {}, not {}. Read it again.", a.id, a.version, d.version);
+        return Err(Error::refused(Code::VersionConflict, detail));
+    }
+    if a.status != Status::Pending {
+        return Err(approval::not_pending(&a));
+    }
+    // The timer may be late; the time is over all the same.
+    if a.expires_at <= tx.now() {
+        let detail = format!("The approval {} expired. Ask for it again.", a.id);
+        return Err(Error::refused(Code::ApprovalNotPending, detail));
+    }
+    Ok(a)
+}
+
+async fn fail(tx: &mut Tx, a: &mut Approval, code: Code, detail: String) -> Result<()> {
+    tracing::warn!(approval.id = %a.id, error.code = %code, "what was allowed cannot be done any more: {detail}");
+    a.error_code = Some(code.to_string());
+    a.error_message = Some(detail.clone());
+    approval::transition(tx, a, Move::Fail, "engine", &detail).await
+}
+
+/// What an approval is due without a person: its end, or the doing of what was allowed. A wake that comes early, late or twice finds
+/// nothing to do.
+pub async fn act(engine: &Engine, approval_id: &str) -> Result<()> {
+    let mut tx = engine.db.read().await?;
+    let a = match approval::find(&mut tx, approval_id).await {
+        Err(Error::Refused { code: Code::NotFound, .. }) => return Ok(()),
+        found => found?,
+    };
+    let over = a.expires_at <= tx.now();
+    drop(tx);
+    let acted = match a.status {
+        Status::Pending if over => expire(engine, a).await,
+        Status::Approved => execute(engine, a).await,
+        _ => Ok(()),
+    };
+    match acted {
+        // Somebody decided between our look and our write.
+        Err(Error::Stale { .. }) => Ok(()),
+        acted => acted,
+    }
+}
+
+async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    approval::transition(&mut tx, &mut a, Move::Expire, "engine", "nobody decided in time").await?;
+    tx.commit(Point::Approval).await
+}
+
+/// Does what was allowed and needs a look at the chain. While the chain cannot be asked, it waits.
+async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
+    let outcome = match a.sealed().and_then(|payload| Action::read(&a.id, payload)) {
+        Ok(Action::Abandon(request)) => {
+            abandon::examine(engine, &request.operation_id).await.map(|op| (op, request.reason))
+        }
+        Ok(other) => Err(Error::Unreadable {
+            what: "approval",
+            id: a.id.clone(),
+            why: format!("{} is done by the commit that allows it", other.word()),
+        }),
+        Err(error) => Err(error),
+    };
+    let mut tx = engine.db.begin().await?;
+    match outcome {
+        Ok((mut op, reason)) => {
+            let reason = format!("{reason} (asked for by {}, {})", a.maker, a.id);
+            abandon::write(&mut tx, &mut op, a.checker.as_deref().unwrap_or_default(), &reason).await?;
+            approval::transition(&mut tx, &mut a, Move::Execute, "engine", "executed").await?;
+        }
+        Err(Error::Refused { code: Code::ChainUnavailable, detail }) => {
+            tracing::warn!(approval.id = %a.id, "what was allowed waits for the chain: {detail}");
+            let later = tx.now() + Duration::seconds(engine.settings.outage_pause_seconds.cast_signed());
+            approval::postpone(&mut tx, &a, later).await?;
+        }
+        Err(Error::Refused { code, detail }) => fail(&mut tx, &mut a, code, detail).await?,
+        Err(error) => return Err(error),
+    }
+    tx.commit(Point::Approval).await
+}
