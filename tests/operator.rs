@@ -34,7 +34,7 @@ async fn count(anvil: &Anvil, key: &str) -> u64 {
 }
 
 /// Gives roles to the platform's signer, or takes them.
-async fn set_roles(site: &Installation, roles: Roles) {
+pub async fn set_roles(site: &Installation, roles: Roles) {
     let (owner, signer) = (signer_of(KEYS[0]), signer_of(KEYS[1]));
     let call = muniment_activities::registry::set_roles(owner, site.platform.registry, signer, roles);
     send(&site.anvil, KEYS[0], count(&site.anvil, KEYS[0]).await, call.to.unwrap(), call.data).await;

@@ -29,8 +29,15 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     })
 }
 
+/// What types of ours find unfit, they name by its code, before a colon.
+const OWN: [&str; 5] = ["address_format", "address_checksum", "digest_format", "partition_unknown", "reference_format"];
+
 /// serde names the kind of misfit in its text alone; this is the one place that reads it.
 fn misfit(path: &str, text: &str) -> Problem {
+    let coded = text.split_once(": ").and_then(|(code, detail)| Some((OWN.iter().find(|own| **own == code)?, detail)));
+    if let Some((code, detail)) = coded {
+        return Problem::field(path, code, detail);
+    }
     let quoted = text.split('`').nth(1).unwrap_or_default();
     if text.starts_with("unknown field") {
         let at = if path.ends_with(&format!("/{quoted}")) { path.to_owned() } else { format!("{path}/{quoted}") };

@@ -46,6 +46,7 @@ codes! {
     TokenAlreadyDeployed = "token_already_deployed", 409, "The offering has its token";
     OperationInProgress = "operation_in_progress", 409, "An operation on this is not finished";
     NothingToMint = "nothing_to_mint", 409, "No subscription can be minted now";
+    WalletInUse = "wallet_in_use", 409, "The wallet belongs to another investor";
     UnknownChain = "unknown_chain", 409, "The chain is not configured";
     ContractMissing = "contract_missing", 409, "A contract of the platform is missing";
     ChainHalted = "chain_halted", 409, "The chain was stopped";

@@ -35,8 +35,7 @@ impl Intent for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = deploy::Request { offering_id: self.offering_id.clone() };
         let operation = deploy::request(tx, &app.settings, request, &by).await?;
-        let location = Some(operation::path(&operation.id));
-        Ok(Answer { status: 202, location, body: operation::short(app, &operation).to_string() })
+        Ok(operation::accepted(app, &operation))
     }
 }
 

@@ -132,6 +132,7 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused { code, detail } => Self::new(Code::of_domain(code), detail),
+            Error::Field { pointer, code, detail } => Self::field(pointer, code, detail),
             error @ Error::Stale { .. } => Self::unavailable(error),
             error if error.is_outage() => Self::unavailable(error),
             error => Self::internal(error),

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod admin;
 mod answer;
 mod app;
 mod approval;
 mod arguments;
 mod body;
+mod cause;
 mod code;
 mod config;
 mod database;
@@ -15,6 +17,7 @@ mod deploy;
 mod doctor;
 mod error;
 mod failure;
+mod freeze;
 mod health;
 mod holder;
 mod idempotency;
@@ -23,6 +26,7 @@ mod idempotency_test;
 mod instant;
 mod intervene;
 mod known_key;
+mod lock;
 mod log;
 mod media;
 mod mint;
@@ -33,6 +37,7 @@ mod pages;
 mod permission;
 mod principal;
 mod request_id;
+mod restrict;
 mod router;
 mod run;
 mod serve;

@@ -40,6 +40,7 @@ const OPERATORS: &[Role] = &[Role::Operator, Role::Admin];
 const OFFERINGS: Access = Access::Key { roles: READERS, scope: "offerings:read" };
 const OPERATIONS: Access = Access::Key { roles: READERS, scope: "ops:read" };
 const EXECUTION: Access = Access::Key { roles: OPERATORS, scope: "ops:write" };
+const FREEZE: Access = Access::Key { roles: OPERATORS, scope: "ops:freeze" };
 
 const fn row(method: &'static str, path: &'static str, access: Access) -> Permission {
     Permission { method, path, access }
@@ -60,6 +61,9 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/approvals/{id}/cancel", EXECUTION),
     row("POST", "/blockchain/deploy-token", EXECUTION),
     row("POST", "/blockchain/trigger-mint", EXECUTION),
+    row("POST", "/blockchain/freeze", FREEZE),
+    row("POST", "/blockchain/lock", EXECUTION),
+    row("POST", "/blockchain/restrict", EXECUTION),
     row("GET", "/blockchain/operations", OPERATIONS),
     row("GET", "/blockchain/operations/stats", OPERATIONS),
     row("GET", "/blockchain/operations/{id}", OPERATIONS),
@@ -67,7 +71,7 @@ pub const PERMISSIONS: &[Permission] = &[
 ];
 
 /// Every scope that a key may be given.
-pub const SCOPES: &[&str] = &["offerings:read", "ops:read", "ops:write"];
+pub const SCOPES: &[&str] = &["offerings:read", "ops:freeze", "ops:read", "ops:write"];
 
 /// The row of a route.
 pub fn of(method: &Method, path: &str) -> Option<&'static Permission> {

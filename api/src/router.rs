@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, approval, deploy, health, holder, media, mint, offering, operation, permission, principal, signer,
-    subscription,
+    answer, approval, deploy, freeze, health, holder, lock, media, mint, offering, operation, permission, principal,
+    restrict, signer, subscription,
 };
 
 /// One route.
@@ -41,6 +41,9 @@ pub fn routes() -> Vec<Route> {
         on_post("/v1/approvals/{id}/cancel", post(approval::cancel)),
         on_post("/blockchain/deploy-token", post(deploy::deploy_token)),
         on_post("/blockchain/trigger-mint", post(mint::trigger_mint)),
+        on_post("/blockchain/freeze", post(freeze::freeze)),
+        on_post("/blockchain/lock", post(lock::lock)),
+        on_post("/blockchain/restrict", post(restrict::restrict)),
         on_get("/blockchain/operations", get(operation::list)),
         on_get("/blockchain/operations/stats", get(operation::stats)),
         on_get("/blockchain/operations/{id}", get(operation::detail)),

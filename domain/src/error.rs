@@ -30,6 +30,16 @@ pub enum Error {
         /// A sentence for a person.
         detail: String,
     },
+    /// A field of the request does not fit what the platform holds.
+    #[error("{detail}")]
+    Field {
+        /// Where it is: a JSON pointer.
+        pointer: &'static str,
+        /// A stable code of its own.
+        code: &'static str,
+        /// A sentence for a person.
+        detail: String,
+    },
     /// A row holds what this program never writes.
     #[error("{what} {id} cannot be read: {why}")]
     Unreadable {
@@ -49,6 +59,11 @@ impl Error {
     /// A refusal with its code and a sentence.
     pub fn refused(code: Code, detail: impl Into<String>) -> Self {
         Self::Refused { code, detail: detail.into() }
+    }
+
+    /// A field that does not fit.
+    pub fn field(pointer: &'static str, code: &'static str, detail: impl Into<String>) -> Self {
+        Self::Field { pointer, code, detail: detail.into() }
     }
 
     /// Whether waiting may help: the database is away or busy.
@@ -82,6 +97,8 @@ crate::words! {
         OperationInProgress = "operation_in_progress",
         /// No subscription can be minted now.
         NothingToMint = "nothing_to_mint",
+        /// The address is another investor's wallet.
+        WalletInUse = "wallet_in_use",
         /// The chain is not configured here.
         UnknownChain = "unknown_chain",
         /// A contract of the platform is not known on that chain.

@@ -41,6 +41,13 @@ pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>>
     )
 }
 
+/// The holding of a wallet in a partition.
+pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id: i64) -> Result<Option<Holding>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Holding>(
+        "select * from holdings where offering_id = $1 and wallet_address = $2 and partition_id = $3")
+        .bind(offering_id).bind(Hex(wallet)).bind(partition_id).fetch_optional(conn).await?))
+}
+
 /// A holding with whom it belongs to; a wallet that we do not know has nobody.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]

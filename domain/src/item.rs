@@ -50,6 +50,13 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Item>> 
         .bind(operation_id).fetch_all(conn).await?))
 }
 
+/// The operation that holds a subject while it is live.
+pub async fn live_operation(tx: &mut Tx, subject_type: &str, subject_id: &str) -> Result<Option<String>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
+        "select operation_id from operation_items where subject_type = $1 and subject_id = $2 and live")
+        .bind(subject_type).bind(subject_id).fetch_optional(conn).await?))
+}
+
 /// Frees the subjects for other operations: this one is confirmed or given up.
 pub async fn release(tx: &mut Tx, operation_id: &str) -> Result<()> {
     on!(tx, conn => sqlx::query("update operation_items set live = $2 where operation_id = $1")

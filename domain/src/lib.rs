@@ -23,8 +23,10 @@ pub mod money;
 pub mod offering;
 pub mod operation;
 pub mod point;
+pub mod reason;
 pub mod step;
 pub mod subscription;
 pub mod user;
+pub mod wallet;
 
 pub use error::{Code, Error, Result};

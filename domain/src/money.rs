@@ -86,6 +86,19 @@ pub fn quantity(base_units: u128, token_decimals: u32) -> String {
     if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
 }
 
+/// The base units of a quantity as people write it, if the token has so many decimals.
+pub fn units(quantity: &str, token_decimals: u32) -> Option<u128> {
+    let (whole, fraction) = quantity.split_once('.').unwrap_or((quantity, ""));
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    let point_without_digits = fraction.is_empty() && quantity.contains('.');
+    let leading_zero = whole.len() > 1 && whole.starts_with('0');
+    let missing = (token_decimals as usize).checked_sub(fraction.len())?;
+    if whole.is_empty() || leading_zero || point_without_digits || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    format!("{whole}{fraction}{}", "0".repeat(missing)).parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +146,18 @@ mod tests {
         assert_eq!(quantity(150_000, 2), "1500.00");
         assert_eq!(quantity(5, 2), "0.05");
         assert_eq!(quantity(5, 0), "5");
+        for (count, decimals) in [(150_000, 2), (5, 2), (5, 0), (u128::MAX, 18)] {
+            assert_eq!(units(&quantity(count, decimals), decimals), Some(count));
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_of_this_token_is_refused() {
+        assert_eq!((units("7", 2), units("7.1", 2), units("0.00", 2)), (Some(700), Some(710), Some(0)));
+        for text in
+            ["", ".5", "5.", "1.001", "01", "-1", "+1", " 1", "1e3", "1,0", "0x1", "1.٠", "9".repeat(60).as_str()]
+        {
+            assert_eq!(units(text, 2), None, "{text}");
+        }
     }
 }

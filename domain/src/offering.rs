@@ -99,6 +99,13 @@ pub async fn list(tx: &mut Tx, status: Option<Status>, limit: i64, offset: i64) 
     Ok((rows, total))
 }
 
+/// The offerings whose token a wallet holds.
+pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
+        "select distinct offering_id from holdings where wallet_address = $1 and balance <> '0' order by offering_id")
+        .bind(Hex(wallet)).fetch_all(conn).await?))
+}
+
 /// Stores an offering and its issuer, as the demo and the tests make them.
 pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
     let now = tx.now();

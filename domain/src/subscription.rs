@@ -196,3 +196,14 @@ pub async fn set_minted(tx: &mut Tx, id: &str, m: &Minted<'_>) -> Result<()> {
     let data = json!({ "status": "minted", "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
     event::write(tx, "subscription.minted", "subscription", id, version.unwrap_or(0), data).await
 }
+
+/// Lets what is not minted yet follow a wallet that was recovered. Where the lost wallet still holds units of another offering, its
+/// subscriptions wait for the recovery there: units that came first would bar it.
+pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, successor: Address) -> Result<u64> {
+    let now = tx.now();
+    Ok(on!(tx, conn => sqlx::query(
+        "update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4 where wallet_address = $2 \
+         and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted') and (offering_id = $1 or offering_id not in \
+         (select h.offering_id from holdings h where h.wallet_address = $2 and h.balance <> '0'))")
+        .bind(offering_id).bind(Hex(lost)).bind(Hex(successor)).bind(now).execute(conn).await?.rows_affected()))
+}

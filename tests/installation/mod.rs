@@ -2,6 +2,7 @@
 
 mod chain;
 mod client;
+mod compliance;
 mod config;
 mod data;
 mod desk;
@@ -19,9 +20,9 @@ use world::{Anvil, Database, Launch, Mining};
 pub use chain::{CHAIN_ID, signer_of};
 pub use client::Lacks;
 pub use config::Config;
-pub use data::Terms;
+pub use data::{Terms, wallet};
 pub use desk::{Desk, ended};
-pub use server::Server;
+pub use server::{Answer, Server};
 
 /// Long enough for a machine that is busy with other tests; nothing waits for it when all is well.
 pub const PATIENCE: Duration = Duration::from_secs(180);

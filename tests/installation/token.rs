@@ -14,6 +14,10 @@ sol! {
     function balanceOf(address account, uint256 id) returns (uint256);
     function lockedBalanceOf(address account, uint256 id) returns (uint256);
     function isOperationExecuted(uint256 opId) returns (bool);
+    function isFrozen(address holder) returns (bool);
+    function isRestricted(uint256 partition) returns (bool);
+    struct Tranche { uint256 units; uint256 releaseAt; }
+    function tranchesOf(address holder, uint256 partition) returns (Tranche[] memory);
 }
 
 /// A token of which the factory tells.
@@ -67,10 +71,26 @@ impl Installation {
         self.view(token, &lockedBalanceOfCall { account, id: U256::from(1) }).await
     }
 
-    async fn view(&self, to: Address, call: &impl SolCall<Return = U256>) -> U256 {
+    /// Whether an address is frozen.
+    pub async fn is_frozen(&self, token: Address, holder: Address) -> bool {
+        self.view(token, &isFrozenCall { holder }).await
+    }
+
+    /// Whether a partition is restricted.
+    pub async fn is_restricted(&self, token: Address, partition: u64) -> bool {
+        self.view(token, &isRestrictedCall { partition: U256::from(partition) }).await
+    }
+
+    /// The locks of a holder in a partition: units, and the time in seconds.
+    pub async fn tranches_of(&self, token: Address, holder: Address, partition: u64) -> Vec<(U256, u64)> {
+        let tranches = self.view(token, &tranchesOfCall { holder, partition: U256::from(partition) }).await;
+        tranches.into_iter().map(|tranche| (tranche.units, tranche.releaseAt.to())).collect()
+    }
+
+    async fn view<C: SolCall>(&self, to: Address, call: &C) -> C::Return {
         let call = json!([{ "to": to, "data": hex::encode_prefixed(call.abi_encode()) }, "latest"]);
         let answer = self.anvil.rpc().call("eth_call", call).await;
-        U256::from_be_slice(&hex::decode(answer.as_str().unwrap()).unwrap())
+        C::abi_decode_returns(&hex::decode(answer.as_str().unwrap()).unwrap()).unwrap()
     }
 }
 

@@ -14,7 +14,7 @@ use sqlx::types::Json;
 
 use crate::effect::Effect;
 use crate::engine::Engine;
-use crate::{deploy, mint, queue};
+use crate::{compliance, deploy, mint, queue};
 
 /// What became of a step, finally.
 #[derive(Clone, Debug)]
@@ -109,6 +109,7 @@ pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: Effec
     match effect {
         Effect::TokenDeployed(token) => deploy::settle(tx, op, token, tx_hash, block).await,
         Effect::PageMinted(page) => mint::settle(tx, op, &page, tx_hash, block).await,
+        Effect::Compliance(done) => compliance::settle(tx, op, &done, tx_hash, block).await,
     }
 }
 

@@ -10,6 +10,7 @@ use muniment_domain::step::Step;
 use muniment_domain::{Error, offering};
 use serde::de::DeserializeOwned;
 
+use crate::compliance::{self, Done};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
 
@@ -20,6 +21,8 @@ pub enum Effect {
     TokenDeployed(Address),
     /// This page was minted.
     PageMinted(MintPage),
+    /// A compliance operation did this.
+    Compliance(Done),
 }
 
 /// Reads one field of an operation's payload; it was written by this program, so a misfit is a damaged row.
@@ -55,11 +58,7 @@ pub fn shown(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Ef
             let page = page_of(op, step)?;
             Ok(mint::mint_effect(receipt, step.target.0, &page).map(|()| Effect::PageMinted(page)))
         }
-        other => Err(Error::Unreadable {
-            what: "step",
-            id: op.id.clone(),
-            why: format!("{other} is no function that we call"),
-        }),
+        _ => Ok(compliance::shown(op, step, receipt)?.map(Effect::Compliance)),
     }
 }
 

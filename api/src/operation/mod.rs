@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
+use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::{self, Filter, Operation, Status};
 use muniment_domain::{approval, attempt, chain, id, lane, step};
 use serde_json::{Map, Value, json};
@@ -84,6 +85,11 @@ pub async fn stats(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
         "unfinished": by_status, "needs_attention": count(Status::Failed) + count(Status::DeadLetter),
         "oldest_pending_seconds": pending, "oldest_submitted_seconds": submitted, "as_of": instant::text(now),
     })))
+}
+
+/// The answer to a request that became this operation.
+pub fn accepted(app: &App, op: &Operation) -> Answer {
+    Answer { status: 202, location: Some(path(&op.id)), body: short(app, op).to_string() }
 }
 
 /// An operation as lists and acceptances show it.

@@ -1,0 +1,48 @@
+//! Restricting a partition: no holder can transfer units of it. A repetition changes nothing and says so again.
+use alloy::primitives::{Address, Bytes, U256};
+use alloy::sol_types::SolEvent;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bindings::token::PlatformSecurityToken7518::{TransferRestricted, TransferRestrictionRemoved},
+    operation::MissingEffect,
+    receipt::Receipt,
+    token,
+};
+
+/// What is restricted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restrict {
+    /// The partition.
+    pub partition: u32,
+}
+
+impl Restrict {
+    /// The call.
+    pub fn calldata(&self, token: Address) -> Bytes {
+        token::restrict(Address::ZERO, token, self.partition).data
+    }
+
+    /// Whether the partition is restricted after this transaction.
+    pub fn effect(&self, receipt: &Receipt, token: Address) -> Result<(), MissingEffect> {
+        match restricted_after(receipt, token, self.partition) {
+            Some(true) => Ok(()),
+            _ => Err(MissingEffect(format!("{token} did not say that partition {} is restricted", self.partition))),
+        }
+    }
+}
+
+/// What the last word of a transaction about a partition's restriction was, if it had one.
+pub(crate) fn restricted_after(receipt: &Receipt, token: Address, partition: u32) -> Option<bool> {
+    let partition = U256::from(partition);
+    let logs = receipt.logs.iter().filter(|log| receipt.success && log.address == token);
+    let words = logs.filter_map(|log| {
+        let topics = || log.topics.iter().copied();
+        if let Ok(event) = TransferRestricted::decode_raw_log_validate(topics(), &log.data) {
+            return (event.id == partition).then_some(true);
+        }
+        let event = TransferRestrictionRemoved::decode_raw_log_validate(topics(), &log.data).ok()?;
+        (event.id == partition).then_some(false)
+    });
+    words.last()
+}

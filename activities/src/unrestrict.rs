@@ -1,0 +1,27 @@
+//! Lifting the restriction of a partition.
+use alloy::primitives::{Address, Bytes};
+use serde::{Deserialize, Serialize};
+
+use crate::{operation::MissingEffect, receipt::Receipt, restrict::restricted_after, token};
+
+/// Whose restriction is lifted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unrestrict {
+    /// The partition.
+    pub partition: u32,
+}
+
+impl Unrestrict {
+    /// The call.
+    pub fn calldata(&self, token: Address) -> Bytes {
+        token::unrestrict(Address::ZERO, token, self.partition).data
+    }
+
+    /// Whether the partition is free after this transaction.
+    pub fn effect(&self, receipt: &Receipt, token: Address) -> Result<(), MissingEffect> {
+        match restricted_after(receipt, token, self.partition) {
+            Some(false) => Ok(()),
+            _ => Err(MissingEffect(format!("{token} did not say that partition {} is free", self.partition))),
+        }
+    }
+}

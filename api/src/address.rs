@@ -1,0 +1,44 @@
+//! An address in a request: mixed case is a checksum (EIP-55) and must be right; all lower case is taken as it is.
+
+use alloy_primitives::Address;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+/// An address that was typed or copied soundly. Whether it may be one is for the operation to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Typed(pub Address);
+
+impl<'de> Deserialize<'de> for Typed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(&String::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
+    }
+}
+
+fn read(text: &str) -> Result<Address, &'static str> {
+    let form = "address_format: An address is 0x and 40 hexadecimal digits.";
+    let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40).ok_or(form)?;
+    let address: Address = digits.parse().map_err(|_| form)?;
+    let bare = digits.bytes().all(|byte| !byte.is_ascii_uppercase());
+    if bare || address.to_checksum(None) == text {
+        return Ok(address);
+    }
+    Err("address_checksum: The capitals of this address are not its checksum: a digit is wrong. Copy it again.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_digit_shows_in_the_checksum() {
+        let right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+        assert_eq!(read(right).unwrap().to_checksum(None), right);
+        assert_eq!(read(&right.to_lowercase()), read(right));
+        for wrong in ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee", "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED"] {
+            assert!(read(wrong).unwrap_err().starts_with("address_checksum"), "{wrong}");
+        }
+        for text in ["", "0x", &right[2..], &right[..41], "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeg", "0X5aaeb6"] {
+            assert!(read(text).unwrap_err().starts_with("address_format"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Wallets: the addresses of an investor, and which of them followed which.
+
+use alloy_primitives::Address;
+use chrono::{DateTime, Utc};
+
+use crate::column::Hex;
+use crate::db::Tx;
+use crate::{Code, Error, Result, on};
+
+/// One row of `wallets`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Wallet {
+    pub id: String,
+    pub investor_id: String,
+    pub address: Hex<Address>,
+    pub verified_at: Option<DateTime<Utc>>,
+    /// Since when it is lost.
+    pub retired_at: Option<DateTime<Utc>>,
+    /// The wallet that follows it.
+    pub successor: Option<Hex<Address>>,
+    /// The recovery that is under way to it, or was.
+    pub reserved_by: Option<String>,
+    pub created_at: DateTime<Utc>,
+}
+
+/// The wallet with this address. One that was only reserved, by a recovery that was given up, is nobody's.
+pub async fn find(tx: &mut Tx, address: Address) -> Result<Option<Wallet>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Wallet>(
+        "select w.* from wallets w left join operations o on o.id = w.reserved_by where w.address = $1 \
+         and not (w.verified_at is null and coalesce(o.resolution, '') = 'abandoned')")
+        .bind(Hex(address)).fetch_optional(conn).await?))
+}
+
+/// Keeps an address for the investor to whom a recovery moves a wallet. It is verified when the recovery is confirmed, not before.
+pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation_id: &str) -> Result<()> {
+    let (id, now) = (tx.new_id("wal"), tx.now());
+    on!(tx, conn => sqlx::query(
+        "insert into wallets (id, investor_id, address, reserved_by, created_at) values ($1, $2, $3, $4, $5) \
+         on conflict (address) do update set investor_id = excluded.investor_id, reserved_by = excluded.reserved_by \
+         where wallets.verified_at is null and wallets.reserved_by in (select id from operations where resolution = 'abandoned')")
+        .bind(id).bind(investor_id).bind(Hex(address)).bind(operation_id).bind(now).execute(conn).await?.rows_affected());
+    // Read again after the write, which has locked the row: somebody else may have registered it a moment ago.
+    match find(tx, address).await? {
+        Some(wallet) if wallet.investor_id == investor_id => Ok(()),
+        _ => Err(in_use(address)),
+    }
+}
+
+/// The refusal of an address that is somebody else's.
+pub fn in_use(address: Address) -> Error {
+    let detail = format!("The wallet {} belongs to another investor.", address.to_checksum(None));
+    Error::refused(Code::WalletInUse, detail)
+}
+
+/// The recovery is final: the old wallet is retired, and the new one is the investor's, verified as the old one was.
+pub async fn follow(tx: &mut Tx, old: &Wallet, successor: Address) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "update wallets set retired_at = coalesce(retired_at, $2), successor = coalesce(successor, $3) where id = $1")
+        .bind(&old.id).bind(now).bind(Hex(successor)).execute(conn).await?.rows_affected());
+    let verified = old.verified_at.map(|_| now);
+    on!(tx, conn => sqlx::query(
+        "update wallets set verified_at = coalesce(verified_at, $3) where address = $1 and investor_id = $2")
+        .bind(Hex(successor)).bind(&old.investor_id).bind(verified).execute(conn).await?.rows_affected());
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! Freezing an address: at once by one person, once at a time, final before it is told, and never overtaken.
+
+use muniment_activities::registry::Roles;
+use muniment_domain::operation::Status;
+use muniment_domain::{Code, Error};
+use muniment_workflows::{abandon, mark_confirmed, retry};
+use serde_json::json;
+use world::{Database, Mining, on_both_databases};
+
+use crate::foreign_key::execute_elsewhere;
+use crate::installation::{Installation, Terms, wallet};
+use crate::operator::set_roles;
+
+on_both_databases! {
+    async fn a_freeze_is_accepted_confirmed_and_told_and_may_be_repeated(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        let accepted = site.freeze(&server, "freeze-1", 0).await;
+        assert_eq!((accepted.status, accepted.text("/status"), accepted.text("/type")), (202, "pending".into(), "freeze".into()));
+        let address = wallet(0).to_checksum(None);
+        assert_eq!(accepted.body["subject"], json!({ "type": "address", "id": address }));
+        site.settled().await;
+        let shown = server.get(accepted.headers["location"].to_str().unwrap()).await;
+        assert_eq!((shown.text("/status"), shown.text("/steps/0/function")), ("confirmed".into(), "freezeAddress".into()));
+        assert_eq!(shown.text("/arguments/cause/reason_code"), "sanctions");
+        assert!(site.is_frozen(token, wallet(0)).await);
+        assert!(!site.is_frozen(token, wallet(1)).await);
+        // The chain says it once more, so the second one is no failure.
+        assert_eq!(site.freeze(&server, "freeze-2", 0).await.status, 202);
+        site.settled().await;
+        assert_eq!(site.count("operations where kind = 'freeze' and status = 'confirmed'").await, 2);
+        assert_eq!(site.count("events where type = 'wallet.frozen'").await, 2);
+        let replayed = site.freeze(&server, "freeze-1", 0).await;
+        assert_eq!((replayed.text("/id"), site.count("operations where kind = 'freeze'").await), (accepted.text("/id"), 2));
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
+    async fn a_subject_is_in_one_live_operation_of_any_kind(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        site.lanes("paused").await;
+        let bodies = (0..8).map(|number| {
+            let (client, body) = (server.client(), site.about(json!({ "address": wallet(0).to_checksum(None) })));
+            async move { client.post("/blockchain/freeze", &format!("freeze-{number}"), body).await.unwrap() }
+        });
+        let answers = futures::future::join_all(bodies).await;
+        let accepted: Vec<_> = answers.iter().filter(|answer| answer.status == 202).map(|a| a.text("/id")).collect();
+        assert_eq!(accepted.len(), 1, "{answers:?}");
+        let busy = (409, "operation_in_progress".to_owned());
+        assert!(answers.iter().all(|answer| answer.status == 202 || answer.problem() == busy), "{answers:?}");
+        let lock = site.about(json!({ "address": wallet(0).to_checksum(None), "partition": "1", "quantity": "1.00",
+            "release_at": "2099-01-01T00:00:00Z" }));
+        let refused = server.post("/blockchain/lock", "lock", lock).await;
+        assert_eq!(refused.problem(), busy);
+        assert!(refused.text("/detail").contains(&accepted[0]), "{refused:?}");
+        assert_eq!(site.freeze(&server, "another", 1).await.status, 202, "another address is another subject");
+        site.lanes("active").await;
+        site.settled().await;
+        assert!(site.is_frozen(token, wallet(0)).await && site.is_frozen(token, wallet(1)).await);
+        assert_eq!((site.exactly_once().await.attention, site.count("operation_items where live").await), (0, 0));
+    }
+
+    async fn a_signer_without_its_role_is_told_so_before_anything_is_signed(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        set_roles(&site, Roles::ISSUER).await;
+        let accepted = site.freeze(&server, "freeze", 0).await;
+        site.settled().await;
+        let failed = server.get(accepted.headers["location"].to_str().unwrap()).await;
+        assert_eq!((failed.text("/status"), failed.text("/error/code")), ("failed".into(), "reverts".into()));
+        assert!(failed.text("/error/message").contains("compliance"), "{failed:?}");
+        assert_eq!(failed.body["candidates"], json!([]), "no nonce was burnt");
+        assert!(!site.is_frozen(token, wallet(0)).await);
+        // Until a person has decided, nothing else may be asked of this address.
+        assert_eq!(site.freeze(&server, "again", 0).await.problem(), (409, "operation_in_progress".to_owned()));
+        assert_eq!(site.exactly_once().await.attention, 1);
+    }
+
+    async fn what_failed_is_retried_given_up_or_proved_by_what_another_agent_did(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
+        let mut server = site.start().await;
+        let token = site.minted(&server).await;
+        set_roles(&site, Roles::ISSUER).await;
+        let mut ids = Vec::new();
+        for holder in 0..3 {
+            ids.push(site.freeze(&server, &format!("freeze-{holder}"), holder).await.text("/id"));
+        }
+        site.settled().await;
+        server.process.kill();
+        let desk = site.desk(|_| {}).await;
+        let (who, why) = ("operator", "a test");
+        let proof = execute_elsewhere(&site, &ids[0]).await.parse().unwrap();
+        site.anvil.mine(4).await;
+        // What froze the first address proves nothing about the second one.
+        site.until("it is final", async || {
+            let checks = mark_confirmed::verify(&desk.engine, &ids[0], proof).await.unwrap();
+            checks.iter().all(|check| check.passed)
+        })
+        .await;
+        let checks = mark_confirmed::verify(&desk.engine, &ids[1], proof).await.unwrap();
+        let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
+        assert_eq!(failed, ["effect"]);
+        let wrong = mark_confirmed::mark_confirmed(&desk.engine, &ids[1], proof, who, why).await;
+        assert!(matches!(wrong, Err(Error::Refused { code: Code::ReconcileVerificationFailed, .. })), "{wrong:?}");
+        mark_confirmed::mark_confirmed(&desk.engine, &ids[0], proof, who, why).await.unwrap();
+        abandon::abandon(&desk.engine, &ids[1], who, why).await.unwrap();
+        set_roles(&site, Roles::ALL).await;
+        retry::retry(&desk.engine, &ids[2], who, why).await.unwrap();
+        site.settled().await;
+        let statuses = [desk.operation(&ids[0]).await.status, desk.operation(&ids[2]).await.status];
+        assert_eq!(statuses, [Status::Confirmed; 2]);
+        let frozen = [site.is_frozen(token, wallet(0)).await, site.is_frozen(token, wallet(1)).await, site.is_frozen(token, wallet(2)).await];
+        assert_eq!(frozen, [true, false, true]);
+        assert_eq!(site.count("operation_items where live").await, 0);
+        desk.close().await;
+    }
+
+    async fn a_freeze_whose_block_is_gone_is_sent_again_and_told_once(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
+        site.anvil.rpc().call("evm_setAutomine", json!([false])).await;
+        assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
+        let in_state = async |state: &str| site.count(&format!("operation_steps where name = 'freezeAddress' and state = '{state}'")).await == 1;
+        let sent = "attempts a join operations o on o.id = a.operation_id where o.kind = 'freeze' and a.sends > 0";
+        site.until("it is sent", async || site.count(sent).await == 1).await;
+        site.anvil.mine(1).await;
+        site.until("it is in a block", async || in_state("included").await).await;
+        site.anvil.reorg(1).await;
+        site.until("it is taken back", async || in_state("signed").await).await;
+        assert!(!site.is_frozen(token, wallet(0)).await);
+        assert_eq!(site.count("events where type = 'wallet.frozen'").await, 0);
+        site.until("it is final", async || {
+            site.anvil.mine(1).await;
+            in_state("final").await
+        })
+        .await;
+        site.settled().await;
+        assert!(site.is_frozen(token, wallet(0)).await);
+        assert_eq!(site.count("events where type = 'wallet.frozen'").await, 1);
+        site.exactly_once().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing() {
+    let database = Database::fresh(world::Engine::Sqlite).await;
+    let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+    let server = site.start().await;
+    let token = site.minted(&server).await;
+    let good = wallet(0).to_checksum(None);
+    // One letter in the wrong case, as a slip of the hand makes it.
+    let (at, letter) = good.char_indices().skip(2).find(|(_, c)| c.is_ascii_lowercase()).unwrap();
+    let wrong = format!("{}{}{}", &good[..at], letter.to_ascii_uppercase(), &good[at + 1..]);
+    let signer = crate::installation::signer_of(world::KEYS[1]);
+    let forbidden = "address_forbidden";
+    for (address, code) in [
+        (json!(wrong), "address_checksum"),
+        (json!(format!("0x{}", good[2..].to_uppercase())), "address_checksum"),
+        (json!("0x1234"), "address_format"),
+        (json!(7), "type_mismatch"),
+        (json!("0x0000000000000000000000000000000000000000"), forbidden),
+        (json!(token), forbidden),
+        (json!(signer), forbidden),
+        (json!(site.platform.factory), forbidden),
+        (json!(site.platform.registry), forbidden),
+    ] {
+        let refused = server
+            .post(
+                "/blockchain/freeze",
+                &format!("{address}-{code}").replace([' ', '"'], ""),
+                site.about(json!({ "address": address })),
+            )
+            .await;
+        assert_eq!(refused.problem(), (422, "validation_failed".to_owned()), "{refused:?}");
+        assert_eq!(
+            (refused.text("/errors/0/pointer"), refused.text("/errors/0/code")),
+            ("/address".into(), code.into())
+        );
+    }
+    let of = |key: &str, value: serde_json::Value| {
+        let mut body = site.about(json!({ "address": good }));
+        body[key] = value;
+        body
+    };
+    for (key, body, pointer, code) in [
+        ("a", of("reason_code", json!("because")), "/reason_code", "type_mismatch"),
+        ("b", of("document_sha256", json!("0xab")), "/document_sha256", "digest_format"),
+        ("c", of("case_reference", json!("")), "/case_reference", "reference_format"),
+        ("d", of("colour", json!("red")), "/colour", "unknown_field"),
+        ("e", of("offering_id", json!("off_1")), "/offering_id", "id_format"),
+        ("f", json!({ "offering_id": site.offerings[0], "address": good }), "/reason_code", "required"),
+    ] {
+        let refused = server.post("/blockchain/freeze", key, body).await;
+        assert_eq!(
+            (refused.text("/errors/0/pointer"), refused.text("/errors/0/code")),
+            (pointer.into(), code.into()),
+            "{refused:?}"
+        );
+    }
+    let unknown =
+        server.post("/blockchain/freeze", "g", of("offering_id", json!("off_01jc0000000000000000000000"))).await;
+    assert_eq!(unknown.problem(), (404, "not_found".to_owned()));
+    let early = server.post("/blockchain/freeze", "h", of("offering_id", json!(site.offerings[1]))).await;
+    assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "no token yet");
+    site.write("update api_keys set scopes = 'ops:read ops:write'").await;
+    assert_eq!(site.freeze(&server, "i", 0).await.problem(), (403, "scope_insufficient".to_owned()));
+    site.write("update api_keys set scopes = 'ops:freeze'").await;
+    site.write("update users set role = 'auditor'").await;
+    assert_eq!(site.freeze(&server, "j", 0).await.problem(), (403, "role_forbidden".to_owned()));
+    assert_eq!((site.count("operations where kind = 'freeze'").await, site.exactly_once().await.attention), (0, 0));
+}

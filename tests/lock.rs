@@ -1,0 +1,80 @@
+//! Locking units of a holder: once for its operation id, never above what is held.
+
+use muniment_activities::registry::Roles;
+use muniment_domain::operation::Status;
+use muniment_workflows::retry;
+use serde_json::json;
+use world::{Database, Mining, on_both_databases};
+
+use crate::foreign_key::execute_elsewhere;
+use crate::installation::{Installation, Server, Terms, wallet};
+use crate::operator::set_roles;
+
+const FAR: &str = "2099-01-01T00:00:00Z";
+
+fn lock_of(site: &Installation, holder: usize, quantity: &str) -> serde_json::Value {
+    site.about(json!({ "address": wallet(holder).to_checksum(None), "partition": "1", "quantity": quantity, "release_at": FAR }))
+}
+
+async fn lock(site: &Installation, server: &Server, key: &str, quantity: &str) -> crate::installation::Answer {
+    server.post("/blockchain/lock", key, lock_of(site, 0, quantity)).await
+}
+
+on_both_databases! {
+    async fn a_retry_of_a_lock_that_another_agent_made_confirms_it(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let mut server = site.start().await;
+        let token = site.minted(&server).await;
+        set_roles(&site, Roles::CUSTODY).await;
+        let id = lock(&site, &server, "lock", "10").await.text("/id");
+        site.settled().await;
+        server.process.kill();
+        let desk = site.desk(|_| {}).await;
+        assert_eq!(desk.operation(&id).await.status, Status::Failed);
+        execute_elsewhere(&site, &id).await;
+        set_roles(&site, Roles::ALL).await;
+        site.anvil.mine(4).await;
+        retry::retry(&desk.engine, &id, "operator", "a test").await.unwrap();
+        site.settled().await;
+        assert_eq!(desk.operation(&id).await.status, Status::Confirmed);
+        assert_eq!(site.tranches_of(token, wallet(0), 1).await.len(), 1, "locked once");
+        desk.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing() {
+    let database = Database::fresh(world::Engine::Sqlite).await;
+    let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+    let server = site.start().await;
+    site.minted(&server).await;
+    for (number, (key, value, code)) in [
+        ("quantity", json!("0"), "below_minimum"),
+        ("quantity", json!("1.001"), "quantity_format"),
+        ("quantity", json!("-1"), "quantity_format"),
+        ("quantity", json!(1), "type_mismatch"),
+        ("quantity", json!("1000.01"), "insufficient_balance"),
+        ("quantity", json!("9".repeat(30)), "above_maximum"),
+        ("partition", json!("2"), "partition_unknown"),
+        ("partition", json!("0"), "partition_unknown"),
+        ("partition", json!("one"), "partition_unknown"),
+        ("release_at", json!("2001-01-01T00:00:00Z"), "below_minimum"),
+        ("release_at", json!("+40000-01-01T00:00:00Z"), "above_maximum"),
+        ("release_at", json!("tomorrow"), "type_mismatch"),
+        ("address", json!("0x0000000000000000000000000000000000000000"), "address_forbidden"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut body = lock_of(&site, 0, "1");
+        body[key] = value;
+        let refused = server.post("/blockchain/lock", &format!("key-{number}"), body).await;
+        assert_eq!(refused.problem(), (422, "validation_failed".to_owned()), "{refused:?}");
+        assert_eq!(
+            (refused.text("/errors/0/pointer"), refused.text("/errors/0/code")),
+            (format!("/{key}"), code.into()),
+            "{refused:?}"
+        );
+    }
+    assert_eq!((site.count("operations where kind = 'lock'").await, site.exactly_once().await.attention), (0, 0));
+}

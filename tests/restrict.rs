@@ -1,0 +1,31 @@
+//! Restricting a partition: at once by one person, once at a time, and only a partition that there is.
+
+use serde_json::json;
+use world::{Mining, on_both_databases};
+
+use crate::installation::{Installation, Terms};
+
+on_both_databases! {
+    async fn a_partition_is_restricted_and_may_be_restricted_again(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        site.lanes("paused").await;
+        let restrict = async |key: &str| server.post("/blockchain/restrict", key, site.about(json!({ "partition": "1" }))).await;
+        let accepted = restrict("restrict-1").await;
+        assert_eq!((accepted.status, accepted.text("/type")), (202, "restrict_partition".into()), "{accepted:?}");
+        assert_eq!(accepted.body["subject"], json!({ "type": "partition", "id": "1" }));
+        let second = restrict("restrict-2").await;
+        assert_eq!(second.problem(), (409, "operation_in_progress".to_owned()));
+        assert!(second.text("/detail").contains(&accepted.text("/id")), "{second:?}");
+        site.lanes("active").await;
+        site.settled().await;
+        assert!(site.is_restricted(token, 1).await);
+        assert_eq!(restrict("restrict-3").await.status, 202);
+        site.settled().await;
+        let unknown = server.post("/blockchain/restrict", "other", site.about(json!({ "partition": "2" }))).await;
+        assert_eq!((unknown.text("/errors/0/pointer"), unknown.text("/errors/0/code")), ("/partition".into(), "partition_unknown".into()));
+        assert_eq!(site.count("operations where kind = 'restrict_partition' and status = 'confirmed'").await, 2);
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+}

@@ -1,0 +1,54 @@
+//! Unrestrict: `removeRestriction` allows the voluntary transfers of a partition again. It always takes two people.
+
+use muniment_activities::unrestrict::Unrestrict;
+use muniment_domain::Result;
+use muniment_domain::db::Tx;
+use muniment_domain::operation::{Kind, Operation};
+use serde::{Deserialize, Serialize};
+
+use crate::compliance::{self, Cause, Deed, Ground, Subject};
+use crate::requester::Requester;
+use crate::settings::Settings;
+
+/// The function of the token.
+pub const STEP: &str = "removeRestriction";
+
+/// What is asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// The offering.
+    pub offering_id: String,
+    /// Which partition.
+    pub partition: u32,
+    /// Why.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
+/// Refuses what can be refused without asking the chain.
+pub async fn check(tx: &mut Tx, _: &Settings, r: &Request) -> Result<()> {
+    look(tx, r).await.map(drop)
+}
+
+async fn look(tx: &mut Tx, r: &Request) -> Result<Ground> {
+    let ground = compliance::ground(tx, &r.offering_id).await?;
+    ground.partition(r.partition)?;
+    ground.free(tx, &[Subject::Partition(r.partition)]).await?;
+    Ok(ground)
+}
+
+/// Accepts the end of a restriction.
+pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Operation> {
+    let ground = look(tx, &r).await?;
+    let unrestrict = Unrestrict { partition: r.partition };
+    let deed = Deed {
+        kind: Kind::UnrestrictPartition,
+        step: STEP,
+        calldata: unrestrict.calldata(ground.token),
+        op_id: None,
+        payload: compliance::payload("unrestrict", &unrestrict, &r.cause),
+        subjects: vec![Subject::Partition(r.partition)],
+        batch: None,
+    };
+    ground.accept(tx, deed, by).await
+}
