@@ -16,6 +16,7 @@ mod installation;
 mod kill;
 mod lock;
 mod mint;
+mod mint_approval;
 mod operator;
 mod other_chain;
 mod places;

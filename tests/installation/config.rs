@@ -58,6 +58,11 @@ impl Config {
         self.engine.insert(key.to_owned(), value.to_string());
     }
 
+    /// From which amount on a mint needs a second person.
+    pub fn mint_threshold(&mut self, amount: &str) {
+        self.engine.insert("mint_dual_control_threshold".to_owned(), quoted(amount));
+    }
+
     /// A key of the chain, its value as TOML writes it.
     pub fn chain(&mut self, key: &str, value: &str) {
         self.chain.insert(key.to_owned(), value.to_owned());

@@ -83,6 +83,18 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
     (key, offerings)
 }
 
+/// Writes another person with a key, as long as no process has the database open.
+pub async fn hire(url: &str, name: &str, role: Role) -> String {
+    let db = open(url).await;
+    let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let user = user::insert(&mut tx, &format!("{name}@test.example"), name, role).await.unwrap();
+    let key = user::insert_key(&mut tx, &user, "tests", "offerings:read ops:read ops:write", 1, secret).await.unwrap();
+    tx.commit(Point::Housekeeping).await.unwrap();
+    db.close().await;
+    key
+}
+
 async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: usize) {
     // Each holder has another amount, so that two that were exchanged would show.
     let amount = Money::from_minor(100_000 + holder as i64 * 100);

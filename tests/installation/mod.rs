@@ -14,6 +14,7 @@ mod token;
 use std::time::{Duration, Instant};
 
 use muniment_activities::platform::Platform;
+use muniment_domain::user::Role;
 use tempfile::TempDir;
 use world::{Anvil, Database, Launch, Mining};
 
@@ -22,7 +23,7 @@ pub use client::Lacks;
 pub use config::Config;
 pub use data::{Terms, wallet};
 pub use desk::{Desk, ended};
-pub use server::{Answer, Server};
+pub use server::{Answer, Remote, Server};
 
 /// Long enough for a machine that is busy with other tests; nothing waits for it when all is well.
 pub const PATIENCE: Duration = Duration::from_secs(180);
@@ -57,6 +58,11 @@ impl Installation {
         let folder = tempfile::Builder::new().prefix("muniment-installation.").tempdir().unwrap();
         let config = Config::new(&database.url(), anvil.url(), &platform, keys);
         Self { anvil, database, platform, config, key, offerings, folder }
+    }
+
+    /// Another person with a key of their own; no process may have the database open when it is SQLite.
+    pub async fn hire(&self, name: &str, role: Role) -> String {
+        data::hire(&self.database.url(), name, role).await
     }
 
     /// A role of the binary under this configuration, not yet started.

@@ -58,7 +58,7 @@ impl Server {
 
     /// A client that can outlive the borrow, to ask many things at once.
     pub fn client(&self) -> Remote {
-        Remote { url: self.url.clone(), key: self.key.clone(), client: self.client.clone() }
+        Remote { url: self.url.clone(), key: self.key.clone(), version: None, client: self.client.clone() }
     }
 
     /// Asks, and must be answered.
@@ -87,10 +87,17 @@ impl Server {
 pub struct Remote {
     url: String,
     key: String,
+    version: Option<i64>,
     client: Client,
 }
 
 impl Remote {
+    /// Deciding on this version of what was read.
+    pub const fn on_version(mut self, version: i64) -> Self {
+        self.version = Some(version);
+        self
+    }
+
     /// With another bearer token, or none.
     pub fn with_key(mut self, key: &str) -> Self {
         key.clone_into(&mut self.key);
@@ -115,6 +122,9 @@ impl Remote {
         }
         if let Some(key) = idempotency_key {
             request = request.header("idempotency-key", key);
+        }
+        if let Some(version) = self.version {
+            request = request.header("if-match", format!("\"v{version}\""));
         }
         answer(request.body(body)).await
     }

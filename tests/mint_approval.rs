@@ -1,0 +1,250 @@
+//! A mint above the threshold through the front door: nothing exists before a second person has allowed exactly what was asked for.
+
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Database, Mining, on_both_databases};
+
+use crate::installation::{Answer, Installation, PATIENCE, Remote, Server, Terms};
+
+/// A platform where two subscriptions together need two persons and one alone does not.
+struct Stage {
+    site: Installation,
+    colleague: String,
+    auditor: String,
+}
+
+/// What waits, as the second person reads it.
+struct Waiting {
+    path: String,
+    version: i64,
+    hash: String,
+}
+
+impl Stage {
+    async fn new(database: Database, terms: &[Terms]) -> (Self, Server) {
+        let mut site = Installation::new(database, Mining::Quick, terms).await;
+        site.config.mint_threshold("1500.00");
+        let colleague = site.hire("colleague", Role::Operator).await;
+        let auditor = site.hire("auditor", Role::Auditor).await;
+        let server = site.start().await;
+        for offering in &site.offerings {
+            assert_eq!(server.deploy(&format!("deploy-{offering}"), offering).await.status, 202);
+        }
+        site.settled().await;
+        (Self { site, colleague, auditor }, server)
+    }
+
+    /// Asks for the mint of an offering, and reads what waits.
+    async fn ask(&self, server: &Server, key: &str, offering: &str) -> Waiting {
+        let asked = server.mint(key, offering).await;
+        assert_eq!((asked.status, asked.text("/approval/status")), (202, "pending".to_owned()), "{asked:?}");
+        let path = asked.headers["location"].to_str().unwrap().to_owned();
+        self.read(server, path).await
+    }
+
+    async fn read(&self, server: &Server, path: String) -> Waiting {
+        let read = server.client().with_key(&self.auditor).get(&path).await.unwrap();
+        let version = read.body["version"].as_i64().unwrap();
+        assert_eq!(read.headers["etag"], format!("\"v{version}\""));
+        Waiting { path, version, hash: read.text("/payload_sha256") }
+    }
+
+    fn colleague(&self, server: &Server) -> Remote {
+        server.client().with_key(&self.colleague)
+    }
+
+    /// The second person's yes.
+    async fn approve(&self, server: &Server, key: &str, w: &Waiting) -> Answer {
+        word(self.colleague(server), "approve", key, w, json!({ "payload_sha256": w.hash })).await
+    }
+
+    async fn mints(&self) -> i64 {
+        self.site.count("operations where kind = 'mint'").await
+    }
+
+    async fn statuses(&self) -> Vec<String> {
+        self.site.rows("select status from approvals order by id").await.concat()
+    }
+}
+
+async fn word(who: Remote, verb: &str, key: &str, w: &Waiting, body: Value) -> Answer {
+    who.on_version(w.version).post(&format!("{}/{verb}", w.path), key, body).await.unwrap()
+}
+
+on_both_databases! {
+    async fn a_mint_above_the_threshold_waits_for_a_second_person_and_happens_once(database: Database) {
+        let (stage, server) = Stage::new(database, &[Terms::locked(3)]).await;
+        let (site, offering) = (&stage.site, stage.site.offerings[0].clone());
+        let one = site.rows("select id from subscriptions order by amount").await[2][0].clone();
+        let small = json!({ "offering_id": offering, "subscription_ids": [one] });
+        let accepted = server.post("/blockchain/trigger-mint", "small", small).await;
+        assert_eq!(accepted.body["operations"].as_array().unwrap().len(), 1, "below the threshold one person is enough");
+        let w = stage.ask(&server, "mint", &offering).await;
+        assert_eq!(stage.mints().await, 1, "nothing exists before the second person");
+        assert_eq!(stage.read(&server, w.path.clone()).await.version, 1);
+        let shown = server.get(&w.path).await;
+        assert_eq!(shown.text("/payload/amount"), "2001.00");
+        assert_eq!((shown.text("/amount"), shown.text("/currency")), ("2001.00".to_owned(), "EUR".to_owned()));
+        assert_eq!(shown.body["payload"]["lines"].as_array().unwrap().len(), 2);
+        assert_eq!(shown.body["outlook"], json!({ "ok": true, "code": null, "detail": null }));
+        let again = server.mint("mint-again", &offering).await;
+        assert_eq!(again.problem(), (409, "operation_in_progress".to_owned()));
+        assert!(again.text("/detail").contains(&shown.text("/id")), "{again:?}");
+        assert_eq!(server.mint("mint", &offering).await.text("/approval/id"), shown.text("/id"), "a repetition is no second wish");
+
+        let yes = json!({ "payload_sha256": w.hash });
+        let own = word(server.client(), "approve", "own", &w, yes.clone()).await;
+        assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
+        let own = word(server.client(), "reject", "own-no", &w, json!({ "comment": "no" })).await;
+        assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
+        let reader = word(server.client().with_key(&stage.auditor), "approve", "auditor", &w, yes.clone()).await;
+        assert_eq!(reader.problem(), (403, "role_forbidden".to_owned()));
+        let approve = format!("{}/approve", w.path);
+        let blind = stage.colleague(&server).post(&approve, "blind", yes.clone()).await.unwrap();
+        assert_eq!(blind.problem(), (428, "precondition_required".to_owned()));
+        let stale = stage.colleague(&server).on_version(7).post(&approve, "stale", yes.clone()).await.unwrap();
+        assert_eq!(stale.problem(), (412, "version_conflict".to_owned()));
+        let other = json!({ "payload_sha256": "0".repeat(64) });
+        let other = word(stage.colleague(&server), "approve", "other", &w, other).await;
+        assert_eq!(other.problem(), (409, "snapshot_mismatch".to_owned()));
+        let formless = word(stage.colleague(&server), "approve", "formless", &w, json!({ "payload_sha256": "0X" })).await;
+        assert_eq!((formless.problem(), formless.text("/errors/0/pointer")), ((422, "validation_failed".to_owned()), "/payload_sha256".to_owned()));
+        assert_eq!((stage.mints().await, stage.statuses().await), (1, vec!["pending".to_owned()]));
+
+        let approved = stage.approve(&server, "yes", &w).await;
+        assert_eq!((approved.status, approved.text("/status")), (202, "executed".to_owned()), "{approved:?}");
+        let replayed = stage.approve(&server, "yes", &w).await;
+        assert_eq!((replayed.body, replayed.headers["idempotent-replayed"].to_str().unwrap()), (approved.body.clone(), "true"));
+        let late = stage.approve(&server, "late", &w).await;
+        assert_eq!(late.problem(), (412, "version_conflict".to_owned()));
+        site.settled().await;
+        let batch = server.get(approved.headers["location"].to_str().unwrap()).await;
+        let [mint] = batch.body["data"].as_array().unwrap().as_slice() else { panic!("{batch:?}") };
+        let mint = server.get(&format!("/blockchain/operations/{}", mint["id"].as_str().unwrap())).await;
+        assert_eq!(mint.text("/approval_id"), shown.text("/id"));
+        assert_eq!(mint.text("/requested_by"), shown.text("/maker"), "the operation is the maker's");
+        let end = server.get(&w.path).await;
+        assert_ne!(end.text("/maker"), end.text("/checker"));
+        let moves: Vec<_> = end.body["history"].as_array().unwrap().iter().map(|m| m["to"].clone()).collect();
+        assert_eq!(moves, ["pending", "approved", "executed"]);
+        assert_eq!((site.exactly_once().await.minted, site.count("subscriptions where status = 'minted'").await), (2, 3));
+    }
+
+    async fn a_no_or_a_withdrawal_ends_it_and_it_can_be_asked_for_again(database: Database) {
+        let (stage, server) = Stage::new(database, &[Terms::free(2)]).await;
+        let offering = stage.site.offerings[0].clone();
+        let w = stage.ask(&server, "one", &offering).await;
+        let silent = word(stage.colleague(&server), "reject", "silent", &w, json!({ "comment": " " })).await;
+        assert_eq!(silent.text("/errors/0/pointer"), "/comment");
+        let no = word(stage.colleague(&server), "reject", "no", &w, json!({ "comment": "not yet" })).await;
+        assert_eq!((no.status, no.text("/status"), no.text("/decision_reason")), (200, "rejected".to_owned(), "not yet".to_owned()));
+        let w = stage.read(&server, w.path).await;
+        assert_eq!(stage.approve(&server, "yes", &w).await.problem(), (409, "approval_not_pending".to_owned()));
+        let w = stage.ask(&server, "two", &offering).await;
+        let foreign = word(stage.colleague(&server), "cancel", "foreign", &w, json!({})).await;
+        assert_eq!(foreign.problem(), (403, "role_forbidden".to_owned()));
+        let back = word(server.client(), "cancel", "back", &w, json!({})).await;
+        assert_eq!((back.status, back.text("/status")), (200, "cancelled".to_owned()), "{back:?}");
+        let listed = server.get("/v1/approvals?status=rejected,cancelled&action=mint&limit=1").await;
+        assert_eq!(listed.body["pagination"], json!({ "page": 1, "limit": 1, "total": 2, "total_pages": 2 }));
+        assert_eq!(server.get("/v1/approvals?status=done").await.problem(), (400, "invalid_parameter".to_owned()));
+        assert_eq!(server.get("/v1/approvals/apr_1").await.problem(), (404, "not_found".to_owned()));
+        let w = stage.ask(&server, "three", &offering).await;
+        assert_eq!(stage.approve(&server, "at-last", &w).await.status, 202);
+        stage.site.settled().await;
+        assert_eq!((stage.site.exactly_once().await.minted, stage.mints().await), (1, 1));
+    }
+
+    async fn what_changed_since_it_was_asked_for_is_not_minted(database: Database) {
+        let (stage, server) = Stage::new(database, &[Terms::free(2), Terms::free(2)]).await;
+        let (site, changed, forged) = (&stage.site, &stage.site.offerings[0], &stage.site.offerings[1]);
+        let w = stage.ask(&server, "changed", changed).await;
+        let f = stage.ask(&server, "forged", forged).await;
+        let numbers = "select cast(sum(next_op_number) as text) from contracts";
+        let before = site.rows(numbers).await;
+        let of = |offering: &str| format!("where offering_id = '{offering}' and wallet_address = (select max(address) from wallets)");
+        assert_eq!(site.write(&format!("update subscriptions set quantity = '7' {}", of(changed))).await, 1);
+        let outlook = server.get(&w.path).await;
+        assert_eq!(outlook.text("/outlook/code"), "snapshot_mismatch", "it is seen before anybody decides");
+        let failed = stage.approve(&server, "yes", &w).await;
+        assert_eq!((failed.status, failed.text("/status")), (200, "execution_failed".to_owned()), "{failed:?}");
+        assert_eq!(failed.text("/error/code"), "snapshot_mismatch");
+
+        // Somebody with the database in their hands puts themselves on the list.
+        let thief = "0x00000000000000000000000000000000deadbeef";
+        let wallet = site.rows("select min(address) from wallets").await[0][0].clone();
+        let swap = |column: &str, kind: &str| format!(
+            "update approvals set {column} = cast(replace(cast({column} as text), '{wallet}', '{thief}') as {kind}) where status = 'pending'"
+        );
+        let jsonb = if matches!(site.database, Database::Postgres(_)) { "jsonb" } else { "text" };
+        for (column, kind) in [("payload", jsonb), ("payload_canonical", "text")] {
+            assert_eq!(site.write(&swap(column, kind)).await, 1);
+            let seen = server.get(&f.path).await;
+            assert_eq!(seen.text("/outlook/code"), "snapshot_mismatch", "{column}");
+            let refused = stage.approve(&server, column, &f).await;
+            assert_eq!(refused.problem(), (409, "snapshot_mismatch".to_owned()), "{column}");
+        }
+        assert_eq!(stage.statuses().await, ["execution_failed", "pending"]);
+        assert_eq!((stage.mints().await, site.rows(numbers).await), (0, before), "nothing was written, not even a number taken");
+        assert_eq!(site.count("operation_items").await, 0);
+        let again = stage.ask(&server, "as-it-is-now", changed).await;
+        assert_eq!(stage.approve(&server, "now", &again).await.status, 202);
+        site.settled().await;
+        assert_eq!(site.exactly_once().await.minted, 1);
+    }
+
+    async fn of_many_words_at_once_one_counts(database: Database) {
+        let (stage, server) = Stage::new(database, &[Terms::free(2), Terms::free(2)]).await;
+        let site = &stage.site;
+        for offering in &site.offerings {
+            let asked = (0..6).map(|n| {
+                let (client, body) = (server.client(), json!({ "offering_id": offering }));
+                async move { client.post("/blockchain/trigger-mint", &format!("{offering}-{n}"), body).await.unwrap() }
+            });
+            let asked = futures::future::join_all(asked).await;
+            assert_eq!(asked.iter().filter(|answer| answer.status == 202).count(), 1, "{asked:?}");
+            let path = asked.iter().find(|a| a.status == 202).unwrap().headers["location"].to_str().unwrap().to_owned();
+            let w = stage.read(&server, path).await;
+            let words = (0..8).map(|n| {
+                // Yeses of the colleague race with withdrawals of the maker.
+                let (who, verb, body) = match n % 2 {
+                    0 => (stage.colleague(&server), "approve", json!({ "payload_sha256": w.hash })),
+                    _ => (server.client(), "cancel", json!({})),
+                };
+                let (w, offering) = (&w, offering.clone());
+                async move { word(who, verb, &format!("{offering}-word-{n}"), w, body).await }
+            });
+            let words = futures::future::join_all(words).await;
+            assert_eq!(words.iter().filter(|answer| answer.status < 300).count(), 1, "{words:?}");
+            let lost = [(412, "version_conflict".to_owned()), (503, "service_unavailable".to_owned())];
+            assert!(words.iter().all(|a| a.status < 300 || lost.contains(&a.problem())), "{words:?}");
+        }
+        site.settled().await;
+        let executed = stage.statuses().await.iter().filter(|status| *status == "executed").count();
+        assert_eq!((site.exactly_once().await.minted, stage.mints().await), (executed, executed as i64));
+    }
+
+    async fn a_process_that_ends_around_the_word_has_done_it_once_or_not_at_all(database: Database) {
+        let (stage, mut server) = Stage::new(database, &[Terms::free(2), Terms::free(2)]).await;
+        let site = &stage.site;
+        for (offering, side) in site.offerings.iter().zip(["before", "after"]) {
+            let w = stage.ask(&server, &format!("ask-{offering}"), offering).await;
+            server.process.kill();
+            let launch = site.launch(&["run"]).env("MUNIMENT_CRASH", format!("accept.{side}:1"));
+            let mut ending = site.serve(launch).await;
+            let body = json!({ "payload_sha256": w.hash });
+            let path = format!("{}/approve", w.path);
+            let key = format!("yes-{offering}");
+            let unheard = stage.colleague(&ending).on_version(w.version).post(&path, &key, body.clone()).await;
+            assert!(unheard.is_none(), "{unheard:?}");
+            assert!(ending.process.wait(PATIENCE).is_some());
+            server = site.start().await;
+            let heard = stage.colleague(&server).on_version(w.version).post(&path, &key, body).await.unwrap();
+            assert_eq!((heard.status, heard.text("/status")), (202, "executed".to_owned()), "{side}: {heard:?}");
+            assert_eq!(heard.headers.contains_key("idempotent-replayed"), side == "after");
+            site.settled().await;
+        }
+        assert_eq!((site.exactly_once().await.minted, stage.mints().await), (2, 2));
+        assert_eq!(site.count("events where type = 'approval.executed'").await, 2);
+    }
+}
