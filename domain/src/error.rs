@@ -66,6 +66,15 @@ impl Error {
         Self::Field { pointer, code, detail: detail.into() }
     }
 
+    /// The code and the sentence, if the rules said no, whether to the request or to one field of it.
+    pub fn refusal(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::Refused { code, detail } => Some((code.as_str(), detail)),
+            Self::Field { code, detail, .. } => Some((code, detail)),
+            _ => None,
+        }
+    }
+
     /// Whether waiting may help: the database is away or busy.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Database(e) if !matches!(e, sqlx::Error::RowNotFound | sqlx::Error::ColumnDecode { .. }))

@@ -93,11 +93,10 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
             a.batch_id = done.batch_id;
             approval::transition(tx, &mut a, Move::Execute, "engine", "executed").await?;
         }
-        Err(Error::Refused { code, detail }) => {
+        Err(error) => {
             tx.rewind().await?;
-            fail(tx, &mut a, code, detail).await?;
+            fail(tx, &mut a, error).await?;
         }
-        Err(error) => return Err(error),
     }
     Ok(a)
 }
@@ -148,11 +147,13 @@ async fn decidable(tx: &mut Tx, d: &Decision, by_maker: bool) -> Result<Approval
     Ok(a)
 }
 
-async fn fail(tx: &mut Tx, a: &mut Approval, code: Code, detail: String) -> Result<()> {
-    tracing::warn!(approval.id = %a.id, error.code = %code, "what was allowed cannot be done any more: {detail}");
-    a.error_code = Some(code.to_string());
-    a.error_message = Some(detail.clone());
-    approval::transition(tx, a, Move::Fail, "engine", &detail).await
+/// Ends it with the reason, if it is a refusal; any other error says nothing about what was allowed.
+async fn fail(tx: &mut Tx, a: &mut Approval, error: Error) -> Result<()> {
+    let Some((code, detail)) = error.refusal() else { return Err(error) };
+    tracing::warn!(approval.id = %a.id, error.code = code, "what was allowed cannot be done any more: {detail}");
+    a.error_code = Some(code.to_owned());
+    a.error_message = Some(detail.to_owned());
+    approval::transition(tx, a, Move::Fail, "engine", detail).await
 }
 
 /// What an approval is due without a person: its end, or the doing of what was allowed. A wake that comes early, late or twice finds
@@ -208,8 +209,7 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
             let later = tx.now() + Duration::seconds(engine.settings.outage_pause_seconds.cast_signed());
             approval::postpone(&mut tx, &a, later).await?;
         }
-        Err(Error::Refused { code, detail }) => fail(&mut tx, &mut a, code, detail).await?,
-        Err(error) => return Err(error),
+        Err(error) => fail(&mut tx, &mut a, error).await?,
     }
     tx.commit(Point::Approval).await
 }

@@ -1,9 +1,9 @@
 //! What an approval looks like.
 
+use muniment_domain::Result;
 use muniment_domain::approval::{Approval, Status, Transition};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
-use muniment_domain::{Error, Result};
 use muniment_workflows::action::Action;
 use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
@@ -51,7 +51,9 @@ pub async fn outlook(tx: &mut Tx, settings: &Settings, a: &Approval) -> Result<V
     };
     match checked {
         Ok(()) => Ok(json!({ "ok": true, "code": null, "detail": null })),
-        Err(Error::Refused { code, detail }) => Ok(json!({ "ok": false, "code": code, "detail": detail })),
-        Err(error) => Err(error),
+        Err(error) => match error.refusal() {
+            Some((code, detail)) => Ok(json!({ "ok": false, "code": code, "detail": detail })),
+            None => Err(error),
+        },
     }
 }
