@@ -6,7 +6,7 @@ use world::{Database, Mining, on_both_databases};
 use crate::installation::{Installation, Terms};
 
 /// A copy of the database as it is; no process has it open.
-async fn copy(site: &Installation) -> Database {
+pub async fn copy(site: &Installation) -> Database {
     match &site.database {
         Database::Postgres(postgres) => Database::Postgres(postgres.backup().await),
         Database::Sqlite(sqlite) => {

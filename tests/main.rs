@@ -23,6 +23,7 @@ mod places;
 mod queue_lost;
 mod reorg;
 mod restrict;
+mod restore;
 mod runbooks;
 mod source;
 mod start;

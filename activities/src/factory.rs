@@ -1,7 +1,7 @@
 //! The `TokenFactory`: one token per offering, at an address that is known before it is sent.
 use alloy::{
     primitives::{Address, B256, U256, hex, keccak256},
-    sol_types::SolCall,
+    sol_types::{SolCall, SolEvent},
 };
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,7 @@ use crate::{
     bindings::factory::{IPlatformSecurityToken7518, TokenFactory},
     chain::Chain,
     fault::Fault,
+    logs::LogFilter,
     operation::{MissingEffect, events, payload_hash, view},
     receipt::Receipt,
     simulate::{At, Call},
@@ -86,6 +87,22 @@ pub fn deploy_effect(receipt: &Receipt, factory: Address, deployment: &Deploymen
         ))),
         None => Err(MissingEffect(format!("the factory {factory} did not say that it deployed offering {id}"))),
     }
+}
+
+/// The tokens that the factory told of in these blocks, each with the id of its offering.
+pub async fn tokens_told(chain: &Chain, factory: Address, blocks: (u64, u64)) -> Result<Vec<(Address, B256)>, Fault> {
+    let filter = LogFilter {
+        from_block: blocks.0,
+        to_block: Some(blocks.1),
+        addresses: vec![factory],
+        topics: vec![vec![TokenFactory::TokenDeployed::SIGNATURE_HASH]],
+    };
+    let logs = chain.logs(&filter).await?;
+    let told = logs.iter().filter(|log| log.address == factory).filter_map(|log| {
+        let event = TokenFactory::TokenDeployed::decode_raw_log_validate(log.topics.iter().copied(), &log.data).ok()?;
+        Some((event.token, event.offeringId))
+    });
+    Ok(told.collect())
 }
 
 /// The deployed token of the offering, and the hash of the call that deployed it.

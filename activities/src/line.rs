@@ -39,6 +39,13 @@ impl Line {
         }
     }
 
+    /// The line that a word stands for: every word is one.
+    pub fn of_word(word: B256) -> Line {
+        let mut units = [0; 16];
+        units[4..].copy_from_slice(&word[20..]);
+        Line { holder: Address::from_slice(&word[..20]), units: u128::from_be_bytes(units) }
+    }
+
     /// Who it is for.
     pub fn holder(self) -> Address {
         self.holder
@@ -88,6 +95,7 @@ mod tests {
             let word = Line::new(holder, count).unwrap().word();
             assert_eq!(word[..20], holder[..]);
             assert_eq!(units(word), U256::from(count));
+            assert_eq!((Line::of_word(word).holder(), Line::of_word(word).units()), (holder, count));
         }
         assert!(Line::new(holder, UNITS_MAX + 1).is_err());
     }

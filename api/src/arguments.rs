@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use muniment_domain::user::Role;
 
 use crate::failure::Failure;
+use crate::import::Import;
 
 /// The help.
 pub const USAGE: &str = "\
@@ -23,6 +24,8 @@ Without a command everything runs on this machine, with an embedded chain and de
              show every signer with its nonce and its mode
   admin lane pause|resume LANE REASON…
              stop a signer, or let it sign again; out of quarantine its counters are first lifted above the chain's
+  admin lane import LANE [--apply [--acknowledge NAME]…]
+             after a restore: show what the chain did with the signer's key that the database does not know, and write it down
   admin chain clear CHAIN_ID REASON…
              let work go on, on a chain that was halted
   version    print the version
@@ -81,6 +84,8 @@ pub enum Intervention {
     Pause(String, String),
     /// Lets a lane sign again, for a reason.
     Resume(String, String),
+    /// Brings in what a restored database has forgotten.
+    Import(Import),
     /// Lets work go on, on a chain that was halted, for a reason.
     ClearChain(i64, String),
 }
@@ -95,6 +100,7 @@ impl Intervention {
             ["lane", "list"] => Ok(Self::ListLanes),
             ["lane", "pause", lane, rest @ ..] => Ok(Self::Pause((*lane).to_owned(), reason(rest)?)),
             ["lane", "resume", lane, rest @ ..] => Ok(Self::Resume((*lane).to_owned(), reason(rest)?)),
+            ["lane", "import", rest @ ..] => Ok(Self::Import(Import::parse(rest)?)),
             ["chain", "clear", chain, rest @ ..] => {
                 let chain = chain.parse().map_err(|_| Failure::new("the chain is named by its id, a number"))?;
                 Ok(Self::ClearChain(chain, reason(rest)?))
@@ -201,6 +207,7 @@ mod tests {
             "--config",
             "admin",
             "admin lane pause lan_1",
+            "admin lane import",
             "admin chain clear main because",
             "admin key create --email a",
             "admin key create --role king --email a@b",

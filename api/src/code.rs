@@ -55,6 +55,7 @@ codes! {
     EffectMismatch = "effect_mismatch", 409, "The transaction had another effect";
     ApprovalNotPending = "approval_not_pending", 409, "The approval was decided";
     SnapshotMismatch = "snapshot_mismatch", 409, "What was allowed is not what stands there now";
+    UnknownCalls = "unknown_calls", 409, "The chain executed calls that are not known here";
     IdempotencyInProgress = "idempotency_in_progress", 409, "A request with this key is being answered";
     IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect before";
     VersionConflict = "version_conflict", 412, "It was changed since it was read";

@@ -45,10 +45,10 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
         if let Some(answer) = idempotency::replay(&mut tx, key).await? {
             return Ok(replayed(&answer));
         }
-        if let Some(id) = operation::key_spent(&mut tx, &key.principal, &key.key).await? {
+        if let Some(id) = operation::key_spent(&mut tx, &key.principal, &key.spent_for()).await? {
             return Err(spent(&id, &format!("/blockchain/operations/{id}")));
         }
-        if let Some(id) = approval::key_spent(&mut tx, &key.principal, &key.key).await? {
+        if let Some(id) = approval::key_spent(&mut tx, &key.principal, &key.spent_for()).await? {
             return Err(spent(&id, &format!("/v1/approvals/{id}")));
         }
         let answer = match submission.body.accept(app, &mut tx, submission.requester()).await {

@@ -4,13 +4,14 @@
 use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::{chain, lane as lanes};
-use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::{Engine, Network};
 use muniment_workflows::lane;
 
 use crate::arguments::Intervention;
 use crate::config::Config;
 use crate::database;
 use crate::failure::Failure;
+use crate::import;
 use crate::run::chains;
 
 /// Who did it, in the log.
@@ -28,6 +29,10 @@ pub async fn intervene(config: &Config, asked: &Intervention) -> Result<(), Fail
             Ok(())
         }
         Intervention::Resume(lane_id, reason) => resume(config, db, lane_id, reason).await,
+        Intervention::Import(asked) => {
+            let (engine, chain_id) = engine_of(config, db, &asked.lane).await?;
+            import::run(&engine, network_of(&engine, chain_id)?, asked, ACTOR).await
+        }
         Intervention::ClearChain(chain_id, reason) => clear(&db, *chain_id, reason).await,
     }
 }
@@ -46,12 +51,21 @@ async fn list(db: &Db) -> Result<(), Failure> {
 }
 
 async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<(), Failure> {
-    let chain_id = lanes::find(&mut db.read().await?, lane_id).await?.chain_id;
-    let engine = Engine::start(db, config.engine.clone(), chains(config)?).await?;
-    let unknown = || Failure::new(format!("Chain {chain_id} is not in the configuration: name the file by --config."));
-    lane::resume(&engine, engine.network(chain_id).ok_or_else(unknown)?, lane_id, ACTOR, reason).await?;
+    let (engine, chain_id) = engine_of(config, db, lane_id).await?;
+    lane::resume(&engine, network_of(&engine, chain_id)?, lane_id, ACTOR, reason).await?;
     println!("The lane {lane_id} signs again, above everything that is final on its chain.");
     Ok(())
+}
+
+/// An engine that only asks, and the chain of a lane.
+async fn engine_of(config: &Config, db: Db, lane_id: &str) -> Result<(Engine, i64), Failure> {
+    let chain_id = lanes::find(&mut db.read().await?, lane_id).await?.chain_id;
+    Ok((Engine::start(db, config.engine.clone(), chains(config)?).await?, chain_id))
+}
+
+fn network_of(engine: &Engine, chain_id: i64) -> Result<&Network, Failure> {
+    let unknown = || Failure::new(format!("Chain {chain_id} is not in the configuration: name the file by --config."));
+    engine.network(chain_id).ok_or_else(unknown)
 }
 
 async fn clear(db: &Db, chain_id: i64, reason: &str) -> Result<(), Failure> {

@@ -23,6 +23,7 @@ mod holder;
 mod idempotency;
 #[cfg(test)]
 mod idempotency_test;
+mod import;
 mod instant;
 mod intervene;
 mod known_key;

@@ -45,7 +45,7 @@ impl<T> Submission<T> {
         Requester {
             actor: self.key.principal.clone(),
             request_id: Some(self.request_id.clone()),
-            idempotency_key: Some(self.key.key.clone()),
+            idempotency_key: Some(self.key.spent_for()),
         }
     }
 }

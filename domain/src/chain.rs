@@ -163,6 +163,14 @@ pub async fn add_foreign(tx: &mut Tx, f: &Foreign) -> Result<bool> {
     Ok(rows == 1)
 }
 
+/// What strangers did with a key in these blocks.
+pub async fn foreign_of(tx: &mut Tx, chain_id: i64, signer: Address, blocks: (i64, i64)) -> Result<Vec<Foreign>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Foreign>(
+        "select chain_id, signer, nonce, tx_hash, block_number, block_hash from foreign_transactions \
+         where chain_id = $1 and signer = $2 and block_number between $3 and $4 order by nonce")
+        .bind(chain_id).bind(Hex(signer)).bind(blocks.0).bind(blocks.1).fetch_all(conn).await?))
+}
+
 /// Final proofs against nonces that we still hold for open.
 pub async fn final_foreign_of_open_steps(tx: &mut Tx, chain_id: i64, last: i64) -> Result<Vec<Foreign>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Foreign>(

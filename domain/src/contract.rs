@@ -30,6 +30,15 @@ pub async fn ensure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind, of
     Ok(())
 }
 
+/// Notes a contract that the configuration names. The one that it names now comes before those that it named once.
+pub async fn configure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind) -> Result<()> {
+    ensure(tx, chain_id, address, kind, None).await?;
+    let now = tx.now();
+    on!(tx, conn => sqlx::query("update contracts set configured_at = $3 where chain_id = $1 and address = $2")
+        .bind(chain_id).bind(Hex(address)).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
 /// Gives out `count` operation numbers of a contract and returns the first. They come back only if the commit does not happen.
 pub async fn take_op_numbers(tx: &mut Tx, chain_id: i64, address: Address, count: i64) -> Result<i64> {
     let next = on!(tx, conn => sqlx::query_scalar::<_, i64>(
@@ -56,10 +65,17 @@ pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, K
     )
 }
 
-/// The contract of a kind that a chain has one of, such as the factory.
+/// The contracts of a chain that belong to an offering: its token.
+pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, String)>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, (Hex<Address>, String)>(
+        "select address, offering_id from contracts where chain_id = $1 and offering_id is not null order by address")
+        .bind(chain_id).fetch_all(conn).await?))
+}
+
+/// The contract of a kind that a chain has one of, such as the factory: the one that is configured.
 pub async fn only(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<Address> {
     on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
-        "select address from contracts where chain_id = $1 and kind = $2 order by created_at desc limit 1")
+        "select address from contracts where chain_id = $1 and kind = $2 order by configured_at desc nulls last, created_at desc limit 1")
         .bind(chain_id).bind(kind).fetch_optional(conn).await?)
     .map(|address| address.0)
     .ok_or_else(|| {

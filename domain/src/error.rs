@@ -138,6 +138,8 @@ crate::words! {
         RoleForbidden = "role_forbidden",
         /// The chain cannot be asked now.
         ChainUnavailable = "chain_unavailable",
+        /// The chain executed calls of our key that this database does not know.
+        UnknownCalls = "unknown_calls",
         /// A key or token is unknown, expired or revoked.
         TokenInvalid = "token_invalid",
     }

@@ -20,6 +20,18 @@ pub struct Key {
     pub fingerprint: String,
 }
 
+impl Key {
+    /// The key with the request that it is spent for, as it stands on an operation for ever.
+    pub fn spent_for(&self) -> String {
+        format!("{} {} {}", self.method, self.path, self.key)
+    }
+}
+
+/// The key alone, without the request that it is spent for; no key has a space.
+pub fn bare(spent_for: &str) -> &str {
+    spent_for.rsplit(' ').next().unwrap_or(spent_for)
+}
+
 /// An answer as it was given.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]

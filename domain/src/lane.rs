@@ -30,6 +30,8 @@ pub struct Lane {
     pub mode: Mode,
     pub mode_reason: Option<String>,
     pub balance_wei: Option<Dec<U256>>,
+    /// In quarantine: the first block that may hold transactions of the key which this database does not know.
+    pub unknown_from: Option<i64>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -68,11 +70,14 @@ pub async fn take_nonces(tx: &mut Tx, lane_id: &str, first: i64, count: i64) -> 
     touched(rows, "lane", lane_id)
 }
 
-/// Changes the mode, with the reason that a person will read.
+/// Changes the mode, with the reason that a person will read. In quarantine it keeps from which block on the key has to be looked into: up
+/// to the final one everything of it was seen.
 pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_nonce: i64) -> Result<()> {
     let now = tx.now();
     let rows = on!(tx, conn => sqlx::query(
-        "update lanes set mode = $3, mode_reason = $4, next_nonce = $5, version = version + 1, updated_at = $6 \
+        "update lanes set mode = $3, mode_reason = $4, next_nonce = $5, version = version + 1, updated_at = $6, \
+         unknown_from = case cast($3 as text) when 'active' then null when 'quarantined' then coalesce(unknown_from, \
+         (select final_number + 1 from chains where chains.chain_id = lanes.chain_id)) else unknown_from end \
          where id = $1 and version = $2")
         .bind(&lane.id).bind(lane.version).bind(mode).bind(reason).bind(next_nonce).bind(now).execute(conn).await?.rows_affected());
     touched(rows, "lane", &lane.id)?;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod acknowledgement;
 pub mod approval;
 pub mod attempt;
 pub mod canonical;

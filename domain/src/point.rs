@@ -5,7 +5,7 @@ crate::words! {
     Point {
         /// An intent was accepted: operation, steps, items, wake, idempotency key.
         Accept = "accept",
-        /// A step was refused before anything was signed.
+        /// A step was refused before anything was signed, or its page was split.
         Refuse = "refuse",
         /// A transient fault was counted, with its next time.
         Fault = "fault",
@@ -33,7 +33,7 @@ crate::words! {
         Lease = "lease",
         /// First contact with a chain was noted.
         Contact = "contact",
-        /// A transaction that was on the chain before was taken over.
+        /// A transaction that was on the chain before was taken over, or imported after a restore.
         Adopt = "adopt",
         /// A person retried.
         Retry = "retry",

@@ -103,6 +103,22 @@ pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, limit: i64) 
         .bind(chain_id).bind(block).bind(limit).fetch_all(conn).await?))
 }
 
+/// The operation whose step was taken over from this transaction, which was not signed here.
+pub async fn taken_over(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<String>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
+        "select operation_id from operation_steps where chain_id = $1 and tx_hash = $2 and nonce is null and tx_hash is not null")
+        .bind(chain_id).bind(Hex(tx_hash)).fetch_optional(conn).await?))
+}
+
+/// An operation that is not finished and has a step with this very call.
+pub async fn wished(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B256) -> Result<Option<String>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
+        "select s.operation_id from operations o join operation_steps s on s.operation_id = o.id \
+         where o.status in ('pending', 'submitted', 'failed', 'dead_letter') and o.resolution is null and s.chain_id = $1 \
+         and s.target = $2 and s.payload_hash = $3 order by o.id limit 1")
+        .bind(chain_id).bind(Hex(target)).bind(Hex(payload_hash)).fetch_optional(conn).await?))
+}
+
 /// Whether anything of a chain is signed or included and not yet final.
 pub async fn any_under_way(tx: &mut Tx, chain_id: i64) -> Result<bool> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, bool>(

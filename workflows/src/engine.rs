@@ -187,7 +187,7 @@ impl Engine {
             [(network.chain.config.factory, Kind::Factory), (network.chain.config.registry, Kind::Registry)]
         {
             if let Some(address) = address {
-                contract::ensure(&mut tx, chain_id, address, kind, None).await?;
+                contract::configure(&mut tx, chain_id, address, kind).await?;
             }
         }
         tx.commit(Point::Contact).await?;

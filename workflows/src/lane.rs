@@ -12,6 +12,7 @@ use muniment_domain::{Code, Error, Result, event};
 use serde_json::json;
 
 use crate::engine::{Engine, Network};
+use crate::import;
 
 /// Compares the chain's count with ours. More on the chain means a restored database, or a key in other hands.
 pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<()> {
@@ -111,6 +112,7 @@ pub async fn resume(engine: &Engine, network: &Network, lane_id: &str, actor: &s
         );
         return Err(Error::refused(Code::NonceStillOpen, detail));
     }
+    import::nothing_is_forgotten(engine, network, &lane).await?;
     let mut highest: Vec<(Address, u64)> = Vec::new();
     for (address, kind) in contracts {
         if matches!(kind, contract::Kind::Token | contract::Kind::Distributor) {

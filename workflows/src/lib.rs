@@ -18,6 +18,7 @@ pub mod follow;
 pub mod force_transfer;
 pub mod freeze;
 mod identity;
+pub mod import;
 pub mod keeper;
 pub mod lane;
 pub mod lock;

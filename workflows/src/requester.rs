@@ -7,6 +7,6 @@ pub struct Requester {
     pub actor: String,
     /// The id of the HTTP request, for the logs.
     pub request_id: Option<String>,
-    /// The Idempotency-Key, kept on the operation for ever.
+    /// The Idempotency-Key with the request that it came with, kept on the operation for ever.
     pub idempotency_key: Option<String>,
 }

@@ -3,6 +3,7 @@
 use muniment_activities::config::Finality;
 use muniment_domain::attempt::Attempt;
 use muniment_domain::chain::Chain;
+use muniment_domain::idempotency;
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{Operation, Transition};
 use muniment_domain::step::{self, Step};
@@ -40,7 +41,7 @@ pub fn full(app: &App, parts: &Parts) -> Value {
         "candidates": parts.attempts.iter().map(candidate).collect::<Vec<_>>(),
         "confirmations": last.and_then(|step| confirmations(step, parts.chain.as_ref())),
         "finality": finality(app, op.chain_id), "suggested_action": op.suggested_action.as_ref().map(|action| &action.0),
-        "approval_id": parts.approval_id, "idempotency_key": op.idempotency_key, "request_id": op.request_id,
+        "approval_id": parts.approval_id, "idempotency_key": op.idempotency_key.as_deref().map(idempotency::bare), "request_id": op.request_id,
         "history": parts.history.iter().map(transition).collect::<Vec<_>>(),
     });
     if let (Value::Object(record), Value::Object(more)) = (&mut record, more) {

@@ -1,0 +1,94 @@
+//! Reads a call of the platform back from its bytes: what a database that was restored has forgotten.
+use alloy::{
+    primitives::{Address, Bytes, keccak256},
+    sol_types::SolCall,
+};
+
+use crate::{
+    bindings::{factory::TokenFactory, token::PlatformSecurityToken7518 as Token},
+    factory::{self, Deployment, PartitionTerms},
+    line::Line,
+    mint::MintPage,
+    policy::Target,
+    token,
+};
+
+/// A call, as far as the platform knows such calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decoded {
+    /// The deployment of a token.
+    DeployToken(Deployment),
+    /// A page of a mint.
+    MintPage(MintPage),
+    /// Another function, by its name, or by its selector where it is none of ours.
+    Other(String),
+}
+
+/// What these bytes call. Only a call that this program would write with the very same bytes is decoded.
+pub fn decode(data: &Bytes) -> Decoded {
+    if let Some(page) = mint_page(data)
+        && token::mint_page(Address::ZERO, Address::ZERO, &page).data == *data
+    {
+        return Decoded::MintPage(page);
+    }
+    if let Some(deployment) = deployment(data)
+        && factory::deploy_token(Address::ZERO, Address::ZERO, &deployment).data == *data
+    {
+        return Decoded::DeployToken(deployment);
+    }
+    Decoded::Other(name(data))
+}
+
+fn mint_page(data: &[u8]) -> Option<MintPage> {
+    let call = Token::mintPageCall::abi_decode_validate(data).ok()?;
+    Some(MintPage {
+        op_id: call.opId.try_into().ok()?,
+        partition: call.partition.try_into().ok()?,
+        release_at: call.releaseAt.try_into().ok()?,
+        lines: call.lines.into_iter().map(Line::of_word).collect(),
+    })
+}
+
+fn deployment(data: &[u8]) -> Option<Deployment> {
+    let call = TokenFactory::deployTokenCall::abi_decode_validate(data).ok()?;
+    let mut partitions = Vec::with_capacity(call.partitions.len());
+    for terms in call.partitions {
+        let cap = terms.cap.try_into().ok()?;
+        partitions.push(PartitionTerms { cap, restricted: terms.restricted, rule144: terms.rule144 });
+    }
+    let total_cap = call.totalCap.try_into().ok()?;
+    Some(Deployment { offering_id: call.offeringId, symbol: call.symbol, total_cap, partitions })
+}
+
+fn name(data: &[u8]) -> String {
+    let selector = &data[..data.len().min(4)];
+    let targets = [Target::Factory, Target::Token, Target::Distributor, Target::Asset, Target::Registry];
+    let signature =
+        targets.iter().flat_map(|t| t.functions()).find(|signature| keccak256(signature)[..4] == *selector);
+    match signature.and_then(|signature| signature.split('(').next()) {
+        Some(name) => name.to_owned(),
+        None => alloy::hex::encode_prefixed(selector),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_encoded_is_decoded_and_nothing_else_is_guessed_at() {
+        let lines = vec![Line::new(Address::repeat_byte(7), 12).unwrap(), Line::new(Address::repeat_byte(8), 0).unwrap()];
+        let page = MintPage { op_id: 3, partition: 1, release_at: 99, lines };
+        let data = token::mint_page(Address::ZERO, Address::ZERO, &page).data;
+        assert_eq!(decode(&data), Decoded::MintPage(page));
+        let longer = Bytes::from([&data[..], &[0; 32]].concat());
+        assert_eq!(decode(&longer), Decoded::Other("mintPage".to_owned()));
+        let terms = PartitionTerms { cap: 5, restricted: true, rule144: false };
+        let deployment =
+            Deployment { offering_id: keccak256("off"), symbol: "S".into(), total_cap: 5, partitions: vec![terms] };
+        let data = factory::deploy_token(Address::ZERO, Address::ZERO, &deployment).data;
+        assert_eq!(decode(&data), Decoded::DeployToken(deployment));
+        assert_eq!(decode(&token::freeze(Address::ZERO, Address::ZERO, Address::ZERO, Bytes::new()).data), Decoded::Other("freezeAddress".into()));
+        assert_eq!(decode(&Bytes::from_static(&[1, 2])), Decoded::Other("0x0102".to_owned()));
+    }
+}

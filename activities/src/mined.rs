@@ -1,0 +1,70 @@
+//! Transactions as blocks hold them: who sent them, and with which call.
+use alloy::primitives::{Address, B256, Bytes, U64};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    chain::Chain,
+    fault::Fault,
+    rpc::{Request, optional},
+};
+
+const METHOD: &str = "eth_getTransactionByHash";
+
+/// A transaction in its block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mined {
+    /// Its hash.
+    pub hash: B256,
+    /// Who signed it.
+    pub from: Address,
+    /// The nonce that it took.
+    pub nonce: u64,
+    /// Whom it called; none for a deployment.
+    pub to: Option<Address>,
+    /// Selector and arguments.
+    pub data: Bytes,
+    /// The height of its block.
+    pub block_number: u64,
+    /// The hash of its block.
+    pub block_hash: B256,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw {
+    hash: B256,
+    from: Address,
+    nonce: U64,
+    #[serde(default)]
+    to: Option<Address>,
+    input: Bytes,
+    #[serde(default)]
+    block_number: Option<U64>,
+    #[serde(default)]
+    block_hash: Option<B256>,
+}
+
+impl Chain {
+    /// The transactions of these hashes, in the order asked; none where it is in no block, as far as the node knows.
+    pub async fn mined(&self, hashes: &[B256]) -> Result<Vec<Option<Mined>>, Fault> {
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let requests = hashes.iter().map(|hash| Request::new(METHOD, json!([hash]))).collect();
+        self.ask(requests, |answers| {
+            answers.into_iter().zip(hashes).map(|(answer, hash)| checked(optional(METHOD, answer)?, *hash)).collect()
+        })
+        .await
+    }
+}
+
+fn checked(raw: Option<Raw>, hash: B256) -> Result<Option<Mined>, Fault> {
+    let Some(raw) = raw else { return Ok(None) };
+    if raw.hash != hash {
+        return Err(Fault::Malformed(format!("the transaction {hash} was asked for, {} came back", raw.hash)));
+    }
+    let (Some(number), Some(block_hash)) = (raw.block_number, raw.block_hash) else { return Ok(None) };
+    let (from, nonce, to) = (raw.from, raw.nonce.to(), raw.to);
+    Ok(Some(Mined { hash, from, nonce, to, data: raw.input, block_number: number.to(), block_hash }))
+}

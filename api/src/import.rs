@@ -1,0 +1,145 @@
+//! `muniment admin lane import`: what the chain did with a key since the backup, shown, and written down if that is asked for.
+
+use alloy_primitives::B256;
+use muniment_workflows::engine::{Engine, Network};
+use muniment_workflows::import::{self, Call, Found, Match, Standing, Subscription};
+
+use crate::failure::Failure;
+
+/// What a person asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The lane.
+    pub lane: String,
+    /// Whether to write, or to show only.
+    pub apply: bool,
+    /// What the person has seen and knows to belong to nothing here: a call, or a line of one.
+    pub acknowledged: Vec<(B256, Option<usize>)>,
+}
+
+impl Import {
+    /// Reads the words after `admin lane import`.
+    pub fn parse(words: &[&str]) -> Result<Self, Failure> {
+        let [lane, options @ ..] = words else { return Err(Failure::new("name the lane; `admin lane list` shows them")) };
+        let mut import = Self { lane: (*lane).to_owned(), apply: false, acknowledged: Vec::new() };
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            match *option {
+                "--apply" => import.apply = true,
+                "--acknowledge" => {
+                    let name = options.next().ok_or_else(|| Failure::new("--acknowledge needs a name"))?;
+                    import.acknowledged.push(parse_name(name)?);
+                }
+                other => return Err(Failure::new(format!("{other} is no option of admin lane import"))),
+            }
+        }
+        if !import.acknowledged.is_empty() && !import.apply {
+            return Err(Failure::new("--acknowledge writes: say --apply as well"));
+        }
+        Ok(import)
+    }
+}
+
+fn parse_name(name: &str) -> Result<(B256, Option<usize>), Failure> {
+    let (hash, line) = name.split_once(':').map_or((name, None), |(hash, line)| (hash, Some(line)));
+    let line = line.map(str::parse).transpose().ok();
+    match (hash.parse(), line) {
+        (Ok(hash), Some(line)) => Ok((hash, line)),
+        _ => Err(Failure::new(format!("{name} is no name of a call (0x…) or a line (0x…:3)"))),
+    }
+}
+
+/// Shows what was found and, if asked to, writes it.
+pub async fn run(engine: &Engine, network: &Network, asked: &Import, actor: &str) -> Result<(), Failure> {
+    if asked.apply {
+        import::acknowledge(engine, network, &asked.lane, &asked.acknowledged, actor).await?;
+        for id in import::apply(engine, network, &asked.lane, actor).await? {
+            println!("imported as {id}");
+        }
+    }
+    let found = import::find(engine, network, &asked.lane).await?;
+    show(&found);
+    let left = found.calls.iter().filter(|call| !call.is_settled()).count();
+    match (left, asked.apply) {
+        (0, _) => println!("Nothing is left to import: `admin lane resume {} REASON` lets it sign again.", asked.lane),
+        (_, false) => println!("Nothing was written. `--apply` imports what can be imported."),
+        (left, true) => {
+            return Err(Failure::new(format!(
+                "{left} calls could not be imported; the lane stays as it is. What belongs to nothing here is acknowledged by its name."
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn show(found: &Found) {
+    let lane = &found.lane;
+    println!("lane {}  {}  {}  next nonce {}", lane.id, lane.signer, lane.mode, lane.next_nonce);
+    let Some((first, last)) = found.blocks else {
+        println!("This database has forgotten nothing of the key up to the final block.");
+        return;
+    };
+    println!(
+        "final blocks {first} to {last}: {} transactions above the counter, {} calls that this database did not sign",
+        found.uncounted,
+        found.calls.len()
+    );
+    for call in &found.calls {
+        let (mined, target) = (&call.mined, call.mined.to.unwrap_or_default().to_checksum(None));
+        println!("block {}  nonce {}  {}  {} of {target}", mined.block_number, mined.nonce, mined.hash, call.function);
+        println!("  {}", in_words(call));
+        if let Standing::Page(_, _, lines) = &call.standing {
+            for (index, line) in lines.iter().enumerate() {
+                println!("  line {index}  {}", line_in_words(call, index, line));
+            }
+        }
+    }
+}
+
+fn in_words(call: &Call) -> String {
+    match &call.standing {
+        Standing::Awaited(id) => format!("known: {id} wishes for this very call and will find it"),
+        Standing::Deployment(id, _) => format!("unknown: the deployment of {id}"),
+        Standing::Page(id, page, lines) => {
+            format!("unknown: operation {} of the token of {id}, {} lines", page.op_id, lines.len())
+        }
+        Standing::Strange(true) => "unknown, and acknowledged".to_owned(),
+        Standing::Strange(false) => {
+            format!("unknown, and like nothing here; if that is right: --acknowledge {}", call.name(None))
+        }
+    }
+}
+
+fn line_in_words(call: &Call, index: usize, line: &Match) -> String {
+    let (holder, units) = (line.line.holder().to_checksum(None), line.line.units());
+    let what = match &line.subscription {
+        Subscription::Fits(id) => id.clone(),
+        Subscription::Held(id, operation) => format!("{id}, which {operation} holds: cancel that first"),
+        Subscription::Missing(true) => "no accepted subscription, acknowledged".to_owned(),
+        Subscription::Missing(false) => {
+            format!("no accepted subscription; if that is right: --acknowledge {}", call.name(Some(index)))
+        }
+    };
+    format!("{holder}  {units}  {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_acknowledged_is_named_exactly() {
+        let hash = format!("0x{}", "ab".repeat(32));
+        let line = format!("{hash}:3");
+        let import = Import::parse(&["lan_1", "--apply", "--acknowledge", &hash, "--acknowledge", &line]).unwrap();
+        let named = B256::repeat_byte(0xab);
+        assert_eq!(import.acknowledged, [(named, None), (named, Some(3))]);
+        let long = format!("{line}:4");
+        for name in ["0xab", &format!("{hash}:"), &format!("{hash}:x"), &long] {
+            assert!(Import::parse(&["lan_1", "--apply", "--acknowledge", name]).is_err(), "{name}");
+        }
+        for words in [&["lan_1", "--acknowledge", &hash][..], &["lan_1", "--all"], &[]] {
+            assert!(Import::parse(words).is_err(), "{words:?}");
+        }
+    }
+}

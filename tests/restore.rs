@@ -1,0 +1,178 @@
+//! What a restored database has never heard of is imported from the chain before its lane signs again: nothing is minted twice.
+
+use alloy::primitives::{Address, Bytes};
+use serde_json::json;
+use world::{Database, KEYS, Mining, on_both_databases};
+
+use crate::backup::copy;
+use crate::foreign_key::send;
+use crate::installation::{Installation, PATIENCE, Terms, signer_of};
+
+/// Runs `muniment admin lane …`; whether it succeeded, and what it printed.
+async fn lane(site: &Installation, words: &[&str]) -> (bool, String) {
+    let id = site.rows("select id from lanes").await[0][0].clone();
+    let words: Vec<&str> = ["admin", "lane", words[0], &id].into_iter().chain(words[1..].iter().copied()).collect();
+    let mut process = site.launch(&words).spawn();
+    let status = process.wait(PATIENCE).unwrap();
+    (status.success(), process.log())
+}
+
+/// Goes back to the backup, and waits until the lane is stopped and all that the key did is final there.
+async fn restore(site: &mut Installation, backup: Database) {
+    let newest = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+    site.config.database(&backup.url());
+    site.database = backup;
+    let mut server = site.start().await;
+    let there = format!("lanes where mode = 'quarantined' and exists (select 1 from chains where final_number >= {newest})");
+    site.until("the lane is stopped", async || site.count(&there).await == 1).await;
+    server.process.kill();
+}
+
+/// Two tokens, then a backup, then a mint of each, a third token and its mint. The backup is what is gone on with.
+async fn forgotten(database: Database) -> Installation {
+    let terms = [Terms::locked(2), Terms::free(3), Terms::free(2)];
+    let mut site = Installation::new(database, Mining::Quick, &terms).await;
+    site.config.engine("mint_page_holders", 2);
+    let mut server = site.start().await;
+    for (number, offering) in site.offerings.iter().enumerate().take(2) {
+        server.deploy(&format!("deploy-{number}"), offering).await;
+    }
+    site.settled().await;
+    server.process.kill();
+    let backup = copy(&site).await;
+    let mut server = site.start().await;
+    server.mint("mint-0", &site.offerings[0]).await;
+    server.mint("mint-1", &site.offerings[1]).await;
+    server.deploy("deploy-2", &site.offerings[2]).await;
+    site.settled().await;
+    server.mint("mint-2", &site.offerings[2]).await;
+    site.settled().await;
+    assert_eq!(site.exactly_once().await.minted, 4);
+    server.process.kill();
+    restore(&mut site, backup).await;
+    site
+}
+
+on_both_databases! {
+    async fn what_was_minted_after_the_backup_is_imported_and_never_minted_again(database: Database) {
+        let site = forgotten(database).await;
+        let operations = site.count("operations").await;
+        let (resumed, why) = lane(&site, &["resume", "looked at it"]).await;
+        assert!(!resumed && why.contains("5 calls") && why.contains("lane import"), "{why}");
+        let (shown, text) = lane(&site, &["import"]).await;
+        assert!(shown && text.contains("Nothing was written"), "{text}");
+        for subscription in site.rows("select id from subscriptions").await {
+            assert!(text.contains(&subscription[0]), "{} is not shown\n{text}", subscription[0]);
+        }
+        assert_eq!(site.count("operations").await, operations);
+
+        for plan in ["adopt.before:2", "adopt.after:3"] {
+            let id = site.rows("select id from lanes").await[0][0].clone();
+            let ends = site.launch(&["admin", "lane", "import", &id, "--apply"]).env("MUNIMENT_CRASH", plan);
+            assert!(!ends.spawn().wait(PATIENCE).unwrap().success());
+        }
+        let (imported, text) = lane(&site, &["import", "--apply"]).await;
+        assert!(imported, "{text}");
+        let (again, text) = lane(&site, &["import", "--apply"]).await;
+        assert!(again && !text.contains("imported as"), "{text}");
+        assert_eq!(site.count("operations").await, operations + 5);
+        let told = "operation_history where reason = 'imported after a restore' and actor = 'command line'";
+        assert_eq!(site.count(told).await, 10);
+        let (resumed, why) = lane(&site, &["resume", "imported"]).await;
+        assert!(resumed, "{why}");
+
+        let server = site.start().await;
+        for (number, offering) in site.offerings.iter().enumerate() {
+            let again = server.mint(&format!("again-{number}"), offering).await;
+            assert_eq!(again.problem(), (409, "nothing_to_mint".to_owned()));
+        }
+        let again = server.deploy("again", &site.offerings[2]).await;
+        assert_eq!(again.problem(), (409, "token_already_deployed".to_owned()));
+        assert_eq!(site.executed_once_and_held_once().await, 4);
+        // What is minted from now on gets a number that the chain has not seen.
+        site.write("insert into subscriptions select 'sub_01jc000000000000000000000a', offering_id, investor_id, 'accepted', amount, '7', \
+            wallet_address, cooling_off_expires_at, null, null, null, null, null, 1, created_at, updated_at from subscriptions \
+            where mint_operation_id is not null limit 1").await;
+        for (number, offering) in site.offerings.iter().enumerate() {
+            server.mint(&format!("more-{number}"), offering).await;
+        }
+        site.settled().await;
+        assert_eq!(site.executed_once_and_held_once().await, 5);
+    }
+
+    async fn what_belongs_to_nothing_is_acknowledged_by_its_name_and_not_dropped(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
+        let mut server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.settled().await;
+        server.process.kill();
+        let backup = copy(&site).await;
+        let mut server = site.start().await;
+        server.mint("mint", &site.offerings[0]).await;
+        site.settled().await;
+        let token: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
+        let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([signer_of(KEYS[1]), "latest"])).await;
+        let freeze = muniment_activities::token::freeze(Address::ZERO, token, Address::repeat_byte(9), Bytes::new());
+        let frozen = send(&site.anvil, KEYS[1], nonce, token, freeze.data).await;
+        server.process.kill();
+        restore(&mut site, backup).await;
+        // The backup is from before one of them changed its mind.
+        let changed = "update subscriptions set quantity = '1' where id = (select max(id) from subscriptions)";
+        assert_eq!(site.write(changed).await, 1);
+
+        let (imported, text) = lane(&site, &["import", "--apply"]).await;
+        assert!(!imported && text.contains("freezeAddress") && text.contains(&frozen), "{text}");
+        let page = text.lines().find(|line| line.contains("mintPage")).unwrap().to_owned();
+        let page = page.split_whitespace().find(|word| word.starts_with("0x")).unwrap();
+        let (missing, _) = text.split_once(&format!(": --acknowledge {page}:")).unwrap();
+        let index = text[missing.len()..].trim_start_matches(&format!(": --acknowledge {page}:"))[..1].to_owned();
+        assert_eq!(site.count("operations where kind = 'mint'").await, 0, "nothing is written in part");
+        let fitting = (0..3).find(|line| line.to_string() != index).unwrap();
+        for name in [page.to_owned(), format!("{page}:{fitting}"), format!("{page}:3"), format!("{frozen}:0")] {
+            let (taken, why) = lane(&site, &["import", "--apply", "--acknowledge", &name]).await;
+            assert!(!taken && why.contains("not among what belongs to nothing"), "{name}: {why}");
+        }
+        let (resumed, why) = lane(&site, &["resume", "looked at it"]).await;
+        assert!(!resumed && why.contains("2 calls"), "{why}");
+
+        let line = format!("{page}:{index}");
+        let (imported, text) = lane(&site, &["import", "--apply", "--acknowledge", &line, "--acknowledge", &frozen]).await;
+        assert!(imported && text.contains("acknowledged"), "{text}");
+        assert_eq!(site.count("subscriptions where status = 'minted'").await, 2);
+        assert_eq!(site.count("operations where kind = 'mint' and status = 'confirmed'").await, 1);
+        assert_eq!(site.count("events where type = 'lane.call_acknowledged'").await, 2);
+        let (resumed, why) = lane(&site, &["resume", "seen"]).await;
+        assert!(resumed, "{why}");
+    }
+
+    async fn a_subscription_that_was_asked_for_again_meanwhile_is_freed_first(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let mut server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.settled().await;
+        server.process.kill();
+        let backup = copy(&site).await;
+        let mut server = site.start().await;
+        server.mint("mint", &site.offerings[0]).await;
+        site.settled().await;
+        server.process.kill();
+        restore(&mut site, backup).await;
+        // One of the two is asked for while the lane is stopped: another page under the same number.
+        let one = site.rows("select min(id) from subscriptions").await[0][0].clone();
+        let mut server = site.start().await;
+        let body = json!({ "offering_id": site.offerings[0], "subscription_ids": [one] });
+        let held = server.post("/blockchain/trigger-mint", "again", body).await.text("/operations/0/id");
+        server.process.kill();
+        let (imported, text) = lane(&site, &["import", "--apply"]).await;
+        assert!(!imported && text.contains(&format!("which {held} holds: cancel that first")), "{text}");
+        let desk = site.desk(|_| {}).await;
+        muniment_workflows::cancel::cancel(&desk.engine, &held, "operator", "it was done before").await.unwrap();
+        desk.close().await;
+        let (imported, text) = lane(&site, &["import", "--apply"]).await;
+        assert!(imported, "{text}");
+        let (resumed, why) = lane(&site, &["resume", "imported"]).await;
+        assert!(resumed, "{why}");
+        assert_eq!(site.executed_once_and_held_once().await, 1);
+        assert_eq!(site.count("subscriptions where status = 'minted'").await, 2);
+    }
+}

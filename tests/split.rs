@@ -1,0 +1,89 @@
+//! One bad line does not hold up the others: its page is split before anything is signed, once.
+
+use std::os::unix::process::ExitStatusExt;
+
+use alloy::primitives::{Address, Bytes};
+use muniment_domain::point::Point;
+use serde_json::json;
+use world::{Database, KEYS, Mining, on_both_databases};
+
+use crate::foreign_key::send;
+use crate::installation::{Installation, PATIENCE, Server, Terms, signer_of};
+
+/// A token whose only page has five holders, and the wallets of the first so many of them frozen by another agent.
+async fn frozen(database: Database, count: usize) -> (Installation, Server) {
+    let site = Installation::new(database, Mining::Quick, &[Terms::locked(5)]).await;
+    let server = site.start().await;
+    server.deploy("deploy", &site.offerings[0]).await;
+    site.settled().await;
+    let token: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
+    for wallet in site.rows(&format!("select wallet_address from subscriptions order by id limit {count}")).await {
+        let agent = json!([signer_of(KEYS[2]), "latest"]);
+        let nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
+        let wallet = wallet[0].parse().unwrap();
+        let freeze = muniment_activities::token::freeze(Address::ZERO, token, wallet, Bytes::new());
+        send(&site.anvil, KEYS[2], nonce, token, freeze.data).await;
+    }
+    site.anvil.mine(1).await;
+    (site, server)
+}
+
+async fn minted(site: &Installation) -> i64 {
+    site.count("subscriptions where status = 'minted'").await
+}
+
+on_both_databases! {
+    async fn the_lines_that_the_contract_refuses_fail_and_the_others_are_minted(database: Database) {
+        let (site, server) = frozen(database, 2).await;
+        let accepted = server.mint("mint", &site.offerings[0]).await;
+        let (page, batch) = (accepted.text("/operations/0/id"), accepted.text("/batch_id"));
+        site.settled().await;
+        assert_eq!(minted(&site).await, 3);
+        let report = site.exactly_once().await;
+        assert_eq!((report.minted, report.attention), (1, 1));
+        let whole = server.get(&format!("/blockchain/operations/{page}")).await;
+        assert_eq!((whole.text("/status"), whole.text("/resolution")), ("failed".to_owned(), "abandoned".to_owned()));
+        assert_eq!(whole.text("/error/code"), "page_split");
+        let of_batch = format!("select status, error_code, cast(batch_index as text) from operations where batch_id = '{batch}' order by batch_index");
+        assert_eq!(site.rows(&of_batch).await, [["failed", "page_split", "0"], ["confirmed", "", "1"], ["failed", "reverts", "2"]]);
+        let left = "operation_items i join operations o on o.id = i.operation_id where i.live and o.error_code = 'reverts'";
+        assert_eq!(site.count(left).await, 2, "the refused lines wait in their own operation");
+        let again = server.mint("mint", &site.offerings[0]).await;
+        assert_eq!(again.text("/batch_id"), batch, "the same key gives the same answer");
+        let more = server.mint("more", &site.offerings[0]).await;
+        assert_eq!(more.problem(), (409, "nothing_to_mint".to_owned()));
+    }
+
+    async fn a_page_of_which_every_line_is_refused_stays_whole(database: Database) {
+        let (site, server) = frozen(database, 5).await;
+        server.mint("mint", &site.offerings[0]).await;
+        site.settled().await;
+        assert_eq!(site.rows("select status, error_code from operations where kind = 'mint'").await, [["failed", "reverts"]]);
+    }
+
+    async fn around_the_commit_of_the_halves(database: Database) {
+        let (mut site, mut server) = frozen(database, 1).await;
+        site.config.engine("outage_pause_seconds", 1);
+        server.process.kill();
+        for side in ["before", "after"] {
+            let plan = format!("{}.{side}:1", Point::Refuse);
+            let process = site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();
+            let mut process = match Server::of(process, &site.key).await {
+                Ok(server) => {
+                    _ = server.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": site.offerings[0] })).await;
+                    server.process
+                }
+                Err(process) => process,
+            };
+            assert_eq!(process.wait(PATIENCE).unwrap().signal(), Some(6), "{plan}\n{}", process.log());
+            let halves = site.count("operations where kind = 'mint'").await;
+            assert_eq!(halves, if side == "before" { 1 } else { 3 });
+        }
+        let _server = site.start().await;
+        site.settled().await;
+        assert_eq!(minted(&site).await, 4);
+        let report = site.exactly_once().await;
+        assert_eq!((report.minted, report.attention), (1, 1));
+        assert_eq!(site.count("operations where kind = 'mint'").await, 3);
+    }
+}
