@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "the names of tests are their sentences")]
 #![allow(clippy::unwrap_used, reason = "a failing test names its line")]
 
+mod absence;
 mod approval;
 mod architecture;
 mod backup;
@@ -26,6 +27,7 @@ mod restrict;
 mod restore;
 mod runbooks;
 mod source;
+mod split;
 mod start;
 mod tidy;
 mod workers;

@@ -17,12 +17,13 @@ async fn frozen(database: Database, count: usize) -> (Installation, Server) {
     server.deploy("deploy", &site.offerings[0]).await;
     site.settled().await;
     let token: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
+    let agent = json!([signer_of(KEYS[2]), "latest"]);
+    let mut nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
     for wallet in site.rows(&format!("select wallet_address from subscriptions order by id limit {count}")).await {
-        let agent = json!([signer_of(KEYS[2]), "latest"]);
-        let nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
         let wallet = wallet[0].parse().unwrap();
         let freeze = muniment_activities::token::freeze(Address::ZERO, token, wallet, Bytes::new());
         send(&site.anvil, KEYS[2], nonce, token, freeze.data).await;
+        nonce += 1;
     }
     site.anvil.mine(1).await;
     (site, server)

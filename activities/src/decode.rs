@@ -63,8 +63,7 @@ fn deployment(data: &[u8]) -> Option<Deployment> {
 fn name(data: &[u8]) -> String {
     let selector = &data[..data.len().min(4)];
     let targets = [Target::Factory, Target::Token, Target::Distributor, Target::Asset, Target::Registry];
-    let signature =
-        targets.iter().flat_map(|t| t.functions()).find(|signature| keccak256(signature)[..4] == *selector);
+    let signature = targets.iter().flat_map(|t| t.functions()).find(|signature| keccak256(signature)[..4] == *selector);
     match signature.and_then(|signature| signature.split('(').next()) {
         Some(name) => name.to_owned(),
         None => alloy::hex::encode_prefixed(selector),
@@ -77,7 +76,8 @@ mod tests {
 
     #[test]
     fn what_was_encoded_is_decoded_and_nothing_else_is_guessed_at() {
-        let lines = vec![Line::new(Address::repeat_byte(7), 12).unwrap(), Line::new(Address::repeat_byte(8), 0).unwrap()];
+        let lines =
+            vec![Line::new(Address::repeat_byte(7), 12).unwrap(), Line::new(Address::repeat_byte(8), 0).unwrap()];
         let page = MintPage { op_id: 3, partition: 1, release_at: 99, lines };
         let data = token::mint_page(Address::ZERO, Address::ZERO, &page).data;
         assert_eq!(decode(&data), Decoded::MintPage(page));
@@ -88,7 +88,10 @@ mod tests {
             Deployment { offering_id: keccak256("off"), symbol: "S".into(), total_cap: 5, partitions: vec![terms] };
         let data = factory::deploy_token(Address::ZERO, Address::ZERO, &deployment).data;
         assert_eq!(decode(&data), Decoded::DeployToken(deployment));
-        assert_eq!(decode(&token::freeze(Address::ZERO, Address::ZERO, Address::ZERO, Bytes::new()).data), Decoded::Other("freezeAddress".into()));
+        assert_eq!(
+            decode(&token::freeze(Address::ZERO, Address::ZERO, Address::ZERO, Bytes::new()).data),
+            Decoded::Other("freezeAddress".into())
+        );
         assert_eq!(decode(&Bytes::from_static(&[1, 2])), Decoded::Other("0x0102".to_owned()));
     }
 }

@@ -48,7 +48,7 @@ pub enum LogFormat {
 pub struct Database {
     /// `sqlite:path` or `postgres://user:password@host/name`.
     pub url: String,
-    /// How many connections this process opens at most.
+    /// How many connections each role of this process opens at most.
     pub connections_max: u32,
 }
 

@@ -20,7 +20,9 @@ pub struct Import {
 impl Import {
     /// Reads the words after `admin lane import`.
     pub fn parse(words: &[&str]) -> Result<Self, Failure> {
-        let [lane, options @ ..] = words else { return Err(Failure::new("name the lane; `admin lane list` shows them")) };
+        let [lane, options @ ..] = words else {
+            return Err(Failure::new("name the lane; `admin lane list` shows them"));
+        };
         let mut import = Self { lane: (*lane).to_owned(), apply: false, acknowledged: Vec::new() };
         let mut options = options.iter();
         while let Some(option) = options.next() {

@@ -79,7 +79,8 @@ impl Running {
             self.add("worker", async move { engine.run(stop).await.map_err(Failure::new) });
         }
         if let Some(listener) = api {
-            self.add("api", serve::serve(App::new(db, config), listener, self.stop()));
+            let requests = db.for_requests(config.database.connections_max);
+            self.add("api", serve::serve(App::new(requests, config), listener, self.stop()));
         }
         Ok(())
     }

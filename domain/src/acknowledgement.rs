@@ -26,6 +26,8 @@ pub async fn insert(tx: &mut Tx, chain_id: i64, tx_hash: B256, line: i64, actor:
 
 /// Everything that was acknowledged on a chain: transaction and line.
 pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<B256>, i64)>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, (Hex<B256>, i64)>("select tx_hash, line from acknowledged_calls where chain_id = $1")
-        .bind(chain_id).fetch_all(conn).await?))
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, (Hex<B256>, i64)>("select tx_hash, line from acknowledged_calls where chain_id = $1")
+        .bind(chain_id).fetch_all(conn).await?),
+    )
 }

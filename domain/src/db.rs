@@ -19,6 +19,8 @@ use crate::{Error, Result};
 
 /// How long a connection to a server may have been idle before it is asked whether it still stands.
 const PROBED_AFTER: Duration = Duration::from_millis(100);
+/// How long a statement of a request may take.
+const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 
 /// A database, with the clock and the ids that everything written to it uses.
 #[derive(Clone, Debug)]
@@ -91,21 +93,7 @@ impl Db {
                 ("idle_in_transaction_session_timeout", "10000"),
                 ("synchronous_commit", "on"),
             ]);
-            let pool = PgPoolOptions::new()
-                .max_connections(connections_max)
-                .acquire_timeout(Duration::from_secs(10))
-                .test_before_acquire(false)
-                .before_acquire(|connection, about| {
-                    Box::pin(async move {
-                        // One that was in use a moment ago is alive: asking it would cost every transaction a round trip.
-                        if about.idle_for > PROBED_AFTER {
-                            connection.ping().await?;
-                        }
-                        Ok(true)
-                    })
-                })
-                .connect_with(options)
-                .await?;
+            let pool = server_pool(connections_max).connect_with(options).await?;
             return Ok(Self { pools: Pools::Postgres(pool), clock, ids, bell: Arc::default(), _lock: None });
         }
         let in_memory = url.contains(":memory:");
@@ -130,6 +118,20 @@ impl Db {
                 .await?
         };
         Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, bell: Arc::default(), _lock: lock })
+    }
+
+    /// The same database for those who answer requests. On a server they have connections of their own, on which a statement ends before the
+    /// patience of whoever asked does; the engine's may take longer.
+    pub fn for_requests(&self, connections_max: u32) -> Self {
+        let pools = match &self.pools {
+            Pools::Postgres(pool) => {
+                let options = pool.connect_options().as_ref().clone();
+                let options = options.options([("statement_timeout", REQUEST_STATEMENT_MILLISECONDS)]);
+                Pools::Postgres(server_pool(connections_max).connect_lazy_with(options))
+            }
+            sqlite @ Pools::Sqlite { .. } => sqlite.clone(),
+        };
+        Self { pools, ..self.clone() }
     }
 
     /// The pools, for the queue, which brings its own statements.
@@ -241,6 +243,22 @@ impl Tx {
 /// Demands that a guarded update touched its row, and tells the caller to read again if it did not.
 pub fn touched(rows: u64, what: &'static str, id: &str) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::Stale { what, id: id.to_owned() }) }
+}
+
+fn server_pool(connections_max: u32) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(connections_max)
+        .acquire_timeout(Duration::from_secs(10))
+        .test_before_acquire(false)
+        .before_acquire(|connection, about| {
+            Box::pin(async move {
+                // One that was in use a moment ago is alive: asking it would cost every transaction a round trip.
+                if about.idle_for > PROBED_AFTER {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
 }
 
 fn lock(database: &Path) -> Result<File> {

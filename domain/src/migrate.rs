@@ -1,5 +1,6 @@
 //! The migrations, carried in the binary.
 
+use sqlx::ConnectOptions;
 use sqlx::migrate::{MigrateError, Migrator};
 
 use crate::db::{Conn, Db, Pools};
@@ -11,7 +12,13 @@ static MIGRATOR: Migrator = sqlx::migrate!();
 pub async fn run(db: &Db) -> Result<()> {
     let done = match db.pools() {
         Pools::Sqlite { write, .. } => MIGRATOR.run(write).await,
-        Pools::Postgres(pool) => MIGRATOR.run(pool).await,
+        // On a connection of its own, because building an index may take longer than any other statement, and so may waiting for the process
+        // that builds it.
+        Pools::Postgres(pool) => {
+            let unbounded = pool.connect_options().as_ref().clone().options([("statement_timeout", "0")]);
+            let mut connection = unbounded.connect().await?;
+            MIGRATOR.run_direct(None, &mut connection, false).await
+        }
     };
     done.map_err(|e| {
         Error::Migration(match e {

@@ -53,15 +53,26 @@ impl Launch {
         self
     }
 
-    /// Starts it and returns at once.
-    pub fn spawn(&self) -> Binary {
+    fn command(&self) -> Command {
         let mut command = Command::new(self.program.clone().unwrap_or_else(path));
         command.args(&self.args).env_clear().envs(&self.env);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        let mut child = command.spawn().expect("the binary can be run");
+        command
+    }
+
+    /// Runs a command that ends by itself, and returns all that it printed.
+    pub fn output(&self) -> (ExitStatus, String) {
+        let output = self.command().output().expect("the binary can be run");
+        let printed = [output.stdout, output.stderr].concat();
+        (output.status, String::from_utf8_lossy(&printed).into_owned())
+    }
+
+    /// Starts it and returns at once.
+    pub fn spawn(&self) -> Binary {
+        let mut child = self.command().spawn().expect("the binary can be run");
         let log = Log::default();
         log.follow(child.stdout.take().expect("stdout is piped"));
         log.follow(child.stderr.take().expect("stderr is piped"));

@@ -53,7 +53,7 @@ pub async fn advance(engine: &Engine, operation_id: &str) -> Result<Next> {
     };
     match prepared {
         Ok(prepare::Outcome::Ready(prepared)) => Ok(Next::Sign(prepared)),
-        Ok(prepare::Outcome::Adopted) => Ok(Next::Nothing),
+        Ok(prepare::Outcome::Adopted | prepare::Outcome::Split) => Ok(Next::Nothing),
         Err(failure) => record(engine, op, failure).await,
     }
 }

@@ -50,6 +50,10 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
         attempt::close_nonce(tx, lane_id, nonce).await?;
     }
     if op.status != Status::Submitted {
+        // That it took too long is no longer what is wrong with it, once its fate is known.
+        if problem.is_some() && op.needs_attention() && op.error_code.as_deref() == Some("stuck") {
+            op.set_problem(problem);
+        }
         return propose(tx, op, step, tx_hash).await;
     }
     if let Some(problem) = problem {

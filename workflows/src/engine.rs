@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
@@ -45,6 +46,8 @@ pub struct Network {
     pub signers: BTreeMap<Address, Signer>,
     /// Rung after a send, so that the follower looks at once.
     pub sent: Notify,
+    /// Whether it is this process that follows the chain.
+    pub followed_here: AtomicBool,
     /// What the market asked for last, and when: one question serves all operations of a second.
     market: Mutex<Option<(DateTime<Utc>, Fees)>>,
     /// Addresses that were seen to have code; it never goes away.
@@ -128,8 +131,14 @@ impl Engine {
         let mut networks = BTreeMap::new();
         for (chain, signers) in chains {
             let signers = signers.into_iter().map(|s| (s.address(), s)).collect();
-            let network =
-                Network { chain, signers, sent: Notify::new(), market: Mutex::default(), contracts: Mutex::default() };
+            let network = Network {
+                chain,
+                signers,
+                sent: Notify::new(),
+                followed_here: AtomicBool::new(false),
+                market: Mutex::default(),
+                contracts: Mutex::default(),
+            };
             networks.insert(network.id(), network);
         }
         let holder = Holder::new(&db);

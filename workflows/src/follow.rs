@@ -233,7 +233,8 @@ async fn look_into(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Re
     Ok(found)
 }
 
-fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_hash: B256) -> Foreign {
+/// The proof that a block holds a transaction of our key that we did not sign.
+pub fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_hash: B256) -> Foreign {
     Foreign {
         chain_id,
         signer: Hex(signer),

@@ -1,5 +1,6 @@
 //! The loops: one for each chain, that follows, finalises and tends it, and one that sweeps. A lease keeps them to one process at a time.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use muniment_domain::{Result, step};
@@ -53,7 +54,9 @@ impl Keeper<'_> {
     async fn turn(&mut self) -> Result<Duration> {
         if self.held.is_none_or(|at| at.elapsed() >= RENEW) {
             let fresh = self.held.is_none();
-            if !self.engine.holder.hold(&self.engine.db, &format!("chain:{}", self.network.id())).await? {
+            let holds = self.engine.holder.hold(&self.engine.db, &format!("chain:{}", self.network.id())).await?;
+            self.network.followed_here.store(holds, Ordering::Relaxed);
+            if !holds {
                 self.held = None;
                 return Ok(PAUSE);
             }

@@ -33,6 +33,8 @@ pub mod requester;
 pub mod restrict;
 pub mod retry;
 pub mod settings;
+mod split;
+mod stranger;
 pub mod submit;
 pub mod submitter;
 pub mod sweep;

@@ -13,6 +13,7 @@ use crate::conclude;
 use crate::effect;
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
+use crate::split;
 
 /// A step that may be signed.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub enum Outcome {
     Ready(Box<Prepared>),
     /// The chain has executed it before; its transaction was taken over.
     Adopted,
+    /// Some of its lines would have failed all of them: two other operations have them now.
+    Split,
 }
 
 /// Tries the step on the chain. Whoever reads "ready" knows that it would have succeeded a moment ago.
@@ -129,6 +132,10 @@ async fn reverted(
                 data: None,
             }));
         }
+    }
+    if let Some(cut) = split::plan(network, op, step, call, &revert).await? {
+        split::write(engine, op, step, cut).await?;
+        return Ok(Outcome::Split);
     }
     Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence.clone(), Some(revert.data.to_string())))
 }

@@ -8,11 +8,18 @@ use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::{Error, Result, id};
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::Engine;
+
 /// The queues: one for each class, so that a flood in one does not delay another.
 pub const QUEUES: [&str; 5] = ["deploy", "mint", "compliance", "payout", APPROVAL];
 
 /// The queue of what people decide: its timers never delay an operation.
 pub const APPROVAL: &str = "approval";
+
+/// The channel on which the queue tells of new jobs.
+const PUSHED: &str = "apalis::job::insert";
+/// The channel on which a process tells that it has sent something, with the chain's id.
+const SENT: &str = "muniment::sent";
 
 /// The queue of a kind of operation.
 pub const fn of_kind(kind: Kind) -> &'static str {
@@ -113,16 +120,30 @@ pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
     Ok(())
 }
 
-/// Rings the bell of this process for wakes that others pushed. SQLite serves one process, which rings its own.
-pub async fn listen(db: Db, stop: CancellationToken) {
+/// Tells whichever process follows the chain that something was sent, when the commit is done. SQLite serves one process, which knows.
+pub async fn tell_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
+    if let Conn::Postgres(conn) = &mut tx.conn {
+        sqlx::query("select pg_notify($1, $2)").bind(SENT).bind(chain_id.to_string()).execute(&mut **conn).await?;
+    }
+    Ok(())
+}
+
+/// Rings the bells of this process for wakes that others pushed and transactions that they sent. SQLite serves one process, which rings
+/// its own.
+pub async fn listen(engine: Engine, stop: CancellationToken) {
+    let db = &engine.db;
     let Pools::Postgres(pool) = db.pools() else { return stop.cancelled().await };
     while !stop.is_cancelled() {
         let heard = async {
             let mut listener = sqlx::postgres::PgListener::connect_with(pool).await?;
-            listener.listen("apalis::job::insert").await?;
+            listener.listen_all([PUSHED, SENT]).await?;
             loop {
-                listener.recv().await?;
-                db.ring();
+                let told = listener.recv().await?;
+                if told.channel() != SENT {
+                    db.ring();
+                } else if let Some(network) = told.payload().parse().ok().and_then(|id| engine.network(id)) {
+                    network.sent.notify_one();
+                }
             }
         };
         let failed: std::result::Result<std::convert::Infallible, sqlx::Error> = tokio::select! {

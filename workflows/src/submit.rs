@@ -1,5 +1,6 @@
 //! Signing, storing and sending. Nonces are taken in the commit that stores the bytes signed for them, and only stored bytes are sent.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256};
@@ -20,6 +21,7 @@ use crate::engine::{Engine, Network};
 use crate::failure::{self, Failure};
 use crate::identity;
 use crate::prepare::Prepared;
+use crate::queue;
 
 /// How often a commit is tried again when another process took nonces of the lane at the same time.
 const RACES_MAX: usize = 8;
@@ -241,6 +243,9 @@ pub async fn send(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt
         }
         nonce_too_low |= matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow);
         attempt::note_send(&mut tx, attempt.chain_id, attempt.tx_hash.0, &text).await?;
+    }
+    if !network.followed_here.load(Ordering::Relaxed) {
+        queue::tell_sent(&mut tx, network.id()).await?;
     }
     tx.commit(Point::Answer).await?;
     if nonce_too_low && let Some(attempt) = attempts.first() {

@@ -40,7 +40,7 @@ impl Engine {
             tasks.spawn(keeper::keep(self.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
         }
         tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
-        tasks.spawn(queue::listen(self.db.clone(), stop.clone()).map(|()| Ok(())));
+        tasks.spawn(queue::listen(self.clone(), stop.clone()).map(|()| Ok(())));
         for queue in QUEUES {
             tasks.spawn(work(self.clone(), submitters.clone(), queue, stop.clone()));
         }

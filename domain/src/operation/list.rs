@@ -26,6 +26,12 @@ pub async fn by_batch(tx: &mut Tx, batch_id: &str) -> Result<Vec<Operation>> {
     )
 }
 
+/// The last place that is taken in a batch.
+pub async fn last_of_batch(tx: &mut Tx, batch_id: &str) -> Result<i64> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>("select max(batch_index) from operations where batch_id = $1")
+        .bind(batch_id).fetch_one(conn).await?))
+}
+
 /// What a list shows.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]

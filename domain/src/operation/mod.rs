@@ -10,7 +10,8 @@ use serde_json::json;
 use sqlx::types::Json;
 
 pub use list::{
-    Filter, LANE_FULL, by_batch, find, find_live, list, oldest_at, stats, unfinished_overdue, waiting_for_lane,
+    Filter, LANE_FULL, by_batch, find, find_live, last_of_batch, list, oldest_at, stats, unfinished_overdue,
+    waiting_for_lane,
 };
 pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, key_spent};
 pub use state::{Move, Status, picture};

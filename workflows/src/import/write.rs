@@ -106,11 +106,9 @@ fn wish(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
 fn items(call: &Call) -> Vec<Item> {
     let Standing::Page(_, _, lines) = &call.standing else { return Vec::new() };
     let item = |l: &Match| match &l.subscription {
-        Subscription::Fits(id) => Some(Item {
-            subject_id: id.clone(),
-            wallet_address: Hex(l.line.holder()),
-            quantity: Dec(l.line.units()),
-        }),
+        Subscription::Fits(id) => {
+            Some(Item { subject_id: id.clone(), wallet_address: Hex(l.line.holder()), quantity: Dec(l.line.units()) })
+        }
         Subscription::Held(..) | Subscription::Missing(_) => None,
     };
     lines.iter().filter_map(item).collect()

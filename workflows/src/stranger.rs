@@ -1,0 +1,68 @@
+//! Who used a nonce of ours in blocks that were not walked. That it was a stranger is proved by the transaction itself, never by a count.
+
+use alloy_primitives::Address;
+use muniment_activities::block::{Block, BlockTx};
+use muniment_activities::chain::Tag;
+use muniment_activities::fault::Fault;
+
+use crate::engine::Network;
+
+/// How many blocks are read one by one where the node no longer knows the counts in between.
+const BLOCKS_READ_MAX: u64 = 4096;
+const BLOCKS_PER_READ: u64 = 64;
+
+/// The transaction that took a nonce somewhere above the first block and up to the last, with its block. None where the node has forgotten too
+/// much to tell.
+pub async fn find(
+    network: &Network,
+    signer: Address,
+    nonce: u64,
+    between: (u64, u64),
+) -> Result<Option<(Block, BlockTx)>, Fault> {
+    match narrow(network, signer, nonce, between).await {
+        Ok(number) => read(network, signer, nonce, (number, number)).await,
+        Err(Fault::Pruned(_)) if between.1 - between.0 <= BLOCKS_READ_MAX => {
+            read(network, signer, nonce, (between.0 + 1, between.1)).await
+        }
+        Err(Fault::Pruned(why)) => {
+            tracing::error!(lane.signer = %signer, lane.nonce = nonce, "nobody can say who took the nonce; ask an archive node: {why}");
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// The block in which the count passed the nonce, by halves.
+async fn narrow(network: &Network, signer: Address, nonce: u64, between: (u64, u64)) -> Result<u64, Fault> {
+    let (mut low, mut high) = between;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if network.chain.transaction_count(signer, Tag::Number(middle)).await? > nonce {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Ok(high)
+}
+
+async fn read(
+    network: &Network,
+    signer: Address,
+    nonce: u64,
+    blocks: (u64, u64),
+) -> Result<Option<(Block, BlockTx)>, Fault> {
+    let mut first = blocks.0;
+    while first <= blocks.1 {
+        let last = blocks.1.min(first + BLOCKS_PER_READ - 1);
+        for block in network.chain.blocks(first, last).await? {
+            let taken = block.transactions.iter().find(|t| t.from == signer && t.nonce == nonce).cloned();
+            if let Some(taken) = taken {
+                return Ok(Some((block, taken)));
+            }
+        }
+        first = last + 1;
+    }
+    // The count has passed the nonce, so some block has it: the endpoints do not agree.
+    Err(Fault::Incomplete(format!("no block up to {} shows nonce {nonce} of {signer}", blocks.1)))
+}
