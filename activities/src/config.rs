@@ -1,7 +1,7 @@
 //! The keys of the configuration file that describe a chain and its signers.
 use std::{fmt, path::PathBuf};
 
-use alloy::primitives::Address;
+use alloy::primitives::{Address, U256};
 use serde::{Deserialize, Serialize};
 
 /// One chain: where its nodes are, when a block is final, and the limits the engine keeps on it.
@@ -38,6 +38,8 @@ pub struct ChainConfig {
     pub bumps_max: u32,
     /// After how many seconds a transaction that cannot be bumped further is called stuck.
     pub stuck_after_seconds: u64,
+    /// The most that is paid out of each asset in one day (of UTC), in its smallest units; none for no ceiling.
+    pub payout_ceiling_daily: Option<U256>,
     /// How many signed transactions of one lane may wait for inclusion.
     pub in_flight_max: u32,
     /// How long one request to an endpoint may take, in seconds.
@@ -70,6 +72,7 @@ impl Default for ChainConfig {
             bump_after_seconds: 60,
             bumps_max: 6,
             stuck_after_seconds: 21_600,
+            payout_ceiling_daily: None,
             in_flight_max: 16,
             request_timeout_seconds: 10,
             explorer_url: None,

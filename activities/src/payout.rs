@@ -14,21 +14,31 @@ sol! {
     function approve(address spender, uint256 amount) external returns (bool);
 }
 
-/// The units of the asset that leave the signer with this call; zero for a call that moves none.
+/// The asset and the units of it that leave the signer with this call; none for a call that moves no money.
 ///
 /// A distribution leaves with `createDistribution`, which pulls the full sum; its pages move escrow only.
-pub fn amount(data: &[u8]) -> Result<U256, Error> {
-    match data.first_chunk::<4>() {
-        Some(&payoutCall::SELECTOR) => payoutCall::abi_decode_validate(data).map(|call| call.amount),
+pub fn moved(data: &[u8]) -> Result<Option<(Address, U256)>, Error> {
+    let (asset, amount) = match data.first_chunk::<4>() {
+        Some(&payoutCall::SELECTOR) => {
+            let call = payoutCall::abi_decode_validate(data)?;
+            (call.asset, call.amount)
+        }
         Some(&createDistributionCall::SELECTOR) => {
-            createDistributionCall::abi_decode_validate(data).map(|call| call.total)
+            let call = createDistributionCall::abi_decode_validate(data)?;
+            (call.asset, call.total)
         }
         Some(&batchPayoutCall::SELECTOR) => {
             let call = batchPayoutCall::abi_decode_validate(data)?;
-            Ok(call.lines.iter().map(|word| line::units(*word)).fold(U256::ZERO, U256::saturating_add))
+            (call.asset, call.lines.iter().map(|word| line::units(*word)).fold(U256::ZERO, U256::saturating_add))
         }
-        _ => Ok(U256::ZERO),
-    }
+        _ => return Ok(None),
+    };
+    Ok(Some((asset, amount)))
+}
+
+/// The units that leave the signer with this call, of whichever asset.
+pub fn amount(data: &[u8]) -> Result<U256, Error> {
+    Ok(moved(data)?.map_or(U256::ZERO, |(_, amount)| amount))
 }
 
 /// Who is given an allowance by an `approve`.

@@ -106,7 +106,7 @@ pub struct Gate {
     pub gas_cap: u64,
     /// The most wei for a unit of gas.
     pub max_fee_per_gas_cap: u128,
-    /// The most units of a payout asset that one day may see; none for no ceiling.
+    /// The most units of each payout asset that one day may see; none for no ceiling.
     pub payout_ceiling: Option<U256>,
     /// Whether contracts may be deployed: only for the deployer of a development chain.
     pub creations: bool,
@@ -139,7 +139,7 @@ impl Gate {
             targets: config.factory.iter().map(|factory| (*factory, Target::Factory)).collect(),
             gas_cap: config.gas_cap,
             max_fee_per_gas_cap: config.max_fee_per_gas_cap(),
-            payout_ceiling: None,
+            payout_ceiling: config.payout_ceiling_daily,
             creations: false,
         }
     }

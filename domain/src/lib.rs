@@ -23,6 +23,7 @@ pub mod migrate;
 pub mod money;
 pub mod offering;
 pub mod operation;
+pub mod payout_day;
 pub mod point;
 pub mod reason;
 pub mod step;

@@ -104,6 +104,8 @@ pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
         "select distinct offering_id from holdings where wallet_address = $1 and balance <> '0' order by offering_id")
         .bind(Hex(wallet)).fetch_all(conn).await?))
+}
+
 /// The ids of all offerings on a chain: the chain itself knows only their hashes.
 pub async fn ids_of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<String>> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, String>("select id from offerings where chain_id = $1 order by id")

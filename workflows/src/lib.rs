@@ -7,6 +7,7 @@ pub mod approval;
 mod backoff;
 pub mod cancel;
 mod catch_up;
+mod ceiling;
 pub mod compliance;
 mod conclude;
 pub mod deploy;

@@ -17,6 +17,7 @@ use muniment_domain::point::{self, Point, When};
 use muniment_domain::step::{self, State};
 use muniment_domain::{Error, Result};
 
+use crate::ceiling::{self, Day};
 use crate::engine::{Engine, Network};
 use crate::failure::{self, Failure};
 use crate::identity;
@@ -50,14 +51,15 @@ pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, mut batch
         if let Some(doubt) = identity::doubt(engine, network).await? {
             return park(engine, batch, &doubt).await;
         }
-        let (signed, refused) = sign(engine, network, &lane, batch).await?;
+        let mut day = ceiling::today(engine, network, &batch).await?;
+        let (signed, refused) = sign(engine, network, &lane, batch, &mut day).await?;
         for (prepared, failure) in refused {
             record(engine, prepared.op, failure).await?;
         }
         if signed.is_empty() {
             return Ok(());
         }
-        match commit(engine, &lane, &signed).await {
+        match commit(engine, &lane, &signed, &day).await {
             Ok(()) => return send(engine, network, signed.iter().map(|(_, attempt)| attempt).collect()).await,
             // Nothing was written and nothing was sent: the bytes are forgotten and the nonces never existed.
             Err(Error::Stale { .. }) => batch = signed.into_iter().map(|(prepared, _)| prepared).collect(),
@@ -113,6 +115,7 @@ async fn sign(
     network: &Network,
     lane: &Lane,
     batch: Vec<Prepared>,
+    day: &mut Day,
 ) -> Result<(SignedBatch, Vec<(Prepared, Failure)>)> {
     let gate = engine.gate(network).await?;
     let (mut signed, mut refused) = (Vec::with_capacity(batch.len()), Vec::new());
@@ -128,8 +131,9 @@ async fn sign(
             max_fee_per_gas: prepared.fees.max_fee_per_gas,
             max_priority_fee_per_gas: prepared.fees.max_priority_fee_per_gas,
         };
-        match sign_one(network, &gate, lane.signer.0, &transaction).await {
+        match sign_one(network, &gate, lane.signer.0, &transaction, day.spent(&transaction.data)).await {
             Ok(bytes) => {
+                day.add(&transaction.data);
                 let (op, position) = (&prepared.op, prepared.step.position);
                 let attempt = new_attempt(engine, op, position, 1, Kind::Original, &lane.id, &transaction, &bytes);
                 signed.push((prepared, attempt));
@@ -140,15 +144,16 @@ async fn sign(
     Ok((signed, refused))
 }
 
-/// Asks the gate, then the key.
+/// Asks the gate, then the key. What this day's payouts came to before decides whether there is room for another one.
 pub async fn sign_one(
     network: &Network,
     gate: &Gate,
     signer: Address,
     transaction: &Transaction,
+    spent: U256,
 ) -> Result<Signed, Failure> {
     let permit: Permit = gate
-        .check(signer, transaction, U256::ZERO)
+        .check(signer, transaction, spent)
         .map_err(|refusal| Failure::refuse(Stage::Preflight, refusal.code(), refusal.to_string(), None))?;
     let key =
         network.signers.get(&signer).ok_or_else(|| Failure::Blocked("no_signer: the key is not here".to_owned()))?;
@@ -197,7 +202,7 @@ pub fn new_attempt(
 }
 
 /// Nonces, bytes and statuses in one commit, or none of them.
-async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch) -> Result<()> {
+async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
     for (prepared, attempt) in signed {
@@ -220,6 +225,7 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch) -> Result<()
             operation::save(&mut tx, &mut op).await?;
         }
     }
+    day.write(&mut tx).await?;
     tx.commit(Point::Sign).await
 }
 

@@ -139,7 +139,7 @@ pub async fn store_and_send(
         return Ok(());
     }
     let gate = engine.gate(network).await?;
-    let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction).await {
+    let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction, U256::ZERO).await {
         Ok(signed) => signed,
         Err(Failure::Domain(error)) => return Err(error),
         Err(other) => {
