@@ -42,6 +42,8 @@ pub struct ChainConfig {
     pub payout_ceiling_daily: Option<U256>,
     /// How many signed transactions of one lane may wait for inclusion.
     pub in_flight_max: u32,
+    /// Below how many gwei an account is said to be low on funds.
+    pub low_balance_gwei: u64,
     /// How long one request to an endpoint may take, in seconds.
     pub request_timeout_seconds: u64,
     /// Where people look at a transaction; `/tx/<hash>` is appended.
@@ -74,6 +76,7 @@ impl Default for ChainConfig {
             stuck_after_seconds: 21_600,
             payout_ceiling_daily: None,
             in_flight_max: 16,
+            low_balance_gwei: 100_000_000,
             request_timeout_seconds: 10,
             explorer_url: None,
             factory: None,

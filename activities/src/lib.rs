@@ -38,6 +38,7 @@ mod rpc;
 pub mod send;
 pub mod signer;
 pub mod simulate;
+pub mod standing;
 pub mod token;
 pub mod transaction;
 pub mod unfreeze;

@@ -49,7 +49,7 @@ impl At {
 }
 
 impl Call {
-    fn request(&self, method: &'static str, at: At) -> Request {
+    pub(crate) fn request(&self, method: &'static str, at: At) -> Request {
         let mut call = json!({ "from": self.from, "data": self.data });
         if let Some(to) = self.to {
             call["to"] = json!(to);

@@ -3,17 +3,22 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
+use muniment_activities::chain::Chain;
 use muniment_activities::config::ChainConfig;
 use muniment_domain::db::Db;
+use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
 
 use crate::config::{Config, Limits};
+use crate::failure::Failure;
 
 /// The state of the REST interface. Clones share it.
 #[derive(Clone)]
 pub struct App {
     /// The truth.
     pub db: Db,
+    /// The eyes of guards: an engine that reads the chains and signs nothing.
+    pub desk: Engine,
     /// The engine's limits, which decide how a request is cut into pages.
     pub settings: Arc<Settings>,
     /// The limits of this interface.
@@ -25,14 +30,17 @@ pub struct App {
 
 impl App {
     /// The state for a configuration and its open database.
-    pub fn new(db: Db, config: &Config) -> Self {
-        Self {
+    pub fn new(db: Db, config: &Config) -> Result<Self, Failure> {
+        let chains = config.chains.iter().map(|chain| Chain::over_http(chain.clone()).map_err(Failure::new));
+        let desk = Engine::reader(db.clone(), config.engine.clone(), chains.collect::<Result<_, _>>()?);
+        Ok(Self {
             db,
+            desk,
             settings: Arc::new(config.engine.clone()),
             limits: Arc::new(config.limits.clone()),
             keys_in_use: Arc::default(),
             chains: Arc::new(config.chains.clone()),
-        }
+        })
     }
 
     /// What the configuration says about a chain.

@@ -56,6 +56,7 @@ codes! {
     ApprovalNotPending = "approval_not_pending", 409, "The approval was decided";
     SnapshotMismatch = "snapshot_mismatch", 409, "What was allowed is not what stands there now";
     UnknownCalls = "unknown_calls", 409, "The chain executed calls that are not known here";
+    FeeCapReached = "fee_cap_reached", 409, "The fee is at its cap";
     IdempotencyInProgress = "idempotency_in_progress", 409, "A request with this key is being answered";
     IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect before";
     VersionConflict = "version_conflict", 412, "It was changed since it was read";
@@ -77,6 +78,7 @@ impl Code {
             self,
             Self::IdempotencyInProgress
                 | Self::OperationInProgress
+                | Self::NonceStillOpen
                 | Self::ServiceUnavailable
                 | Self::ChainUnavailable
                 | Self::InternalError

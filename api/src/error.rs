@@ -27,6 +27,7 @@ struct More {
     detail: Option<String>,
     fields: Vec<Field>,
     resource: Option<String>,
+    checks: Option<Value>,
     authenticate: Option<String>,
     // For the log, never for the answer.
     cause: Option<String>,
@@ -79,6 +80,13 @@ impl Problem {
         self
     }
 
+    /// Lists what was looked at, passed or not.
+    #[must_use]
+    pub fn with_checks(mut self, checks: Value) -> Self {
+        self.more.checks = Some(checks);
+        self
+    }
+
     /// Says how to authenticate.
     #[must_use]
     pub fn with_authenticate(mut self, challenge: String) -> Self {
@@ -99,7 +107,8 @@ impl Problem {
     /// After how many seconds it is worth trying again, if waiting helps.
     pub const fn retry_after_seconds(&self) -> Option<u64> {
         match self.code {
-            Code::IdempotencyInProgress | Code::ServiceUnavailable | Code::ChainUnavailable => Some(1),
+            Code::IdempotencyInProgress | Code::ServiceUnavailable => Some(1),
+            Code::ChainUnavailable => Some(15),
             _ => None,
         }
     }
@@ -119,6 +128,9 @@ impl Problem {
         }
         if let Some(resource) = &self.more.resource {
             body["resource"] = json!(resource);
+        }
+        if let Some(checks) = &self.more.checks {
+            body["checks"] = checks.clone();
         }
         if !self.more.fields.is_empty() {
             let field = |f: &Field| json!({ "pointer": f.pointer, "code": f.code, "detail": f.detail });

@@ -80,8 +80,8 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
     Err(Problem::bare(Code::IdempotencyInProgress))
 }
 
-// A no by the rules is an answer too, and is given again. One that time alone may turn into a yes is not.
-fn refusal<T>(submission: &Submission<T>, problem: Problem) -> Result<Answer> {
+/// A no by the rules is an answer too, and is given again. One that time alone may turn into a yes is not.
+pub fn refusal<T>(submission: &Submission<T>, problem: Problem) -> Result<Answer> {
     let status = problem.code.status();
     if !matches!(status, 409 | 422) || problem.code.is_retryable() {
         return Err(problem);
@@ -95,13 +95,15 @@ fn spent(id: &str, path: &str) -> Problem {
     Problem::new(Code::IdempotencyKeySpent, detail).with_resource(path.to_owned())
 }
 
-fn replayed(answer: &Answer) -> Response {
+/// A stored answer, given again.
+pub fn replayed(answer: &Answer) -> Response {
     let mut response = response(answer);
     response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
     response
 }
 
-fn response(answer: &Answer) -> Response {
+/// An answer as the client gets it.
+pub fn response(answer: &Answer) -> Response {
     let status = u16::try_from(answer.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let media_type = if status.is_success() { "application/json" } else { PROBLEM_JSON };
@@ -113,13 +115,14 @@ fn response(answer: &Answer) -> Response {
 }
 
 /// Marks a key while its first request is being answered here. Other processes are held off by the database.
-struct InUse<'a> {
+pub struct InUse<'a> {
     app: &'a App,
     name: String,
 }
 
 impl<'a> InUse<'a> {
-    fn take(app: &'a App, key: &Key) -> Result<Self> {
+    /// Marks it, unless it is marked.
+    pub fn take(app: &'a App, key: &Key) -> Result<Self> {
         let name = format!("{} {} {} {}", key.principal, key.method, key.path, key.key);
         let mut keys = app.keys_in_use.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if !keys.insert(name.clone()) {

@@ -56,7 +56,7 @@ fn submission(key: &str, fingerprint: &str, refused: Option<&str>) -> Submission
 async fn app() -> App {
     let db = Db::open("sqlite::memory:", 1, Clock::System, Ids::Random).await.unwrap();
     migrate::run(&db).await.unwrap();
-    App::new(db, &Config::default())
+    App::new(db, &Config::default()).unwrap()
 }
 
 /// Status, whether it was a replay, and the body.

@@ -52,7 +52,8 @@ async fn list(db: &Db) -> Result<(), Failure> {
 
 async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<(), Failure> {
     let (engine, chain_id) = engine_of(config, db, lane_id).await?;
-    lane::resume(&engine, network_of(&engine, chain_id)?, lane_id, ACTOR, reason).await?;
+    network_of(&engine, chain_id)?;
+    lane::resume(&engine, lane_id, ACTOR, reason).await?;
     println!("The lane {lane_id} signs again, above everything that is final on its chain.");
     Ok(())
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod act;
 mod address;
 mod admin;
 mod answer;
@@ -7,6 +8,8 @@ mod app;
 mod approval;
 mod arguments;
 mod body;
+mod bulk_retry;
+mod cancel;
 mod cause;
 mod code;
 mod config;
@@ -37,12 +40,15 @@ mod override_by;
 mod pages;
 mod permission;
 mod principal;
+mod reconcile;
 mod request_id;
 mod restrict;
+mod retry;
 mod router;
 mod run;
 mod serve;
 mod signer;
+mod speed_up;
 mod submission;
 mod subscription;
 mod version;

@@ -51,8 +51,8 @@ pub async fn find(tx: &mut Tx, id: &str) -> muniment_domain::Result<Offering> {
 
 async fn newest_deployment(tx: &mut Tx, offering_id: &str) -> Result<Option<Operation>> {
     let filter =
-        Filter { kind: Some(Kind::DeployToken), offering_id: Some(offering_id.to_owned()), ..Filter::default() };
-    Ok(operation::list(tx, &filter, 1).await?.pop())
+        Filter { kinds: vec![Kind::DeployToken], offering_id: Some(offering_id.to_owned()), ..Filter::default() };
+    Ok(operation::list(tx, &filter, 1, 0).await?.pop())
 }
 
 const fn is_public(status: Status) -> bool {

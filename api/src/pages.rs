@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use axum::extract::Query;
 use axum::http::Uri;
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::code::Code;
@@ -60,6 +61,27 @@ impl Parameters {
         let sound = |text: &str| muniment_domain::id::check(prefix, text).map(|()| text.to_owned());
         self.text(name)
             .map(|text| sound(text).map_err(|_| invalid(name, &format!("{prefix}_… is expected"))))
+            .transpose()
+    }
+
+    /// A parameter that is a time.
+    pub fn time(&self, name: &str) -> Result<Option<DateTime<Utc>>> {
+        let read = |text: &str| {
+            DateTime::parse_from_rfc3339(text)
+                .map(|at| at.to_utc())
+                .map_err(|_| invalid(name, "a time like 2026-11-20T21:41:07Z is expected; a plus sign is written %2B"))
+        };
+        self.text(name).map(read).transpose()
+    }
+
+    /// A parameter that is hexadecimal, such as an address or a hash.
+    pub fn hex<T: FromStr>(&self, name: &str, digits: usize) -> Result<Option<T>> {
+        let sound =
+            |text: &str| text.strip_prefix("0x").filter(|rest| rest.len() == digits).and_then(|_| text.parse().ok());
+        self.text(name)
+            .map(|text| {
+                sound(text).ok_or_else(|| invalid(name, &format!("0x and {digits} hexadecimal digits are expected")))
+            })
             .transpose()
     }
 

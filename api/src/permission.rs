@@ -67,7 +67,14 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/blockchain/operations", OPERATIONS),
     row("GET", "/blockchain/operations/stats", OPERATIONS),
     row("GET", "/blockchain/operations/{id}", OPERATIONS),
+    row("POST", "/blockchain/operations/bulk-retry", EXECUTION),
+    row("POST", "/blockchain/operations/{id}/retry", EXECUTION),
+    row("POST", "/blockchain/operations/{id}/reconcile", EXECUTION),
+    row("POST", "/blockchain/operations/{id}/speed-up", EXECUTION),
+    row("POST", "/blockchain/operations/{id}/cancel", EXECUTION),
     row("GET", "/blockchain/signers", OPERATIONS),
+    row("POST", "/blockchain/signers/{id}/pause", EXECUTION),
+    row("POST", "/blockchain/signers/{id}/resume", EXECUTION),
 ];
 
 /// Every scope that a key may be given.

@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, approval, deploy, freeze, health, holder, lock, media, mint, offering, operation, permission, principal,
-    restrict, signer, subscription,
+    answer, approval, bulk_retry, cancel, deploy, freeze, health, holder, lock, media, mint, offering, operation,
+    permission, principal, reconcile, restrict, retry, signer, speed_up, subscription,
 };
 
 /// One route.
@@ -47,7 +47,14 @@ pub fn routes() -> Vec<Route> {
         on_get("/blockchain/operations", get(operation::list)),
         on_get("/blockchain/operations/stats", get(operation::stats)),
         on_get("/blockchain/operations/{id}", get(operation::detail)),
+        on_post("/blockchain/operations/bulk-retry", post(bulk_retry::handle)),
+        on_post("/blockchain/operations/{id}/retry", post(retry::handle)),
+        on_post("/blockchain/operations/{id}/reconcile", post(reconcile::handle)),
+        on_post("/blockchain/operations/{id}/speed-up", post(speed_up::handle)),
+        on_post("/blockchain/operations/{id}/cancel", post(cancel::handle)),
         on_get("/blockchain/signers", get(signer::list)),
+        on_post("/blockchain/signers/{id}/pause", post(signer::pause)),
+        on_post("/blockchain/signers/{id}/resume", post(signer::resume)),
     ]
 }
 

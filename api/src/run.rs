@@ -80,7 +80,7 @@ impl Running {
         }
         if let Some(listener) = api {
             let requests = db.for_requests(config.database.connections_max);
-            self.add("api", serve::serve(App::new(requests, config), listener, self.stop()));
+            self.add("api", serve::serve(App::new(requests, config)?, listener, self.stop()));
         }
         Ok(())
     }

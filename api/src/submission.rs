@@ -54,12 +54,19 @@ impl<T: Intent> FromRequest<App> for Submission<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
+        Self::read(request, app, |body| body.check(app.db.clock().now())).await
+    }
+}
+
+impl<T: DeserializeOwned> Submission<T> {
+    /// Reads a request; the check says what no state could make right.
+    pub async fn read(request: Request, app: &App, check: impl FnOnce(&T) -> Result<()>) -> Result<Self> {
         let (mut parts, content) = request.into_parts();
         let Principal(principal) = Principal::from_request_parts(&mut parts, app).await?;
         let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
         let bytes = body::read(content, app.limits.body_bytes_max).await?;
         let body: T = body::parse(&bytes)?;
-        body.check(app.db.clock().now())?;
+        check(&body)?;
         let key = idempotency::key_of(&parts.headers)?;
         let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
         let fingerprint = fingerprint(&method, &path, &bytes);

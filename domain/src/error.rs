@@ -124,6 +124,8 @@ crate::words! {
         EffectMismatch = "effect_mismatch",
         /// A hash does not prove the effect.
         ReconcileVerificationFailed = "reconcile_verification_failed",
+        /// The fee is at its cap: a replacement could not offer more.
+        FeeCapReached = "fee_cap_reached",
         /// The chain contradicts itself and was stopped.
         ChainHalted = "chain_halted",
         /// An approval was decided before.

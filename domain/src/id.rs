@@ -53,6 +53,21 @@ impl Ids {
     }
 }
 
+/// The smallest id of a kind that a millisecond can have.
+pub fn first_of(prefix: &str, at: DateTime<Utc>) -> String {
+    bound(prefix, at, 0)
+}
+
+/// The largest.
+pub fn last_of(prefix: &str, at: DateTime<Utc>) -> String {
+    bound(prefix, at, (1 << 80) - 1)
+}
+
+fn bound(prefix: &str, at: DateTime<Utc>, rest: u128) -> String {
+    let millis = u64::try_from(at.timestamp_millis()).unwrap_or(0);
+    format!("{prefix}_{}", encode(u128::from(millis & 0xffff_ffff_ffff) << 80 | rest))
+}
+
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -89,6 +104,9 @@ mod tests {
         let early = ids.new_id("op", DateTime::from_timestamp_millis(1_700_000_000_000).unwrap());
         let late = ids.new_id("op", DateTime::from_timestamp_millis(1_700_000_000_001).unwrap());
         assert!(early < late);
+        let millisecond = DateTime::from_timestamp_millis(1_700_000_000_000).unwrap();
+        assert!(first_of("op", millisecond) < early && early < last_of("op", millisecond));
+        assert!(last_of("op", millisecond) < late);
         check("op", &early).unwrap();
         assert!(check("off", &early).is_err());
         assert!(check("op", "op_zzzzzzzzzzzzzzzzzzzzzzzzzz").is_err());

@@ -32,6 +32,11 @@ pub struct Lane {
     pub balance_wei: Option<Dec<U256>>,
     /// In quarantine: the first block that may hold transactions of the key which this database does not know.
     pub unknown_from: Option<i64>,
+    pub chain_nonce_latest: Option<i64>,
+    pub chain_nonce_pending: Option<i64>,
+    pub chain_nonce_finalized: Option<i64>,
+    pub is_agent: Option<bool>,
+    pub observed_at: Option<DateTime<Utc>>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -85,9 +90,24 @@ pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_n
     event::write(tx, &format!("lane.{mode}"), "lane", &lane.id, lane.version + 1, data).await
 }
 
-/// Notes the balance of the signer, for the eyes of people.
-pub async fn note_balance(tx: &mut Tx, lane_id: &str, balance: U256) -> Result<()> {
-    on!(tx, conn => sqlx::query("update lanes set balance_wei = $2 where id = $1")
-        .bind(lane_id).bind(Dec(balance)).execute(conn).await?.rows_affected());
+/// What a worker saw of a signer on its chain.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Observed {
+    pub latest: i64,
+    pub pending: i64,
+    pub finalized: i64,
+    pub balance: U256,
+    pub is_agent: Option<bool>,
+}
+
+/// Notes what was seen, for the eyes of people. It decides nothing, so it leaves the version.
+pub async fn note_observed(tx: &mut Tx, lane_id: &str, seen: &Observed) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "update lanes set chain_nonce_latest = $2, chain_nonce_pending = $3, chain_nonce_finalized = $4, balance_wei = $5, \
+         is_agent = $6, observed_at = $7 where id = $1")
+        .bind(lane_id).bind(seen.latest).bind(seen.pending).bind(seen.finalized).bind(Dec(seen.balance)).bind(seen.is_agent).bind(now)
+        .execute(conn).await?.rows_affected());
     Ok(())
 }

@@ -30,5 +30,6 @@ pub mod step;
 pub mod subscription;
 pub mod user;
 pub mod wallet;
+pub mod wish;
 
 pub use error::{Code, Error, Result};

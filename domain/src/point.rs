@@ -19,6 +19,10 @@ crate::words! {
         Bump = "bump",
         /// A self-transfer on the same nonce was stored.
         Cancel = "cancel",
+        /// A higher fee that a person asked for was stored.
+        SpeedUp = "speed_up",
+        /// What became of a person's wish was noted.
+        Wish = "wish",
         /// Blocks, receipts and cursor moved together.
         Follow = "follow",
         /// Final receipts took effect in the domain.
@@ -43,6 +47,8 @@ crate::words! {
         Abandon = "abandon",
         /// An approval ended without a person at the door: it expired, or the engine did what was allowed.
         Approval = "approval",
+        /// A part of a comparison of chain and database was done.
+        Reconcile = "reconcile",
         /// Demo rows, keys, pruning: nothing on a chain depends on them.
         Housekeeping = "housekeeping",
     }

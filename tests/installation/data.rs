@@ -95,6 +95,19 @@ pub async fn hire(url: &str, name: &str, role: Role) -> String {
     key
 }
 
+/// A key of somebody new with this role.
+pub async fn key_of(url: &str, role: Role, scopes: &str) -> String {
+    let db = open(url).await;
+    let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
+    let mut tx = db.begin().await.unwrap();
+    let email = format!("{}@test.example", tx.new_id("usr"));
+    let user = user::insert(&mut tx, &email, "Somebody", role).await.unwrap();
+    let key = user::insert_key(&mut tx, &user, "tests", scopes, 1, secret).await.unwrap();
+    tx.commit(Point::Housekeeping).await.unwrap();
+    db.close().await;
+    key
+}
+
 async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: usize) {
     // Each holder has another amount, so that two that were exchanged would show.
     let amount = Money::from_minor(100_000 + holder as i64 * 100);

@@ -82,8 +82,7 @@ impl Desk {
         let mut tx = self.engine.db.read().await.unwrap();
         let lane = lane::of_chain(&mut tx, CHAIN_ID).await.unwrap().remove(0);
         drop(tx);
-        let network = self.engine.network(CHAIN_ID).unwrap();
-        muniment_workflows::lane::resume(&self.engine, network, &lane.id, "operator", "looked at it").await.unwrap();
+        muniment_workflows::lane::resume(&self.engine, &lane.id, "operator", "looked at it").await.unwrap();
     }
 
     /// Lets the engine finish its moves.

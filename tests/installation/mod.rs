@@ -10,6 +10,7 @@ mod ledger;
 mod oracle;
 mod server;
 mod token;
+mod trouble;
 
 use std::time::{Duration, Instant};
 

@@ -94,7 +94,7 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
         }
         Move::Abandon(id) => said(abandon::abandon(engine, &id, PERSON, "no more").await?),
         Move::Cancel(id) => format!("{:?}", cancel::cancel(engine, &id, PERSON, "not wanted").await?),
-        Move::Resume(id) => said(lane::resume(engine, network, &id, PERSON, "looked at").await?),
+        Move::Resume(id) => said(lane::resume(engine, &id, PERSON, "looked at").await?),
         Move::Pause(id) => said(lane::pause(engine, &id, PERSON, "wait").await?),
     };
     Ok(said)

@@ -1,7 +1,7 @@
 //! Guard A: an operation is given up only when it is certain that it will never take effect, and that none of its value has moved.
 
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{self, Operation, Resolution};
+use muniment_domain::operation::{self, Kind, Operation, Resolution};
 use muniment_domain::point::Point;
 use muniment_domain::step::{Outcome, State, Step};
 use muniment_domain::{Code, Error, Result, event, item};
@@ -33,6 +33,11 @@ impl Request {
             live_key: format!("abandon:{}", self.operation_id),
         }
     }
+}
+
+/// Whether giving up an operation of this kind takes two people: those that issue or move what people own.
+pub const fn takes_two(kind: Kind) -> bool {
+    matches!(kind, Kind::Mint | Kind::Payout | Kind::DistributorPayout | Kind::ForceTransfer | Kind::Recover)
 }
 
 /// Gives an operation up. Its status stays, so that the log tells what happened; what it was about is free for others.

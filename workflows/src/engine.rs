@@ -154,6 +154,22 @@ impl Engine {
         Ok(engine)
     }
 
+    /// An engine without keys and without loops: it asks the chains what a person's decision needs to know. It makes no contact now, so
+    /// that the interface starts while a chain is away.
+    pub fn reader(db: Db, settings: Settings, chains: Vec<Chain>) -> Self {
+        let network = |chain: Chain| Network {
+            chain,
+            signers: BTreeMap::new(),
+            sent: Notify::new(),
+            followed_here: AtomicBool::new(false),
+            market: Mutex::default(),
+            contracts: Mutex::default(),
+        };
+        let networks = chains.into_iter().map(network).map(|network| (network.id(), network)).collect();
+        let holder = Holder::new(&db);
+        Self { db, settings: Arc::new(settings), networks: Arc::new(networks), holder }
+    }
+
     /// The chain that an operation is on.
     pub fn network(&self, chain_id: i64) -> Option<&Network> {
         self.networks.get(&chain_id)

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, Network};
 use crate::follow::{self, Pass};
-use crate::{finalise, lane, sweep, tend};
+use crate::{finalise, lane, observe, sweep, tend};
 
 /// How often a lease is renewed: a third of its life.
 const RENEW: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const PRUNE: Duration = Duration::from_secs(3600);
 /// Keeps one chain until it is told to stop.
 pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
     let Some(network) = engine.network(chain_id) else { return };
-    let mut keeper = Keeper { engine: &engine, network, held: None, tended: None, quick: None };
+    let mut keeper = Keeper { engine: &engine, network, held: None, tended: None, observed: None, quick: None };
     while !stop.is_cancelled() {
         let pause = match keeper.turn().await {
             Ok(pause) => pause,
@@ -46,6 +46,7 @@ struct Keeper<'a> {
     network: &'a Network,
     held: Option<Instant>,
     tended: Option<Instant>,
+    observed: Option<Instant>,
     quick: Option<Duration>,
 }
 
@@ -70,6 +71,11 @@ impl Keeper<'_> {
         if self.tended.is_none_or(|at| at.elapsed() >= TEND) {
             tend::tend(self.engine, self.network).await?;
             self.tended = Some(Instant::now());
+        }
+        let every = Duration::from_secs(self.engine.settings.observe_seconds.max(1));
+        if self.observed.is_none_or(|at| at.elapsed() >= every) {
+            observe::observe(self.engine, self.network).await?;
+            self.observed = Some(Instant::now());
         }
         let moved = matches!(pass, Pass::Moved | Pass::Reached);
         if self.quick.is_some() && (moved || settled > 0) {

@@ -12,7 +12,7 @@ use muniment_domain::{Code, Error, Result, event};
 use serde_json::json;
 
 use crate::engine::{Engine, Network};
-use crate::import;
+use crate::{import, retry};
 
 /// Compares the chain's count with ours. More on the chain means a restored database, or a key in other hands.
 pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<()> {
@@ -80,26 +80,49 @@ pub async fn note_foreign(tx: &mut Tx, foreign: &Foreign) -> Result<()> {
 /// Stops a lane by a person's word.
 pub async fn pause(engine: &Engine, lane_id: &str, actor: &str, reason: &str) -> Result<()> {
     let mut tx = engine.db.begin().await?;
-    let lane = lane::find(&mut tx, lane_id).await?;
-    if lane.mode != Mode::Active {
-        return Err(Error::refused(Code::InvalidState, format!("The lane is {} already.", lane.mode)));
-    }
-    lane::set_mode(&mut tx, &lane, Mode::Paused, &format!("{actor}: {reason}"), lane.next_nonce).await?;
+    stop(&mut tx, lane_id, actor, reason).await?;
     tx.commit(Point::Mode).await
 }
 
-/// Lets a lane sign again. Out of quarantine its counter, and those of its contracts, are first lifted above what the chain has seen, so
-/// that nothing is signed over, or named like, what is there already.
-pub async fn resume(engine: &Engine, network: &Network, lane_id: &str, actor: &str, reason: &str) -> Result<()> {
+/// Writes that a lane stops.
+pub async fn stop(tx: &mut Tx, lane_id: &str, actor: &str, reason: &str) -> Result<()> {
+    let lane = lane::find(tx, lane_id).await?;
+    if lane.mode != Mode::Active {
+        return Err(Error::refused(Code::InvalidState, format!("The lane is {} already.", lane.mode)));
+    }
+    lane::set_mode(tx, &lane, Mode::Paused, &format!("{actor}: {reason}"), lane.next_nonce).await
+}
+
+/// A lane that may sign again, with the counters that it then starts from.
+#[derive(Clone, Debug)]
+pub struct Resumable {
+    lane: Lane,
+    next_nonce: i64,
+    highest: Vec<(Address, i64)>,
+}
+
+/// Lets a lane sign again.
+pub async fn resume(engine: &Engine, lane_id: &str, actor: &str, reason: &str) -> Result<()> {
+    let resumable = may_resume(engine, lane_id).await?;
+    let mut tx = engine.db.begin().await?;
+    restart(&mut tx, &resumable, actor, reason).await?;
+    tx.commit(Point::Mode).await
+}
+
+/// Whether a lane may sign again. Out of quarantine its counter, and those of its contracts, are first lifted above what the chain has
+/// seen, so that nothing is signed over, or named like, what is there already.
+pub async fn may_resume(engine: &Engine, lane_id: &str) -> Result<Resumable> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
-    let contracts = contract::of_chain(&mut tx, network.id()).await?;
-    let last = chain::find(&mut tx, network.id()).await?.map_or(0, |c| c.final_number);
+    let contracts = contract::of_chain(&mut tx, lane.chain_id).await?;
+    let last = chain::find(&mut tx, lane.chain_id).await?.map_or(0, |c| c.final_number);
     drop(tx);
     if lane.mode == Mode::Active {
         return Err(Error::refused(Code::InvalidState, "The lane is active already."));
     }
-    let unavailable = |fault: muniment_activities::fault::Fault| Error::refused(Code::InvalidState, fault.to_string());
+    let unknown = || Error::refused(Code::UnknownChain, format!("Chain {} is not configured here.", lane.chain_id));
+    let network = engine.network(lane.chain_id).ok_or_else(unknown)?;
+    let unavailable = |fault| retry::unavailable(&fault);
     let count = |at| network.chain.transaction_count(lane.signer.0, at);
     // Only what is final counts: a stranger's transaction that is lost in a reorganisation would leave a gap behind it.
     let next_nonce =
@@ -113,16 +136,20 @@ pub async fn resume(engine: &Engine, network: &Network, lane_id: &str, actor: &s
         return Err(Error::refused(Code::NonceStillOpen, detail));
     }
     import::nothing_is_forgotten(engine, network, &lane).await?;
-    let mut highest: Vec<(Address, u64)> = Vec::new();
+    let mut highest = Vec::new();
     for (address, kind) in contracts {
         if matches!(kind, contract::Kind::Token | contract::Kind::Distributor) {
-            highest.push((address.0, operation_id_highest(&network.chain, address.0, 0).await.map_err(unavailable)?));
+            let number = operation_id_highest(&network.chain, address.0, 0).await.map_err(unavailable)?;
+            highest.push((address.0, number.cast_signed()));
         }
     }
-    let mut tx = engine.db.begin().await?;
-    for (address, number) in highest {
-        contract::raise_op_number(&mut tx, network.id(), address, number.cast_signed()).await?;
+    Ok(Resumable { lane, next_nonce, highest })
+}
+
+/// Writes that a lane signs again, if nobody moved it since.
+pub async fn restart(tx: &mut Tx, r: &Resumable, actor: &str, reason: &str) -> Result<()> {
+    for (address, number) in &r.highest {
+        contract::raise_op_number(tx, r.lane.chain_id, *address, *number).await?;
     }
-    lane::set_mode(&mut tx, &lane, Mode::Active, &format!("{actor}: {reason}"), next_nonce).await?;
-    tx.commit(Point::Mode).await
+    lane::set_mode(tx, &r.lane, Mode::Active, &format!("{actor}: {reason}"), r.next_nonce).await
 }

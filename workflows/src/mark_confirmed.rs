@@ -1,10 +1,12 @@
 //! Verification V: a hash is accepted as the proof of an operation only if every check passes. The checks are the answer, passed or not.
 
 use alloy_primitives::B256;
+use muniment_activities::fault::Fault;
 use muniment_activities::receipt::{Agreement, Receipt};
 use muniment_activities::registry;
 use muniment_activities::simulate::At;
 use muniment_domain::column::Hex;
+use muniment_domain::db::Tx;
 use muniment_domain::operation::{Move, Operation, Resolution};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
@@ -31,12 +33,28 @@ fn check(name: &'static str, passed: bool, detail: impl Into<String>) -> Check {
     Check { name, passed, detail: detail.into() }
 }
 
+/// A transaction held against an operation, with everything that was looked at.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// As it was read; its version guards the write.
+    pub op: Operation,
+    /// What was looked at.
+    pub checks: Vec<Check>,
+    step: Step,
+    tx_hash: B256,
+    proof: Option<(Receipt, Effect)>,
+}
+
+impl Examined {
+    /// Whether every check passed.
+    pub fn is_proof(&self) -> bool {
+        self.proof.is_some() && self.checks.iter().all(|c| c.passed)
+    }
+}
+
 /// Looks whether a transaction proves the effect of the step that is due. Changes nothing.
 pub async fn verify(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Vec<Check>> {
-    let (op, steps) = load(engine, operation_id).await?;
-    let network = network_of(engine, &op)?;
-    let (_, checks, _) = examine(engine, network, &op, &steps, tx_hash).await?;
-    Ok(checks)
+    Ok(examine(engine, operation_id, tx_hash).await?.checks)
 }
 
 /// Confirms an operation by a transaction that proves its effect, or says which check failed.
@@ -47,16 +65,23 @@ pub async fn mark_confirmed(
     actor: &str,
     reason: &str,
 ) -> Result<Vec<Check>> {
-    let (mut op, steps) = load(engine, operation_id).await?;
-    let network = network_of(engine, &op)?;
-    let (step, checks, proof) = examine(engine, network, &op, &steps, tx_hash).await?;
-    let Some((receipt, effect)) = proof.filter(|_| checks.iter().all(|c| c.passed)) else {
-        let failed: Vec<String> =
-            checks.iter().filter(|c| !c.passed).map(|c| format!("{}: {}", c.name, c.detail)).collect();
-        return Err(Error::refused(Code::ReconcileVerificationFailed, failed.join("; ")));
-    };
-    let mut step = step.clone();
+    let examined = examine(engine, operation_id, tx_hash).await?;
+    let checks = examined.checks.clone();
     let mut tx = engine.db.begin().await?;
+    apply(&mut tx, examined, actor, reason).await?;
+    tx.commit(Point::MarkConfirmed).await?;
+    Ok(checks)
+}
+
+/// Writes the confirmation, if the proof is one and nobody moved the operation since.
+pub async fn apply(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -> Result<()> {
+    if !examined.is_proof() {
+        let failed = examined.checks.iter().filter(|c| !c.passed).map(|c| format!("{}: {}", c.name, c.detail));
+        return Err(Error::refused(Code::ReconcileVerificationFailed, failed.collect::<Vec<_>>().join("; ")));
+    }
+    let Examined { mut op, mut step, tx_hash, proof: Some((receipt, effect)), .. } = examined else {
+        return Err(Error::refused(Code::ReconcileVerificationFailed, "there is no receipt"));
+    };
     let read = step.state;
     step.state = State::Final;
     step.outcome = Some(Outcome::Success);
@@ -64,32 +89,25 @@ pub async fn mark_confirmed(
     step.block_number = Some(receipt.block_number.cast_signed());
     step.block_hash = Some(Hex(receipt.block_hash));
     step.final_at.get_or_insert(tx.now());
-    step::save(&mut tx, &step, read).await?;
+    step::save(tx, &step, read).await?;
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
         // The proof may be its own transaction, which the finaliser has not come to yet, and now never will.
-        attempt::close_nonce(&mut tx, lane_id, nonce).await?;
+        attempt::close_nonce(tx, lane_id, nonce).await?;
     }
-    claim::insert(&mut tx, op.chain_id, tx_hash, &op.id).await?;
-    conclude::take_effect(&mut tx, &op, &step, effect).await?;
+    claim::insert(tx, op.chain_id, tx_hash, &op.id).await?;
+    conclude::take_effect(tx, &op, &step, effect).await?;
     op.resolution = Some(Resolution::ConfirmedExternal);
-    conclude::confirm(&mut tx, &mut op, tx_hash, Move::MarkConfirmed, actor, reason).await?;
-    tx.commit(Point::MarkConfirmed).await?;
-    Ok(checks)
+    conclude::confirm(tx, &mut op, tx_hash, Move::MarkConfirmed, actor, reason).await
 }
 
-type Proof = Option<(Receipt, Effect)>;
-
-async fn examine<'a>(
-    engine: &Engine,
-    network: &Network,
-    op: &Operation,
-    steps: &'a [Step],
-    tx_hash: B256,
-) -> Result<(&'a Step, Vec<Check>, Proof)> {
+/// Verification V, with no transaction open.
+pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Examined> {
+    let (op, steps) = load(engine, operation_id).await?;
+    let network = network_of(engine, &op)?;
     let open: Vec<&Step> = steps.iter().filter(|s| s.outcome != Some(Outcome::Success)).collect();
     let step = match (open.as_slice(), steps.last()) {
-        ([only], _) => *only,
-        ([], Some(last)) => last,
+        ([only], _) => (*only).clone(),
+        ([], Some(last)) => last.clone(),
         _ => {
             return Err(Error::refused(
                 Code::InvalidState,
@@ -98,30 +116,32 @@ async fn examine<'a>(
         }
     };
     let mut checks = Vec::new();
-    let Some(receipt) = network.chain.receipts(&[tx_hash]).await.map_err(|f| unavailable(&f))?.pop().flatten() else {
+    let receipt = network.chain.receipts(&[tx_hash]).await.map_err(|f| unavailable(&f))?.pop().flatten();
+    let Some(receipt) = receipt else {
         checks.push(check("receipt", false, "the chain shows no receipt for this hash"));
-        return Ok((step, checks, None));
+        return Ok(Examined { op, checks, step, tx_hash, proof: None });
     };
     checks.push(check("receipt", true, format!("in block {}", receipt.block_number)));
     checks.push(check("successful", receipt.success, if receipt.success { "status 1" } else { "it reverted" }));
     let agreed = network.chain.confirm_receipt(&receipt).await.map_err(|f| unavailable(&f))?;
     checks.push(check("endpoints_agree", agreed == Agreement::Agreed, format!("{agreed:?}")));
     checks.push(finality(engine, network, &receipt).await?);
-    checks.push(target(step, &receipt));
-    checks.push(sender(engine, network, op, &receipt).await?);
-    checks.push(closed(step, tx_hash));
-    let claimed = claimed_by(engine, op, tx_hash).await?;
+    checks.push(target(&step, &receipt));
+    checks.push(sender(engine, network, &op, &receipt).await?);
+    checks.push(closed(&step, tx_hash));
+    let claimed = claimed_by(engine, &op, tx_hash).await?;
     checks.push(check(
         "unclaimed",
         claimed.is_none(),
         claimed.map_or("no other operation has it".to_owned(), |id| format!("it is {id}'s")),
     ));
-    let shown = effect::shown(op, step, &receipt)?;
+    let shown = effect::shown(&op, &step, &receipt)?;
     checks.push(match &shown {
         Ok(_) => check("effect", true, "the logs show the complete effect"),
         Err(missing) => check("effect", false, missing.to_string()),
     });
-    Ok((step, checks, shown.ok().map(|effect| (receipt, effect))))
+    let proof = shown.ok().map(|effect| (receipt, effect));
+    Ok(Examined { op, checks, step, tx_hash, proof })
 }
 
 async fn finality(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<Check> {
@@ -163,7 +183,13 @@ async fn sender(engine: &Engine, network: &Network, op: &Operation, receipt: &Re
     }
     let agent = match network.chain.config.registry {
         Some(address) => {
-            registry::is_agent(&network.chain, address, receipt.from, At::Latest).await.map_err(|f| unavailable(&f))?
+            let asked = async |at| registry::is_agent(&network.chain, address, receipt.from, at).await;
+            match asked(At::Hash(receipt.block_hash)).await {
+                // Nodes prune old state; what the registry says now is the next best.
+                Err(Fault::Pruned(_) | Fault::UnknownBlock) => asked(At::Latest).await,
+                answered => answered,
+            }
+            .map_err(|f| unavailable(&f))?
         }
         None => false,
     };

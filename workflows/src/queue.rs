@@ -11,10 +11,13 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 
 /// The queues: one for each class, so that a flood in one does not delay another.
-pub const QUEUES: [&str; 5] = ["deploy", "mint", "compliance", "payout", APPROVAL];
+pub const QUEUES: [&str; 6] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK];
 
 /// The queue of what people decide: its timers never delay an operation.
 pub const APPROVAL: &str = "approval";
+
+/// The queue of what people ask for besides: wishes, bulks, runs that compare chain and database.
+pub const DESK: &str = "desk";
 
 /// The channel on which the queue tells of new jobs.
 const PUSHED: &str = "apalis::job::insert";
@@ -51,8 +54,13 @@ pub async fn wake_at(tx: &mut Tx, op: &Operation, at: DateTime<Utc>) -> Result<(
 
 /// Wakes an approval: to end it, or to do what was allowed.
 pub async fn wake_approval(tx: &mut Tx, approval_id: &str, at: DateTime<Utc>) -> Result<()> {
+    wake_id(tx, APPROVAL, approval_id, at).await
+}
+
+/// Wakes what is no operation, by its id.
+pub async fn wake_id(tx: &mut Tx, queue: &str, id: &str, at: DateTime<Utc>) -> Result<()> {
     let fresh = id::ulid_of(&tx.new_id("wake"));
-    push(tx, APPROVAL, approval_id, fresh, at).await
+    push(tx, queue, id, fresh, at).await
 }
 
 async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Guard G: a retry reads the chain before it does anything. What was executed is confirmed instead; a nonce that is open is used again;
 //! only when its fate is final and without effect does a new cycle begin.
 
+use alloy_primitives::B256;
 use muniment_activities::factory;
 use muniment_activities::fault::Fault;
 use muniment_activities::operation::is_operation_executed;
@@ -9,12 +10,13 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::{Code, Error, Result, chain};
+use muniment_domain::{Code, Error, Result, chain, wish};
 
 use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
-use crate::{mark_confirmed, queue};
+use crate::mark_confirmed::{self, Examined};
+use crate::queue;
 
 /// What a retry came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,35 +29,111 @@ pub enum Retried {
     NewCycle,
 }
 
+impl Retried {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::SameNonce => "same_nonce",
+            Self::NewCycle => "new_cycle",
+        }
+    }
+}
+
+/// What is to be written, decided while no transaction was open.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// A known transaction had the effect.
+    Confirm(Box<Examined>),
+    /// The stored bytes are in force again.
+    SameNonce(Box<Operation>),
+    /// The slot is gone without effect, or never was.
+    NewCycle(Box<Operation>, Option<Box<Step>>),
+}
+
+impl Decision {
+    /// The name of its write.
+    pub const fn point(&self) -> Point {
+        match self {
+            Self::Confirm(_) => Point::MarkConfirmed,
+            Self::SameNonce(_) | Self::NewCycle(..) => Point::Retry,
+        }
+    }
+}
+
 /// Retries an operation that failed or was given up.
 pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Retried> {
-    let (op, steps) = load(engine, operation_id).await?;
-    let network = network_of(engine, &op)?;
-    let Some(step) = steps.iter().find(|s| s.outcome != Some(Outcome::Success)) else {
-        // Every step succeeded: the engine had given up before it saw it.
-        let hash = steps.last().and_then(|s| s.tx_hash).map(|h| h.0).unwrap_or_default();
-        mark_confirmed::mark_confirmed(engine, operation_id, hash, actor, reason).await?;
-        return Ok(Retried::Confirmed);
-    };
+    let decision = decide(engine, operation_id).await?;
+    let mut tx = engine.db.begin().await?;
+    let point = decision.point();
+    let retried = apply(&mut tx, decision, actor, reason).await?;
+    tx.commit(point).await?;
+    Ok(retried)
+}
+
+/// Why a retry is refused without asking the chain, if it is.
+pub fn refusal(op: &Operation, steps: &[Step]) -> Option<(Code, &'static str)> {
+    if !op.needs_attention() {
+        return Some((Code::InvalidState, "It is not failed and not given up, or it was resolved."));
+    }
+    let step = steps.iter().find(|s| s.outcome != Some(Outcome::Success))?;
     match step.state {
-        State::Unsigned => new_cycle(engine, op, None, actor, reason).await,
-        State::Signed => same_nonce(engine, op, actor, reason).await,
-        State::Included => Err(Error::refused(
-            Code::NonceStillOpen,
-            "The transaction is in a block that is not final yet. Wait for finality.",
-        )),
-        State::Final if op.error_code.as_deref() == Some("effect_mismatch") => Err(Error::refused(
+        State::Included => {
+            Some((Code::NonceStillOpen, "The transaction is in a block that is not final yet. Wait for finality."))
+        }
+        State::Final if op.error_code.as_deref() == Some("effect_mismatch") => Some((
             Code::EffectMismatch,
             "The transaction succeeded without its effect. Confirm with proof, or abandon; a retry could do it twice.",
         )),
-        State::Final => match executed(engine, network, &op, step).await? {
+        _ => None,
+    }
+}
+
+/// Guard G: what a retry has to do, by what the chain shows at its final block.
+pub async fn decide(engine: &Engine, operation_id: &str) -> Result<Decision> {
+    let (op, steps) = load(engine, operation_id).await?;
+    let network = network_of(engine, &op)?;
+    if let Some((code, detail)) = refusal(&op, &steps) {
+        return Err(Error::refused(code, detail));
+    }
+    let Some(step) = steps.iter().find(|s| s.outcome != Some(Outcome::Success)) else {
+        // Every step succeeded: the engine had given up before it saw it.
+        let hash = steps.last().and_then(|s| s.tx_hash).map(|h| h.0).unwrap_or_default();
+        return confirm(engine, operation_id, hash).await;
+    };
+    match step.state {
+        State::Unsigned => Ok(Decision::NewCycle(Box::new(op), None)),
+        State::Signed => Ok(Decision::SameNonce(Box::new(op))),
+        State::Included | State::Final => match executed(engine, network, &op, step).await? {
             Some(hash) if steps.iter().filter(|s| s.outcome != Some(Outcome::Success)).count() == 1 => {
-                mark_confirmed::mark_confirmed(engine, operation_id, hash, actor, reason).await?;
-                Ok(Retried::Confirmed)
+                confirm(engine, operation_id, hash).await
             }
             // With more steps to come, what was executed is found again and adopted on the way.
-            _ => new_cycle(engine, op, Some(step.clone()), actor, reason).await,
+            _ => Ok(Decision::NewCycle(Box::new(op), Some(Box::new(step.clone())))),
         },
+    }
+}
+
+async fn confirm(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Decision> {
+    Ok(Decision::Confirm(Box::new(mark_confirmed::examine(engine, operation_id, tx_hash).await?)))
+}
+
+/// Writes what was decided, if nobody moved the operation since.
+pub async fn apply(tx: &mut Tx, decision: Decision, actor: &str, reason: &str) -> Result<Retried> {
+    match decision {
+        Decision::Confirm(examined) => {
+            wish::fulfil(tx, &examined.op.id, wish::Kind::Retry, Retried::Confirmed.as_str()).await?;
+            mark_confirmed::apply(tx, *examined, actor, reason).await?;
+            Ok(Retried::Confirmed)
+        }
+        Decision::SameNonce(op) => {
+            wish::fulfil(tx, &op.id, wish::Kind::Retry, Retried::SameNonce.as_str()).await?;
+            same_nonce(tx, *op, actor, reason).await
+        }
+        Decision::NewCycle(op, step) => {
+            wish::fulfil(tx, &op.id, wish::Kind::Retry, Retried::NewCycle.as_str()).await?;
+            new_cycle(tx, *op, step.map(|step| *step), actor, reason).await
+        }
     }
 }
 
@@ -127,12 +205,7 @@ async fn trace_of(engine: &Engine, network: &Network, op: &Operation, step: &Ste
 
 /// The transaction that executed a step after all. A deployment that is there already is not looked for: its own repetition finds it, costs
 /// little and shows the token.
-async fn executed(
-    engine: &Engine,
-    network: &Network,
-    op: &Operation,
-    step: &Step,
-) -> Result<Option<alloy_primitives::B256>> {
+async fn executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<B256>> {
     if step.op_number.is_none() {
         return Ok(None);
     }
@@ -140,7 +213,7 @@ async fn executed(
         Executed::Ours(receipt) => Ok(Some(receipt.tx_hash)),
         Executed::Other(hash) => Err(Error::refused(Code::InvalidState, effect::op_id_conflict(step, hash).message)),
         Executed::NotFound if is_executed(engine, network, op, step).await? => Err(Error::refused(
-            Code::InvalidState,
+            Code::ChainUnavailable,
             "The chain says that it was executed, but shows no transaction for it. Nothing was changed; ask again.",
         )),
         Executed::NotFound => Ok(None),
@@ -148,14 +221,7 @@ async fn executed(
 }
 
 /// The slot is finally gone without effect, or never was: everything begins anew but the operation, its ids and its history.
-async fn new_cycle(
-    engine: &Engine,
-    mut op: Operation,
-    step: Option<Step>,
-    actor: &str,
-    reason: &str,
-) -> Result<Retried> {
-    let mut tx = engine.db.begin().await?;
+async fn new_cycle(tx: &mut Tx, mut op: Operation, step: Option<Step>, actor: &str, reason: &str) -> Result<Retried> {
     if let Some(mut step) = step {
         let read = step.state;
         step.state = State::Unsigned;
@@ -167,27 +233,23 @@ async fn new_cycle(
         step.block_hash = None;
         step.signed_at = None;
         step.final_at = None;
-        step::save(&mut tx, &step, read).await?;
+        step::save(tx, &step, read).await?;
     }
     op.cycle += 1;
     op.faults = 0;
     op.set_problem(None);
     op.suggested_action = None;
     op.next_action_at = Some(tx.now() + chrono::Duration::seconds(operation::PATIENCE_SECONDS));
-    operation::transition(&mut tx, &mut op, Move::Retry, actor, reason).await?;
-    queue::wake(&mut tx, &op).await?;
-    tx.commit(Point::Retry).await?;
+    operation::transition(tx, &mut op, Move::Retry, actor, reason).await?;
+    queue::wake(tx, &op).await?;
     Ok(Retried::NewCycle)
 }
 
 /// The nonce is open: the stored bytes are the retry. They were sent all along; now the operation follows them again.
-async fn same_nonce(engine: &Engine, mut op: Operation, actor: &str, reason: &str) -> Result<Retried> {
-    let mut tx = engine.db.begin().await?;
+async fn same_nonce(tx: &mut Tx, mut op: Operation, actor: &str, reason: &str) -> Result<Retried> {
     op.faults = 0;
     op.set_problem(None);
-    operation::transition(&mut tx, &mut op, Move::Retry, actor, reason).await?;
-    operation::transition(&mut tx, &mut op, Move::Sign, actor, "the nonce is open: the same bytes stay in force")
-        .await?;
-    tx.commit(Point::Retry).await?;
+    operation::transition(tx, &mut op, Move::Retry, actor, reason).await?;
+    operation::transition(tx, &mut op, Move::Sign, actor, "the nonce is open: the same bytes stay in force").await?;
     Ok(Retried::SameNonce)
 }

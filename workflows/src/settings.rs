@@ -33,6 +33,8 @@ pub struct Settings {
     pub settle_batch: usize,
     /// How long a stopping process waits for moves under way, in seconds.
     pub drain_seconds: u64,
+    /// How often the counts, the balance and the role of each signer are looked up, in seconds.
+    pub observe_seconds: u64,
     /// How long finished jobs stay in the queue's tables, in hours.
     pub queue_retention_hours: u64,
 }
@@ -53,6 +55,7 @@ impl Default for Settings {
             sign_batch: 64,
             settle_batch: 64,
             drain_seconds: 20,
+            observe_seconds: 120,
             queue_retention_hours: 24,
         }
     }

@@ -6,7 +6,7 @@ use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, approval, idempotency, operation};
 
 use crate::engine::Engine;
-use crate::queue;
+use crate::{queue, wish};
 
 /// How many operations one commit wakes.
 const WAKES_PER_PASS: i64 = 500;
@@ -18,10 +18,10 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     let overdue = operation::unfinished_overdue(&mut tx, now, WAKES_PER_PASS).await?;
-    if overdue.is_empty() {
+    let mut woken = wish::sweep(&mut tx, now).await?;
+    if overdue.is_empty() && woken == 0 {
         return Ok(0);
     }
-    let mut woken = 0;
     for mut op in overdue {
         op.next_action_at = Some(now + Duration::seconds(operation::PATIENCE_SECONDS));
         match operation::postpone(&mut tx, &op).await {

@@ -2,7 +2,7 @@
 //! when it takes too long, and a person when nothing more can be done. Every attempt is tended until its nonce is final, whatever the
 //! operation's status says, so that one dead letter never jams its lane.
 
-use alloy_primitives::{Bytes, U256};
+use alloy_primitives::U256;
 use chrono::{DateTime, Duration, Utc};
 use muniment_activities::fees::{self, Bump, Fees};
 use muniment_activities::transaction::Transaction;
@@ -12,11 +12,11 @@ use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{self, Move, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Step};
-use muniment_domain::{Error, Result, chain};
+use muniment_domain::{Error, Result, chain, wish};
 
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
-use crate::{identity, submit};
+use crate::{identity, speed_up, submit};
 
 /// Looks after every lane of a chain that this process has the key of.
 pub async fn tend(engine: &Engine, network: &Network) -> Result<()> {
@@ -109,19 +109,20 @@ async fn replace(
     let transaction = match newest.kind {
         // Once a cancel is stored, the call itself must not be made more likely than the cancel.
         Kind::Cancel => Transaction::cancel(config_id(network), lane.signer.0, newest.nonce.cast_unsigned(), fees),
-        Kind::Original | Kind::Bump => Transaction {
-            chain_id: config_id(network),
-            nonce: newest.nonce.cast_unsigned(),
-            to: Some(step.target.0),
-            data: Bytes::from(step.calldata.clone()),
-            value: U256::ZERO,
-            gas_limit: newest.gas_limit.cast_unsigned(),
-            max_fee_per_gas: fees.max_fee_per_gas,
-            max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
-        },
+        Kind::Original | Kind::Bump => speed_up::call(&network.chain.config, step, newest, fees),
     };
     let kind = if newest.kind == Kind::Cancel { Kind::Cancel } else { Kind::Bump };
-    store_and_send(engine, network, lane, newest, kind, &transaction, Point::Bump).await
+    store_and_send(engine, network, lane, newest, kind, &transaction, Point::Bump).await?;
+    Ok(())
+}
+
+/// Whether a replacement was stored, and if not, why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// It is stored, and was sent.
+    Yes,
+    /// Nothing was written.
+    No(String),
 }
 
 /// Stores a replacement for an attempt, and sends it when it is stored. If the step moved meanwhile, nothing is written.
@@ -133,10 +134,10 @@ pub async fn store_and_send(
     kind: Kind,
     transaction: &Transaction,
     point: Point,
-) -> Result<()> {
+) -> Result<Stored> {
     if let Some(doubt) = identity::doubt(engine, network).await? {
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
-        return Ok(());
+        return Ok(Stored::No(doubt));
     }
     let gate = engine.gate(network).await?;
     let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction, U256::ZERO).await {
@@ -144,7 +145,7 @@ pub async fn store_and_send(
         Err(Failure::Domain(error)) => return Err(error),
         Err(other) => {
             tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {other:?}");
-            return Ok(());
+            return Ok(Stored::No(format!("{other:?}")));
         }
     };
     let mut tx = engine.db.begin().await?;
@@ -154,15 +155,23 @@ pub async fn store_and_send(
     let all = attempt::of_operation(&mut tx, &op.id).await?;
     let last = all.iter().rfind(|a| a.position == newest.position && a.cycle == newest.cycle);
     if !open || last.is_none_or(|a| a.tx_hash != newest.tx_hash) {
-        return Ok(());
+        return Ok(Stored::No("the step moved meanwhile".to_owned()));
     }
     let number = newest.number + 1;
     let mut attempt = submit::new_attempt(engine, &op, newest.position, number, kind, &lane.id, transaction, &signed);
     attempt.cycle = newest.cycle;
     attempt::insert(&mut tx, &attempt).await?;
+    // Noted here, so that a wish whose answer was lost is not carried out twice.
+    if kind == Kind::Cancel {
+        wish::fulfil(&mut tx, &op.id, wish::Kind::Noop, "racing").await?;
+    }
+    if point == Point::SpeedUp {
+        wish::fulfil(&mut tx, &op.id, wish::Kind::SpeedUp, "replaced").await?;
+    }
     tx.commit(point).await?;
     tracing::info!(operation.id = %op.id, attempt.number = number, attempt.kind = %kind, tx.hash = %Hex(signed.hash), "replaced");
-    submit::send(engine, network, vec![&attempt]).await
+    submit::send(engine, network, vec![&attempt]).await?;
+    Ok(Stored::Yes)
 }
 
 /// Fees at the cap and time spent: a person is told. The bytes stay in force, are sent again, and count if they are mined.

@@ -19,7 +19,7 @@ use crate::advance::{self, Next};
 use crate::engine::Engine;
 use crate::queue::{self, QUEUES};
 use crate::submitter::Submitters;
-use crate::{approval, keeper, sweep};
+use crate::{approval, keeper, sweep, wish};
 
 /// How long one move may take.
 const MOVE: Duration = Duration::from_secs(60);
@@ -135,11 +135,14 @@ fn monitor(engine: &Engine, submitters: &Submitters, name: &'static str) -> Moni
 /// One job: one move. It always succeeds as far as the queue is concerned, because a failure is in the operation's own row.
 async fn handle(job: Value, engine: Data<Engine>, submitters: Data<Submitters>) {
     let Some(operation_id) = job.as_str() else {
-        tracing::error!("a wake without an operation's id was dropped: {job}");
+        tracing::error!("a wake without an id was dropped: {job}");
         return;
     };
     if operation_id.starts_with("apr_") {
         return decide(&engine, operation_id).await;
+    }
+    if !operation_id.starts_with("op_") {
+        return desk(&engine, operation_id).await;
     }
     // A panic must end here: in the queue it would leave the job running for ever.
     let moved = timeout(MOVE, AssertUnwindSafe(advance::advance(&engine, operation_id)).catch_unwind()).await;
@@ -166,5 +169,15 @@ async fn decide(engine: &Engine, approval_id: &str) {
         }
         Ok(Err(_)) => tracing::error!(approval.id = approval_id, "the approval panicked; the sweep will wake it"),
         Err(_) => tracing::error!(approval.id = approval_id, "the approval took over {MOVE:?}; the sweep will wake it"),
+    }
+}
+
+/// A wake of the desk's queue. What it did not finish is found by the sweep.
+async fn desk(engine: &Engine, id: &str) {
+    match timeout(MOVE, AssertUnwindSafe(wish::carry_out(engine, id)).catch_unwind()).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(error))) => tracing::error!(desk.id = id, "it is tried again later: {error}"),
+        Ok(Err(_)) => tracing::error!(desk.id = id, "it panicked; the sweep will wake it"),
+        Err(_) => tracing::error!(desk.id = id, "it took over {MOVE:?}; the sweep will wake it"),
     }
 }

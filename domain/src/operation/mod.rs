@@ -1,20 +1,23 @@
 //! Operations: what the platform wants of a chain, and the truth about how far it is.
 
+mod attention;
 mod list;
 mod new;
+mod page;
 mod state;
+mod stats;
 
 use alloy_primitives::B256;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 use sqlx::types::Json;
 
-pub use list::{
-    Filter, LANE_FULL, by_batch, find, find_live, last_of_batch, list, oldest_at, stats, unfinished_overdue,
-    waiting_for_lane,
-};
+pub use attention::{Attention, attention};
+pub use list::{LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for_lane};
 pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, key_spent};
+pub use page::{COUNTED_MAX, Filter, count, list};
 pub use state::{Move, Status, picture};
+pub use stats::{oldest_at, percentile, stats, times_to_final};
 
 use crate::column::Hex;
 use crate::db::{Tx, touched};

@@ -1,0 +1,96 @@
+//! `POST /blockchain/operations/{id}/cancel`.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::operation::Operation;
+use muniment_domain::point::Point;
+use muniment_workflows::cancel;
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+
+use crate::act::{self, Act, Form, Written};
+use crate::app::App;
+use crate::error::Result;
+use crate::operation;
+
+/// What is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    mode: Mode,
+    reason: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// Nothing was signed: it ends.
+    Unsent,
+    /// Its nonce is burnt by a transfer of nothing.
+    Noop,
+}
+
+impl Form for Body {
+    fn check(&self) -> Result<()> {
+        act::check_reason(&self.reason)
+    }
+}
+
+/// Cancels an operation: 202. An unsent one is over with the answer; a nonce is burnt by a worker, and the chain decides.
+pub async fn handle(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Written(submission): Written<Body>,
+) -> Result<Response> {
+    id::check("op", &id)?;
+    let reason = submission.body.reason.as_str();
+    match submission.body.mode {
+        Mode::Unsent => act::perform(&app, &submission, &Unsent { id: &id, reason }).await,
+        Mode::Noop => act::perform(&app, &submission, &Noop { id: &id, reason }).await,
+    }
+}
+
+struct Unsent<'a> {
+    id: &'a str,
+    reason: &'a str,
+}
+
+impl Act for Unsent<'_> {
+    type Decision = Operation;
+
+    async fn decide(&self, app: &App) -> Result<Operation> {
+        Ok(cancel::decide_unsent(&app.desk, self.id).await?)
+    }
+
+    async fn apply(
+        &self,
+        app: &App,
+        tx: &mut Tx,
+        op: Operation,
+        by: Requester,
+    ) -> muniment_domain::Result<(Answer, Point)> {
+        let op = cancel::apply_unsent(tx, op, &by.actor, self.reason).await?;
+        Ok((operation::answer(app, &op, 202), Point::Cancel))
+    }
+}
+
+struct Noop<'a> {
+    id: &'a str,
+    reason: &'a str,
+}
+
+impl Act for Noop<'_> {
+    type Decision = ();
+
+    async fn decide(&self, _: &App) -> Result<()> {
+        Ok(())
+    }
+
+    async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
+        let op = cancel::ask_noop(tx, self.id, &by.actor, self.reason).await?;
+        Ok((operation::answer(app, &op, 202), Point::Accept))
+    }
+}

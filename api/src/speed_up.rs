@@ -1,0 +1,79 @@
+//! `POST /blockchain/operations/{id}/speed-up`.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::point::Point;
+use muniment_domain::{Code, Error, id, operation as operations};
+use muniment_workflows::requester::Requester;
+use muniment_workflows::speed_up;
+use serde::Deserialize;
+
+use crate::act::{self, Act, Form, Written};
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::operation;
+
+/// Nodes refuse a replacement that offers less.
+const PERCENT_MIN: i64 = 13;
+const PERCENT_MAX: i64 = 1_000;
+
+/// What is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// Absent: as the chain's configuration says.
+    bump_percent: Option<i64>,
+    reason: Option<String>,
+}
+
+impl Form for Body {
+    fn check(&self) -> Result<()> {
+        if let Some(reason) = &self.reason {
+            act::check_reason(reason)?;
+        }
+        match self.bump_percent {
+            Some(percent) if percent < PERCENT_MIN => {
+                let detail = format!("Nodes refuse a replacement below {PERCENT_MIN} percent.");
+                Err(Problem::field("/bump_percent", "below_minimum", detail))
+            }
+            Some(percent) if percent > PERCENT_MAX => {
+                Err(Problem::field("/bump_percent", "above_maximum", format!("At most {PERCENT_MAX} percent.")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Asks for a higher fee on the same nonce: 202. A worker signs it, stores it and then sends it.
+pub async fn handle(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Written(submission): Written<Body>,
+) -> Result<Response> {
+    id::check("op", &id)?;
+    act::perform(&app, &submission, &SpeedUp { id: &id, body: &submission.body }).await
+}
+
+struct SpeedUp<'a> {
+    id: &'a str,
+    body: &'a Body,
+}
+
+impl Act for SpeedUp<'_> {
+    type Decision = ();
+
+    async fn decide(&self, _: &App) -> Result<()> {
+        Ok(())
+    }
+
+    async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
+        let chain_id = operations::find(tx, self.id).await?.chain_id;
+        let unknown = || Error::refused(Code::UnknownChain, format!("Chain {chain_id} is not configured here."));
+        let config = app.chain(chain_id).ok_or_else(unknown)?;
+        let reason = self.body.reason.as_deref().unwrap_or("a higher fee was asked for");
+        let op = speed_up::ask(tx, config, self.id, self.body.bump_percent, &by.actor, reason).await?;
+        Ok((operation::answer(app, &op, 202), Point::Accept))
+    }
+}

@@ -1,0 +1,141 @@
+//! Cancelling and speeding up: what a person may do about a transaction that is on its way, or not sent at all.
+
+use muniment_activities::registry::Roles;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Mining, on_both_databases};
+
+use crate::installation::{Installation, Server, Terms};
+
+fn because(mode: &str) -> Value {
+    json!({ "mode": mode, "reason": "not wanted" })
+}
+
+async fn sent(site: &Installation, what: &str) {
+    let sent = format!("attempts where {what} and sends > 0");
+    site.until("it is sent", async || site.count(&sent).await == 1).await;
+}
+
+async fn wish(server: &Server, id: &str) -> Value {
+    server.get(&format!("/blockchain/operations/{id}")).await.body["wishes"][0].clone()
+}
+
+on_both_databases! {
+    async fn what_was_not_signed_is_over_at_once_and_free_for_another_try(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let lane = server.get("/blockchain/signers").await.text("/data/0/id");
+        let paused = server.post(&format!("/blockchain/signers/{lane}/pause"), "pause", json!({ "reason": "wait" })).await;
+        assert_eq!((paused.status, paused.text("/lane_state")), (200, "paused".to_owned()));
+        let deploy = server.deploy("deploy-1", &site.offerings[0]).await.text("/id");
+        assert_eq!(server.act("noop", &deploy, "cancel", because("noop")).await.problem(), (409, "invalid_state".to_owned()));
+        let over = server.act("unsent", &deploy, "cancel", because("unsent")).await;
+        assert_eq!((over.status, over.text("/status"), over.text("/resolution")), (202, "failed".to_owned(), "abandoned".to_owned()));
+        assert_eq!(over.text("/error/code"), "cancelled_by_operator");
+        assert_eq!(over.body["needs_attention"], false);
+        let again = server.act("unsent-2", &deploy, "cancel", because("unsent")).await;
+        assert_eq!(again.problem(), (409, "invalid_state".to_owned()));
+        let resumed = server.post(&format!("/blockchain/signers/{lane}/resume"), "resume", json!({ "reason": "go" })).await;
+        assert_eq!((resumed.status, resumed.text("/lane_state")), (200, "active".to_owned()), "{resumed:?}");
+        assert_eq!(server.deploy("deploy-2", &site.offerings[0]).await.status, 202);
+        site.settled().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn a_noop_burns_the_nonce_and_then_the_operation_is_abandoned(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        site.impatient();
+        let server = site.start().await;
+        let deploy = site.stuck(&server).await;
+        let early = server.act("early", &deploy, "reconcile", json!({ "resolution": "abandon", "reason": "no" })).await;
+        assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()));
+        assert_eq!(server.act("unsent", &deploy, "cancel", because("unsent")).await.problem(), (409, "invalid_state".to_owned()));
+        let asked = server.act("noop", &deploy, "cancel", because("noop")).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        sent(&site, "kind = 'cancel'").await;
+        let twice = server.act("noop-2", &deploy, "cancel", because("noop")).await;
+        assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
+        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "asked for twice, signed once");
+        assert_eq!(wish(&server, &deploy).await["outcome"], "racing");
+        site.finalised().await;
+        let gone = server.act("noop-3", &deploy, "cancel", because("noop")).await;
+        assert_eq!(gone.problem(), (409, "invalid_state".to_owned()));
+        let over = server.act("abandon", &deploy, "reconcile", json!({ "resolution": "abandon", "reason": "no" })).await;
+        assert_eq!((over.status, over.text("/resolution")), (200, "abandoned".to_owned()), "{over:?}");
+        assert_eq!(site.exactly_once().await.deployed, 0);
+    }
+
+    async fn a_speed_up_keeps_the_nonce_and_is_stored_before_it_is_sent(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        site.config.chain("bump_after_seconds", "3600");
+        let server = site.start().await;
+        let deploy = server.deploy("deploy", &site.offerings[0]).await.text("/id");
+        sent(&site, "kind = 'original'").await;
+        for (percent, code) in [(json!(12), "below_minimum"), (json!(1001), "above_maximum"), (json!("15"), "type_mismatch")] {
+            let answer = server.act("bad", &deploy, "speed-up", json!({ "bump_percent": percent })).await;
+            assert_eq!((answer.status, answer.text("/errors/0/code")), (422, code.to_owned()), "{answer:?}");
+        }
+        let asked = server.act("speed", &deploy, "speed-up", json!({ "bump_percent": 50 })).await;
+        assert_eq!((asked.status, asked.text("/status")), (202, "submitted".to_owned()), "{asked:?}");
+        sent(&site, "kind = 'bump'").await;
+        let fees = site.rows("select max_fee_per_gas from attempts order by number").await;
+        let [old, new] = [&fees[0][0], &fees[1][0]].map(|fee| fee.parse::<u128>().unwrap());
+        assert!(new * 2 >= old * 3, "{old} {new}");
+        assert_eq!(site.rows("select distinct cast(nonce as text) from attempts").await, [["0"]]);
+        assert_eq!(wish(&server, &deploy).await["outcome"], "replaced");
+        site.finalised().await;
+        assert_eq!(server.state(&deploy).await.0, "confirmed");
+        let late = server.act("late", &deploy, "speed-up", json!({})).await;
+        assert_eq!(late.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn a_fee_at_its_cap_is_not_raised(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        site.config.chain("max_fee_per_gas_gwei_cap", "1");
+        let server = site.start().await;
+        let deploy = server.deploy("deploy", &site.offerings[0]).await.text("/id");
+        sent(&site, "kind = 'original'").await;
+        let asked = server.act("speed", &deploy, "speed-up", json!({})).await;
+        assert_eq!(asked.problem(), (409, "fee_cap_reached".to_owned()));
+        assert_eq!(site.count("wishes").await, 0);
+    }
+
+    async fn a_retry_and_a_cancel_at_once_leave_one_history(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        site.set_roles(Roles::ALL).await;
+        site.anvil.mine(3).await;
+        let path = |act: &str| format!("/blockchain/operations/{mint}/{act}");
+        let (one, other) = (server.client(), server.client());
+        let (retry, cancel) = (path("retry"), path("cancel"));
+        let (retried, cancelled) = tokio::join!(
+            one.post(&retry, "retry", json!({ "reason": "again" })),
+            other.post(&cancel, "cancel", because("unsent"))
+        );
+        let (retried, cancelled) = (retried.unwrap(), cancelled.unwrap());
+        assert_eq!(retried.status, 202, "{retried:?}");
+        site.settled().await;
+        let end = server.state(&mint).await.0;
+        assert_eq!(end, if cancelled.status == 202 { "failed" } else { "confirmed" }, "{cancelled:?}");
+        site.exactly_once().await;
+    }
+
+    async fn who_may_not_cancel_changes_nothing(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
+        let server = site.start().await;
+        let deploy = server.deploy("deploy", &site.offerings[0]).await.text("/id");
+        for act in ["cancel", "speed-up", "reconcile", "retry"] {
+            let path = format!("/blockchain/operations/{deploy}/{act}");
+            let answer = server.client().with_key(&auditor).post(&path, "x", because("noop")).await.unwrap();
+            assert_eq!(answer.problem(), (403, "role_forbidden".to_owned()), "{act}");
+        }
+        for body in [json!({ "mode": "burn", "reason": "x" }), json!({ "reason": "x" }), json!({ "mode": "noop" })] {
+            let answer = server.act("x", &deploy, "cancel", body).await;
+            assert_eq!(answer.problem(), (422, "validation_failed".to_owned()));
+        }
+        assert_eq!(site.count("wishes").await, 0);
+    }
+}

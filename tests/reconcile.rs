@@ -1,0 +1,176 @@
+//! A person confirms with proof or gives up: each check of the proof is said, and each of them alone is reason enough for a no.
+
+use muniment_activities::registry::Roles;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
+
+use crate::foreign_key::execute_elsewhere;
+use crate::installation::{Answer, Installation, Server, Terms};
+
+const UNKNOWN: &str = "0x0101010101010101010101010101010101010101010101010101010101010101";
+
+async fn prove(server: &Server, key: &str, id: &str, hash: &str) -> Answer {
+    server.act(key, id, "reconcile", json!({ "resolution": "mark_confirmed", "tx_hash": hash, "reason": "seen" })).await
+}
+
+/// The names of the checks that failed; the answer must list those that passed too.
+fn failed(answer: &Answer) -> Vec<String> {
+    assert_eq!(answer.problem(), (422, "reconcile_verification_failed".to_owned()), "{answer:?}");
+    let checks = answer.body["checks"].as_array().unwrap();
+    let failed = checks.iter().filter(|check| check["passed"] == false);
+    failed.map(|check| check["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn hash_of(site: &Installation, kind: &str) -> String {
+    site.rows(&format!("select tx_hash from operations where kind = '{kind}' and status = 'confirmed'")).await[0][0]
+        .clone()
+}
+
+on_both_databases! {
+    async fn each_check_alone_is_reason_enough_for_a_no(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        assert_eq!(failed(&prove(&server, "unknown", &mint, UNKNOWN).await), ["receipt"]);
+        let other = hash_of(&site, "deploy_token").await;
+        assert_eq!(failed(&prove(&server, "other", &mint, &other).await), ["unclaimed", "effect"]);
+        // Mining stops, so that what comes now stays young.
+        site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
+        let proof = execute_elsewhere(&site, &mint).await;
+        site.anvil.mine(1).await;
+        assert_eq!(failed(&prove(&server, "young", &mint, &proof).await), ["final"]);
+        site.anvil.mine(4).await;
+        let final_number = "select cast(final_number as text) from chains";
+        let height = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+        site.until("it is final here", async || site.rows(final_number).await[0][0].parse::<u64>().unwrap() + 2 >= height).await;
+        let deployment = site.rows("select id from operations where kind = 'deploy_token'").await[0][0].clone();
+        site.write(&format!("insert into claims (chain_id, tx_hash, operation_id, claimed_at) select chain_id, '{proof}', id, created_at from operations where id = '{deployment}'")).await;
+        assert_eq!(failed(&prove(&server, "claimed", &mint, &proof).await), ["unclaimed"]);
+        site.write("delete from claims").await;
+        site.write(&format!("update operation_steps set state = 'included', block_number = 1, tx_hash = '{UNKNOWN}' where operation_id = '{mint}'")).await;
+        assert_eq!(failed(&prove(&server, "open", &mint, &proof).await), ["nonce_closed"]);
+        site.write(&format!("update operation_steps set state = 'unsigned', block_number = null, tx_hash = null where operation_id = '{mint}'")).await;
+        let proved = prove(&server, "proof", &mint, &proof).await;
+        assert_eq!((proved.status, proved.text("/status"), proved.text("/resolution")), (200, "confirmed".to_owned(), "confirmed_external".to_owned()), "{proved:?}");
+        assert!(proved.body["checks"].as_array().unwrap().iter().all(|check| check["passed"] == true));
+        assert_eq!(prove(&server, "proof", &mint, &proof).await.headers["idempotent-replayed"], "true");
+        assert_eq!(prove(&server, "proof-2", &mint, &proof).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(site.exactly_once().await.minted, 1);
+    }
+
+    async fn a_sender_must_have_been_an_agent_in_that_block(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        site.anvil.rpc().call("evm_setAutomine", json!([false])).await;
+        site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
+        let proof = execute_elsewhere(&site, &mint).await;
+        site.until("it waits", async || site.anvil.rpc().number("eth_getBlockTransactionCountByNumber", json!(["pending"])).await == 1).await;
+        // In the same block, after it: the agent is no agent any more.
+        site.set_roles_of(KEYS[2], Roles(0)).await;
+        site.anvil.mine(1).await;
+        let receipt = site.anvil.rpc().call("eth_getTransactionReceipt", json!([proof])).await;
+        assert_eq!(receipt["status"], "0x1", "{receipt}");
+        site.anvil.mine(4).await;
+        let number = u64::from_str_radix(receipt["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+        let last = format!("chains where final_number >= {number}");
+        site.until("it is final here", async || site.count(&last).await == 1).await;
+        assert_eq!(failed(&prove(&server, "proof", &mint, &proof).await), ["sender"]);
+    }
+
+    async fn a_reverted_transaction_proves_nothing(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        site.set_roles_of(KEYS[2], Roles(0)).await;
+        let reverted = execute_elsewhere(&site, &mint).await;
+        let names = async |key: &str| failed(&prove(&server, key, &mint, &reverted).await);
+        site.until("it is final", async || {
+            let key = site.anvil.rpc().number("eth_blockNumber", json!([])).await.to_string();
+            !names(&key).await.contains(&"final".to_owned())
+        })
+        .await;
+        assert_eq!(names("reverted").await, ["successful", "sender", "effect"]);
+    }
+
+    async fn endpoints_that_do_not_agree_prove_nothing(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.chain("endpoints", &format!("[{:?}, {:?}]", site.anvil.url(), proxy.url()));
+        site.config.chain("quorum", "2");
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        let proof = execute_elsewhere(&site, &mint).await;
+        site.anvil.mine(4).await;
+        proxy.add(Rule::new(Fault::Null));
+        let names = async |key: &str| failed(&prove(&server, key, &mint, &proof).await);
+        site.until("it is final", async || {
+            let key = site.anvil.rpc().number("eth_blockNumber", json!([])).await.to_string();
+            names(&key).await == ["endpoints_agree"]
+        })
+        .await;
+        proxy.heal();
+        assert_eq!(prove(&server, "proof", &mint, &proof).await.status, 200);
+    }
+
+    async fn what_was_never_signed_is_given_up_and_what_took_effect_is_not(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        site.impatient();
+        let server = site.start().await;
+        let deploy = site.stuck(&server).await;
+        let give_up = json!({ "resolution": "abandon", "reason": "no" });
+        let open = server.act("open", &deploy, "reconcile", give_up.clone()).await;
+        assert_eq!(open.problem(), (409, "nonce_still_open".to_owned()));
+        site.finalised().await;
+        let done = server.act("done", &deploy, "reconcile", give_up.clone()).await;
+        assert_eq!(done.problem(), (409, "partial_effect".to_owned()));
+        let retried = server.act("retry", &deploy, "reconcile", json!({ "resolution": "retry", "reason": "again" })).await;
+        assert_eq!((retried.status, retried.text("/status")), (200, "confirmed".to_owned()), "{retried:?}");
+        let late = server.act("late", &deploy, "reconcile", give_up).await;
+        assert_eq!(late.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn giving_up_a_mint_takes_a_second_person(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        let give_up = json!({ "resolution": "abandon", "reason": "the offering is over" });
+        let asked = server.act("one", &mint, "reconcile", give_up.clone()).await;
+        assert_eq!((asked.status, asked.text("/approval/status"), asked.text("/approval/action")), (202, "pending".to_owned(), "abandon".to_owned()), "{asked:?}");
+        assert_eq!(asked.headers["location"], format!("/v1/approvals/{}", asked.text("/approval/id")));
+        let twice = server.act("two", &mint, "reconcile", give_up.clone()).await;
+        assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
+        assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, asked.body, "one key, one answer");
+        assert_eq!(site.count("operations where resolution is not null").await, 0, "nothing is given up yet");
+        site.set_roles(Roles::ALL).await;
+        site.anvil.mine(3).await;
+        assert_eq!(server.retry("retry", &mint).await.status, 202, "until then it can be retried");
+        site.settled().await;
+        assert_eq!(server.state(&mint).await.0, "confirmed");
+    }
+
+    async fn what_is_no_resolution_is_refused(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        for (body, pointer) in [
+            (json!({ "resolution": "mark_confirmed", "reason": "x" }), "/tx_hash"),
+            (json!({ "resolution": "mark_confirmed", "reason": "x", "tx_hash": "0x12" }), "/tx_hash"),
+            (json!({ "resolution": "mark_confirmed", "reason": "x", "tx_hash": UNKNOWN.trim_start_matches("0x") }), "/tx_hash"),
+            (json!({ "resolution": "abandon", "reason": "x", "tx_hash": UNKNOWN }), "/tx_hash"),
+            (json!({ "resolution": "abandon" }), "/reason"),
+            (json!({ "resolution": "forget", "reason": "x" }), "/resolution"),
+        ] {
+            let answer = server.act("bad", &mint, "reconcile", body).await;
+            assert_eq!((answer.status, answer.text("/errors/0/pointer")), (422, pointer.to_owned()), "{answer:?}");
+        }
+        let path = format!("/blockchain/operations/{mint}/reconcile");
+        let body = json!({ "resolution": "retry", "reason": "x" });
+        let refused = server.client().with_key(&auditor).post(&path, "x", body).await.unwrap();
+        assert_eq!(refused.problem(), (403, "role_forbidden".to_owned()));
+        assert_eq!((server.state(&mint).await.0, Value::Null), ("failed".to_owned(), Value::Null));
+    }
+}

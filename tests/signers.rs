@@ -1,0 +1,113 @@
+//! Signers: what is shown of them was seen before it was asked for, and a person stops and starts them.
+
+use alloy::primitives::{Address, Bytes};
+use muniment_activities::registry::Roles;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
+
+use crate::foreign_key::send;
+use crate::installation::{Installation, Server, Terms, signer_of};
+
+async fn lane(server: &Server) -> Value {
+    server.get("/blockchain/signers").await.body["data"][0].clone()
+}
+
+async fn set(server: &Server, key: &str, act: &str) -> crate::installation::Answer {
+    let id = lane(server).await["id"].as_str().unwrap().to_owned();
+    server.post(&format!("/blockchain/signers/{id}/{act}"), key, json!({ "reason": "a test" })).await
+}
+
+on_both_databases! {
+    async fn the_chains_side_is_shown_as_of_when_it_was_seen(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        site.config.engine("observe_seconds", 1);
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        let server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.settled().await;
+        site.until("the count is seen", async || lane(&server).await["chain_nonce_finalized"] == 1).await;
+        let shown = lane(&server).await;
+        assert_eq!(shown["address"], signer_of(KEYS[1]).to_checksum(None));
+        for (field, value) in [("next_nonce", json!(1)), ("chain_nonce_latest", json!(1)), ("chain_nonce_pending", json!(1)),
+            ("in_flight", json!(0)), ("is_agent", json!(true)), ("low_balance", json!(false)), ("lane_state", json!("active"))] {
+            assert_eq!(shown[field], value, "{field}");
+        }
+        site.anvil.set_balance(&signer_of(KEYS[1]).to_string(), 1_000_000_000).await;
+        site.set_roles(Roles(0)).await;
+        site.until("the change is seen", async || lane(&server).await["is_agent"] == false).await;
+        site.until("it is low", async || lane(&server).await["low_balance"] == true).await;
+        assert_eq!(lane(&server).await["balance_wei"], "1000000000");
+        proxy.add(Rule::new(Fault::Status(503)));
+        let seen = lane(&server).await["observed_at"].clone();
+        site.until("the chain is away", async || site.count("chains where blocked_reason is not null").await == 1).await;
+        assert_eq!(lane(&server).await["balance_wei"], "1000000000", "the answer does not wait for the chain");
+        assert!(lane(&server).await["observed_at"].as_str() >= seen.as_str());
+    }
+
+    async fn a_paused_signer_signs_nothing_and_finishes_what_it_signed(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
+        let server = site.start().await;
+        server.deploy("deploy-0", &site.offerings[0]).await;
+        site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
+        let paused = set(&server, "pause", "pause").await;
+        assert_eq!((paused.status, paused.text("/lane_state"), &paused.body["in_flight"]), (200, "paused".to_owned(), &json!(1)));
+        assert!(paused.text("/lane_reason").ends_with(": a test"), "who and why: {}", paused.text("/lane_reason"));
+        assert_eq!(set(&server, "pause-2", "pause").await.problem(), (409, "invalid_state".to_owned()));
+        server.deploy("deploy-1", &site.offerings[1]).await;
+        let waits = "operations where status = 'pending' and blocked_reason like 'lane_paused%'";
+        site.until("the second waits", async || site.count(waits).await == 1).await;
+        site.until("the first is confirmed", async || {
+            site.anvil.mine(1).await;
+            site.count("operations where status = 'confirmed'").await == 1
+        })
+        .await;
+        assert_eq!(site.count("attempts").await, 1);
+        assert_eq!(site.count("events where type = 'lane.paused'").await, 1);
+        let resumed = set(&server, "resume", "resume").await;
+        assert_eq!((resumed.status, resumed.text("/lane_state")), (200, "active".to_owned()), "{resumed:?}");
+        assert_eq!(set(&server, "resume-2", "resume").await.problem(), (409, "invalid_state".to_owned()));
+        site.until("it is sent", async || site.count("attempts where sends > 0").await == 2).await;
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.deployed, 2);
+    }
+
+    async fn a_lane_leaves_quarantine_above_what_is_final(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        send(&site.anvil, KEYS[1], 0, Address::repeat_byte(7), Bytes::new()).await;
+        site.anvil.mine(1).await;
+        site.until("the lane is stopped", async || lane(&server).await["lane_state"] == "quarantined").await;
+        assert_eq!(set(&server, "pause", "pause").await.problem(), (409, "invalid_state".to_owned()));
+        let early = set(&server, "early", "resume").await;
+        assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()), "what the stranger sent is not final yet");
+        site.anvil.mine(4).await;
+        site.until("it is final", async || set(&server, "resume", "resume").await.status == 200).await;
+        assert_eq!(lane(&server).await["next_nonce"], 1);
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn who_may_not_stop_a_signer_changes_nothing(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
+        let server = site.start().await;
+        let id = lane(&server).await["id"].as_str().unwrap().to_owned();
+        let client = server.client().with_key(&auditor);
+        assert_eq!(client.get("/blockchain/signers").await.unwrap().status, 200, "an auditor reads");
+        for act in ["pause", "resume"] {
+            let path = format!("/blockchain/signers/{id}/{act}");
+            let refused = client.post(&path, act, json!({ "reason": "x" })).await.unwrap();
+            assert_eq!(refused.problem(), (403, "role_forbidden".to_owned()));
+            let empty = server.post(&path, act, json!({ "reason": "" })).await;
+            assert_eq!((empty.status, empty.text("/errors/0/pointer")), (422, "/reason".to_owned()));
+            let unknown = format!("/blockchain/signers/lan_01jc0000000000000000000000/{act}");
+            let unknown = server.post(&unknown, act, json!({ "reason": "x" })).await;
+            assert_eq!(unknown.problem(), (404, "not_found".to_owned()));
+        }
+        assert_eq!(lane(&server).await["lane_state"], "active");
+    }
+}

@@ -1,0 +1,35 @@
+//! How the signers stand on their chain, looked up from time to time so that no request has to wait for a node.
+
+use muniment_domain::lane::{self, Observed};
+use muniment_domain::point::Point;
+use muniment_domain::{Result, chain};
+
+use crate::engine::{Engine, Network};
+
+/// Looks once. A chain that does not answer leaves what was seen before, with its time.
+pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
+    let mut tx = engine.db.read().await?;
+    let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
+    let lanes = lane::of_chain(&mut tx, network.id()).await?;
+    drop(tx);
+    let addresses: Vec<_> = lanes.iter().map(|lane| lane.signer.0).collect();
+    let standings = match network.chain.standings(&addresses, cursor.final_number.cast_unsigned()).await {
+        Ok(standings) => standings,
+        Err(fault) => {
+            tracing::info!(chain.id = network.id(), "the signers are looked at again later: {fault}");
+            return Ok(());
+        }
+    };
+    let mut tx = engine.db.begin().await?;
+    for (lane, standing) in lanes.iter().zip(standings) {
+        let seen = Observed {
+            latest: standing.latest.cast_signed(),
+            pending: standing.pending.cast_signed(),
+            finalized: standing.finalized.cast_signed(),
+            balance: standing.balance,
+            is_agent: standing.is_agent,
+        };
+        lane::note_observed(&mut tx, &lane.id, &seen).await?;
+    }
+    tx.commit(Point::Housekeeping).await
+}
