@@ -18,6 +18,7 @@ on_both_databases! {
         let shown = server.get(&format!("/v1/offerings/{offering}")).await;
         let expected = json!({
             "status": "deployed", "contractAddress": token.address.to_checksum(None), "chainId": 31337, "txHash": token.tx_hash,
+            "predicted_address": token.address.to_checksum(None),
         });
         assert_eq!(shown.body["tokenDeployment"], expected);
         assert_eq!(shown.body["blockchain"]["token_address"], expected["contractAddress"]);
@@ -41,6 +42,54 @@ on_both_databases! {
         assert_eq!((replayed.status, &replayed.headers["idempotent-replayed"]), (202, &"true".parse().unwrap()));
         assert_eq!(site.exactly_once().await.deployed, 1);
         assert_eq!(site.count("operations").await, 1);
+    }
+
+    async fn a_token_has_the_terms_that_were_asked_for_at_the_address_that_was_predicted(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
+        let (server, offering, path) = (site.start().await, &site.offerings[0], "/blockchain/deploy-token");
+        let hard_cap = "5000000000";
+        for (key, terms, pointer, code) in [
+            ("a", json!({ "caps": { "supply_units": "4999999999" } }), "/caps/supply_units", "below_minimum"),
+            ("b", json!({ "caps": { "supply_units": "05" } }), "/caps/supply_units", "units_format"),
+            ("c", json!({ "caps": { "supply_units": "79228162514264337593543950336" } }), "/caps/supply_units", "units_format"),
+            ("d", json!({ "caps": { "holder_cap": 0 } }), "/caps/holder_cap", "below_minimum"),
+            ("e", json!({ "partitions": [] }), "/partitions", "count_out_of_range"),
+            ("f", json!({ "partitions": vec![json!({}); 33] }), "/partitions", "count_out_of_range"),
+            ("g", json!({ "partitions": [{ "cap_units": "7" }] }), "/partitions", "below_minimum"),
+            ("h", json!({ "partitions": [{ "cap_units": "5000000001" }] }), "/partitions", "above_maximum"),
+            ("i", json!({ "symbol": "toolongasymbol" }), "/symbol", "symbol_format"),
+            ("j", json!({ "name": "  x " }), "/name", "length_out_of_range"),
+            ("k", json!({ "partitions": [{ "cap": "7" }] }), "/partitions/0/cap", "unknown_field"),
+        ] {
+            let mut body = json!({ "offering_id": offering });
+            body.as_object_mut().unwrap().extend(terms.as_object().unwrap().clone());
+            let refused = server.post(path, key, body).await;
+            assert_eq!(refused.problem(), (422, "validation_failed".to_owned()), "{refused:?}");
+            assert_eq!((refused.text("/errors/0/pointer").as_str(), refused.text("/errors/0/code").as_str()), (pointer, code));
+        }
+        assert_eq!(site.count("operations").await, 0);
+        let body = json!({ "offering_id": offering, "name": "House A", "symbol": "HOUSEA", "caps": { "supply_units": "6000000000",
+            "holder_cap": 2 }, "partitions": [{ "cap_units": hard_cap }, { "restricted": true }] });
+        let accepted = server.post(path, "deploy", body).await;
+        assert_eq!(accepted.status, 202, "{accepted:?}");
+        let predicted = accepted.text("/predicted_address");
+        assert_eq!(server.get(&format!("/v1/offerings/{offering}")).await.text("/tokenDeployment/predicted_address"), predicted);
+        site.settled().await;
+        let [token] = site.tokens_of(offering).await.try_into().unwrap();
+        assert_eq!(token.address.to_checksum(None), predicted);
+        let shown = server.get(&format!("/v1/offerings/{offering}")).await;
+        let is = |pointer: &str| shown.body.pointer(pointer).cloned().unwrap();
+        assert_eq!([is("/blockchain/token_name"), is("/token_symbol"), is("/blockchain/supply_units")], ["House A", "HOUSEA", "6000000000"]);
+        assert_eq!([is("/blockchain/holder_cap"), is("/blockchain/partition_count")], [2, 2]);
+        assert_eq!(site.symbol_of(token.address).await, "HOUSEA");
+        // Of three who were accepted the third is one too many.
+        let minted = server.mint("mint", offering).await;
+        assert_eq!(minted.body["operations"][0]["subscription_ids"].as_array().unwrap().len(), 2);
+        assert_eq!(minted.text("/skipped/0/code"), "holder_cap_reached");
+        site.settled().await;
+        let more = server.mint("more", offering).await;
+        assert_eq!(more.problem(), (409, "nothing_to_mint".to_owned()));
+        assert_eq!(site.exactly_once().await.minted, 1);
     }
 
     async fn of_many_deployments_at_once_one_is_accepted(database: Database) {

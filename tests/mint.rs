@@ -1,6 +1,7 @@
 //! Minting through the front door: every accepted subscription once, in pages, and the books equal the chain's.
 
 use alloy::primitives::U256;
+use muniment_domain::operation::Status;
 use serde_json::json;
 use world::{Database, Mining, on_both_databases};
 
@@ -94,6 +95,40 @@ on_both_databases! {
         assert_eq!(again.problem(), (409, "nothing_to_mint".to_owned()));
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 3);
         assert_eq!(site.exactly_once().await.minted, 2);
+    }
+
+    async fn pages_are_cut_by_the_gas_cap_of_the_chain(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::locked(9)]).await;
+        site.config.chain("gas_cap", "350000");
+        let (server, offering) = (deployed(&site).await, &site.offerings[0]);
+        let accepted = server.mint("mint", offering).await;
+        let pages = accepted.body["operations"].as_array().unwrap();
+        let sizes: Vec<_> = pages.iter().map(|page| page["subscription_ids"].as_array().unwrap().len()).collect();
+        assert_eq!(sizes, [4, 4, 1], "four fit with their margin");
+        site.settled().await;
+        assert_eq!((site.exactly_once().await.minted, site.count("subscriptions where status = 'minted'").await), (3, 9));
+    }
+
+    async fn a_cancel_against_a_mint_leaves_one_of_the_two(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1); 5]).await;
+        let desk = site.desk(|_| {}).await;
+        for offering in &site.offerings {
+            desk.deploy(offering).await;
+        }
+        site.settled().await;
+        for (number, offering) in (0u64..).zip(&site.offerings) {
+            let mint = desk.mint(offering).await;
+            // A little later each time: before it is prepared, signed, sent or mined.
+            tokio::time::sleep(std::time::Duration::from_millis(number * 8)).await;
+            let cancelled = muniment_workflows::cancel::cancel(&desk.engine, &mint, "operator", "a race").await;
+            site.settled().await;
+            let op = desk.operation(&mint).await;
+            let minted = site.count(&format!("subscriptions where status = 'minted' and offering_id = '{offering}'")).await;
+            assert_eq!(minted == 1, op.status == Status::Confirmed, "{cancelled:?}: {op:?}");
+            assert!(op.status == Status::Confirmed || cancelled.is_ok(), "{cancelled:?}: {op:?}");
+        }
+        site.exactly_once().await;
+        desk.close().await;
     }
 
     async fn mints_asked_for_at_once_never_share_a_subscription(database: Database) {

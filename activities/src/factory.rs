@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bindings::factory::{IPlatformSecurityToken7518, TokenFactory},
+    bindings::token::PlatformSecurityToken7518::{TokenInitialized, offeringIdCall, tokenSymbolCall},
     chain::Chain,
     fault::Fault,
     logs::LogFilter,
@@ -80,6 +81,10 @@ pub fn deploy_effect(receipt: &Receipt, factory: Address, deployment: &Deploymen
     let payload = payload_hash(&deploy_token(receipt.from, factory, deployment).data);
     let mut deployed = events::<TokenFactory::TokenDeployed>(receipt, factory).filter(|event| event.offeringId == id);
     match deployed.next() {
+        Some(event) if event.payloadHash == payload && event.created => {
+            initialised(receipt, event.token, deployment)?;
+            Ok(event.token)
+        }
         Some(event) if event.payloadHash == payload => Ok(event.token),
         Some(event) => Err(MissingEffect(format!(
             "offering {id} was deployed with the payload {}, not {payload}",
@@ -103,6 +108,28 @@ pub async fn tokens_told(chain: &Chain, factory: Address, blocks: (u64, u64)) ->
         Some((event.token, event.offeringId))
     });
     Ok(told.collect())
+}
+
+/// Whether the new token says of itself, in the same receipt, that it is this offering's with these terms.
+fn initialised(receipt: &Receipt, token: Address, deployment: &Deployment) -> Result<(), MissingEffect> {
+    let Some(own) = events::<TokenInitialized>(receipt, token).next() else {
+        return Err(MissingEffect(format!("{token} did not say that it was initialised")));
+    };
+    let is = (own.offeringId, own.symbol.as_str(), own.totalCap, own.partitions);
+    let count = U256::from(deployment.partitions.len());
+    let wanted = (deployment.offering_id, deployment.symbol.as_str(), U256::from(deployment.total_cap), count);
+    if is == wanted { Ok(()) } else { Err(MissingEffect(format!("{token} is {is:?}, not {wanted:?}"))) }
+}
+
+/// Whether a token was made in this transaction, and not found by a repetition.
+pub fn made_here(receipt: &Receipt, token: Address) -> bool {
+    events::<TokenInitialized>(receipt, token).next().is_some()
+}
+
+/// What a token says of itself: the offering that it stands for, and its symbol.
+pub async fn identity(chain: &Chain, token: Address) -> Result<(B256, String), Fault> {
+    let offering = view(chain, token, &offeringIdCall {}, At::Latest).await?;
+    Ok((offering, view(chain, token, &tokenSymbolCall {}, At::Latest).await?))
 }
 
 /// The deployed token of the offering, and the hash of the call that deployed it.

@@ -15,11 +15,36 @@ use crate::error::{Problem, Result};
 use crate::submission::{Intent, Submission};
 use crate::{idempotency, operation};
 
+/// How long a name is.
+const NAME_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=160;
+
 /// What is wanted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
+    name: Option<String>,
+    symbol: Option<String>,
+    caps: Option<Caps>,
+    partitions: Option<Vec<Partition>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Caps {
+    /// Base units, as digits.
+    supply_units: Option<String>,
+    holder_cap: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Partition {
+    cap_units: Option<String>,
+    #[serde(default)]
+    restricted: bool,
+    #[serde(default)]
+    rule144: bool,
 }
 
 /// Accepts the deployment of an offering's token: 202, and the operation to watch.
@@ -29,13 +54,45 @@ pub async fn deploy_token(State(app): State<App>, submission: Submission<Body>) 
 
 impl Intent for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_offering_id(&self.offering_id)
+        check_offering_id(&self.offering_id)?;
+        if self.name.as_ref().is_some_and(|name| !NAME_CHARACTERS.contains(&name.trim().chars().count())) {
+            return Err(Problem::field("/name", "length_out_of_range", "A name has 3 to 160 characters."));
+        }
+        let is_symbol = |text: &String| {
+            (2..=11).contains(&text.len())
+                && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        };
+        if self.symbol.as_ref().is_some_and(|text| !is_symbol(text)) {
+            return Err(Problem::field("/symbol", "symbol_format", "A symbol has 2 to 11 capitals and digits."));
+        }
+        if self.caps.as_ref().and_then(|caps| caps.holder_cap).is_some_and(|cap| cap < 1) {
+            return Err(Problem::field("/caps/holder_cap", "below_minimum", "At least one holder must be allowed."));
+        }
+        Ok(())
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let request = deploy::Request { offering_id: self.offering_id.clone() };
+        let request = self.request();
         let operation = deploy::request(tx, &app.settings, request, &by).await?;
         Ok(operation::accepted(app, &operation))
+    }
+}
+
+impl Body {
+    fn request(&self) -> deploy::Request {
+        let partition = |p: &Partition| deploy::Partition {
+            cap_units: p.cap_units.clone(),
+            restricted: p.restricted,
+            rule144: p.rule144,
+        };
+        deploy::Request {
+            offering_id: self.offering_id.clone(),
+            name: self.name.as_ref().map(|name| name.trim().to_owned()),
+            symbol: self.symbol.clone(),
+            supply_units: self.caps.as_ref().and_then(|caps| caps.supply_units.clone()),
+            holder_cap: self.caps.as_ref().and_then(|caps| caps.holder_cap),
+            partitions: self.partitions.as_ref().map(|list| list.iter().map(partition).collect()),
+        }
     }
 }
 

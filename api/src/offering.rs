@@ -8,12 +8,14 @@ use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::operation::{self, Filter, Kind, Operation};
+use muniment_domain::token::{self, Token};
 use muniment_domain::{Code, Error, id};
 use serde::Serialize;
 
 use crate::app::App;
 use crate::error::Result;
 use crate::instant;
+use crate::operation::predicted_address;
 use crate::principal::Principal;
 
 /// The standard that every token of the platform follows.
@@ -33,6 +35,7 @@ pub async fn detail(
         return Err(Error::refused(Code::NotFound, format!("There is no offering {id}.")).into());
     }
     let deployment = newest_deployment(&mut tx, &id).await?;
+    let token = token::find(&mut tx, &id).await?;
     // What is shown depends on the operation too, so its version is part of the tag.
     let tag = format!("\"v{}-{}\"", offering.version, deployment.as_ref().map_or(0, |op| op.version));
     let caching = if staff { "no-store" } else { "public, max-age=30" };
@@ -40,7 +43,7 @@ pub async fn detail(
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
         return Ok((StatusCode::NOT_MODIFIED, kept).into_response());
     }
-    Ok((kept, Json(body(&app, &offering, deployment.as_ref()))).into_response())
+    Ok((kept, Json(body(&app, &offering, deployment.as_ref(), token.as_ref()))).into_response())
 }
 
 /// The offering with this id, which may be malformed.
@@ -92,6 +95,8 @@ struct TokenDeployment<'a> {
     contract_address: Option<String>,
     chain_id: i64,
     tx_hash: Option<String>,
+    #[serde(rename = "predicted_address")]
+    predicted_address: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -100,9 +105,13 @@ struct Blockchain {
     chain_id: i64,
     token_address: Option<String>,
     standard: &'static str,
+    token_name: Option<String>,
+    supply_units: Option<String>,
+    holder_cap: Option<i64>,
+    partition_count: Option<usize>,
 }
 
-fn body<'a>(app: &App, o: &'a Offering, deployment: Option<&Operation>) -> Detail<'a> {
+fn body<'a>(app: &App, o: &'a Offering, deployment: Option<&Operation>, token: Option<&Token>) -> Detail<'a> {
     let address = o.token_address.map(|address| address.0.to_checksum(None));
     let money = |minor| Money::from_minor(minor).to_string();
     Detail {
@@ -113,12 +122,17 @@ fn body<'a>(app: &App, o: &'a Offering, deployment: Option<&Operation>) -> Detai
             contract_address: address.clone(),
             chain_id: o.chain_id,
             tx_hash: o.token_tx_hash.map(|hash| hash.to_string()),
+            predicted_address: deployment.and_then(predicted_address),
         },
         blockchain: Blockchain {
             network: app.network(o.chain_id),
             chain_id: o.chain_id,
             token_address: address,
             standard: STANDARD,
+            token_name: token.map(|token| token.name.clone()),
+            supply_units: token.map(|token| token.supply_units.to_string()),
+            holder_cap: token.and_then(|token| token.holder_cap),
+            partition_count: token.and_then(|token| token.partitions.0.as_array().map(Vec::len)),
         },
         status: o.status,
         template: &o.template,

@@ -52,6 +52,20 @@ pub async fn find(tx: &mut Tx, chain_id: i64) -> Result<Option<Chain>> {
     )
 }
 
+/// Notes the most gas of one transaction, as the configuration says it.
+pub async fn set_gas_cap(tx: &mut Tx, chain_id: i64, gas: i64) -> Result<()> {
+    on!(tx, conn => sqlx::query("update chains set gas_cap = $2 where chain_id = $1").bind(chain_id).bind(gas)
+        .execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// The most gas of one transaction, once the chain was met.
+pub async fn gas_cap(tx: &mut Tx, chain_id: i64) -> Result<Option<i64>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, Option<i64>>("select gas_cap from chains where chain_id = $1")
+        .bind(chain_id).fetch_optional(conn).await?)
+    .flatten())
+}
+
 /// Every chain that was met.
 pub async fn all(tx: &mut Tx) -> Result<Vec<Chain>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Chain>("select * from chains order by chain_id").fetch_all(conn).await?))

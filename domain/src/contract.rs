@@ -39,6 +39,22 @@ pub async fn configure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind)
     Ok(())
 }
 
+/// Notes the code that every token of a factory is a clone of.
+pub async fn set_implementation(tx: &mut Tx, chain_id: i64, factory: Address, implementation: Address) -> Result<()> {
+    on!(tx, conn => sqlx::query("update contracts set implementation = $3 where chain_id = $1 and address = $2")
+        .bind(chain_id).bind(Hex(factory)).bind(Hex(implementation)).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// The code that every token of a factory is a clone of, once the factory was asked for it.
+pub async fn implementation(tx: &mut Tx, chain_id: i64, factory: Address) -> Result<Option<Address>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, Option<Hex<Address>>>(
+        "select implementation from contracts where chain_id = $1 and address = $2")
+        .bind(chain_id).bind(Hex(factory)).fetch_optional(conn).await?)
+    .flatten()
+    .map(|address| address.0))
+}
+
 /// Gives out `count` operation numbers of a contract and returns the first. They come back only if the commit does not happen.
 pub async fn take_op_numbers(tx: &mut Tx, chain_id: i64, address: Address, count: i64) -> Result<i64> {
     let next = on!(tx, conn => sqlx::query_scalar::<_, i64>(

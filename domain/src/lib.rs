@@ -28,6 +28,7 @@ pub mod point;
 pub mod reason;
 pub mod step;
 pub mod subscription;
+pub mod token;
 pub mod user;
 pub mod wallet;
 pub mod wish;

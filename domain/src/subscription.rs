@@ -62,6 +62,7 @@ pub struct Subscription {
 #[allow(missing_docs)]
 pub struct Candidate {
     pub id: String,
+    pub investor_id: String,
     pub status: Status,
     pub amount: i64,
     pub quantity: Option<Dec<u128>>,
@@ -72,7 +73,7 @@ pub struct Candidate {
 
 const IDS_PER_STATEMENT: usize = 500;
 
-const CANDIDATES: &str = "select s.id, s.status, s.amount, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id \
+const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id \
     from subscriptions s join investors i on i.id = s.investor_id \
     left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live where s.offering_id = ";
 
@@ -104,6 +105,14 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
         }));
     }
     Ok(found)
+}
+
+/// What an offering's subscriptions that were not called off come to, in minor units.
+pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select cast(coalesce(sum(amount), 0) as bigint) from subscriptions where offering_id = $1 \
+         and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
+        .bind(offering_id).fetch_one(conn).await?))
 }
 
 /// The subscriptions of an offering, newest first.

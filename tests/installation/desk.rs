@@ -55,7 +55,7 @@ impl Desk {
     /// Accepts the deployment of an offering's token.
     pub async fn deploy(&self, offering_id: &str) -> String {
         let mut tx = self.engine.db.begin().await.unwrap();
-        let request = deploy::Request { offering_id: offering_id.to_owned() };
+        let request = deploy::Request::of(offering_id);
         let operation = deploy::request(&mut tx, &self.engine.settings, request, &by()).await.unwrap();
         tx.commit(Point::Accept).await.unwrap();
         operation.id

@@ -13,6 +13,7 @@ sol! {
     event OperationExecuted(uint256 indexed opId, bytes32 indexed kind, bytes32 payloadHash);
     function balanceOf(address account, uint256 id) returns (uint256);
     function lockedBalanceOf(address account, uint256 id) returns (uint256);
+    function tokenSymbol() returns (string);
     function isOperationExecuted(uint256 opId) returns (bool);
     function isFrozen(address holder) returns (bool);
     function isRestricted(uint256 partition) returns (bool);
@@ -85,6 +86,11 @@ impl Installation {
     pub async fn tranches_of(&self, token: Address, holder: Address, partition: u64) -> Vec<(U256, u64)> {
         let tranches = self.view(token, &tranchesOfCall { holder, partition: U256::from(partition) }).await;
         tranches.into_iter().map(|tranche| (tranche.units, tranche.releaseAt.to())).collect()
+    }
+
+    /// The symbol as the token says it.
+    pub async fn symbol_of(&self, token: Address) -> String {
+        self.view(token, &tokenSymbolCall {}).await
     }
 
     async fn view<C: SolCall>(&self, to: Address, call: &C) -> C::Return {

@@ -50,7 +50,7 @@ pub async fn make(db: &Db, settings: &Settings, shared: &Shared, r: &Request) ->
     let by = Requester { actor: ASKER.to_owned(), request_id: None, idempotency_key: Some(r.key.clone()) };
     let offering_id = r.offering.clone();
     let said = match r.what {
-        What::Deploy => deploy::request(&mut tx, settings, deploy::Request { offering_id }, &by).await?.id,
+        What::Deploy => deploy::request(&mut tx, settings, deploy::Request::of(offering_id), &by).await?.id,
         What::MintAll | What::MintSome(_) => {
             let subscription_ids = match r.what {
                 What::MintSome(count) => Some(some(&mut tx, &offering_id, count).await?),

@@ -52,7 +52,9 @@ pub fn shown(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Ef
     match step.name.as_str() {
         "deployToken" => {
             let deployment: Deployment = payload(op, "deployment")?;
-            Ok(factory::deploy_effect(receipt, step.target.0, &deployment).map(Effect::TokenDeployed))
+            let predicted: Option<Address> = payload(op, "predicted_address")?;
+            let shown = factory::deploy_effect(receipt, step.target.0, &deployment);
+            Ok(shown.and_then(|token| where_predicted(token, predicted)).map(Effect::TokenDeployed))
         }
         "mintPage" => {
             let page = page_of(op, step)?;
@@ -60,6 +62,37 @@ pub fn shown(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Ef
         }
         _ => Ok(compliance::shown(op, step, receipt)?.map(Effect::Compliance)),
     }
+}
+
+fn where_predicted(token: Address, predicted: Option<Address>) -> Result<Address, MissingEffect> {
+    match predicted {
+        Some(predicted) if predicted != token => {
+            Err(MissingEffect(format!("the token stands at {token}, and {predicted} was predicted")))
+        }
+        _ => Ok(token),
+    }
+}
+
+/// What the chain says now of an effect that its receipt does not show by itself: a token that a repetition found is asked for its
+/// offering and its symbol, as one that was made tells them in its receipt.
+pub async fn read_back(
+    network: &Network,
+    op: &Operation,
+    effect: &Effect,
+    receipt: &Receipt,
+) -> Result<Option<MissingEffect>, Failure> {
+    let Effect::TokenDeployed(token) = effect else { return Ok(None) };
+    if factory::made_here(receipt, *token) {
+        return Ok(None);
+    }
+    let deployment: Deployment = payload(op, "deployment")?;
+    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
+    if !network.has_code(*token).await.map_err(fault)? {
+        return Ok(Some(MissingEffect(format!("no contract stands at {token}"))));
+    }
+    let (offering, symbol) = factory::identity(&network.chain, *token).await.map_err(fault)?;
+    let agrees = offering == deployment.offering_id && symbol == deployment.symbol;
+    Ok((!agrees).then(|| MissingEffect(format!("{token} says that it is {symbol} of offering {offering}"))))
 }
 
 /// What the chain knows about an operation id.

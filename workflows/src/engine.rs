@@ -8,6 +8,7 @@ use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::config::ConfigError;
+use muniment_activities::factory;
 use muniment_activities::fault::{Fault, FaultClass};
 use muniment_activities::fees::Fees;
 use muniment_activities::policy::{Gate, Target};
@@ -185,6 +186,7 @@ impl Engine {
         for address in network.signers.keys() {
             counts.push((*address, network.chain.transaction_count(*address, Tag::Latest).await.map_err(fault)?));
         }
+        let implementation = implementation(network).await.map_err(fault)?;
         let mut tx = self.db.begin().await?;
         // Following begins at the head: nothing of ours can be below it, because no lane existed.
         let head = (heads.latest.number.cast_signed(), heads.latest.hash);
@@ -215,6 +217,10 @@ impl Engine {
                 contract::configure(&mut tx, chain_id, address, kind).await?;
             }
         }
+        if let (Some(factory), Some(implementation)) = (network.chain.config.factory, implementation) {
+            contract::set_implementation(&mut tx, chain_id, factory, implementation).await?;
+        }
+        chain::set_gas_cap(&mut tx, chain_id, network.chain.config.gas_cap.cast_signed()).await?;
         tx.commit(Point::Contact).await?;
         Ok(())
     }
@@ -233,5 +239,18 @@ impl Engine {
             }
         }
         Ok(gate)
+    }
+}
+
+/// The code that every token of the configured factory is a clone of. A factory that is none has no answer, which `doctor` tells.
+async fn implementation(network: &Network) -> Result<Option<Address>, Fault> {
+    let Some(factory) = network.chain.config.factory else { return Ok(None) };
+    match factory::implementation(&network.chain, factory).await {
+        Ok(implementation) => Ok(Some(implementation)),
+        Err(Fault::Refused(why)) => {
+            tracing::error!(chain.id = network.id(), "the factory does not answer as one: {why}");
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
     }
 }

@@ -119,7 +119,10 @@ async fn verdict(
     }
     if receipt.success {
         return Ok(Some(match effect::shown(op, step, receipt)? {
-            Ok(effect) => Verdict::Done(effect),
+            Ok(effect) => match effect::read_back(network, op, &effect, receipt).await? {
+                None => Verdict::Done(effect),
+                Some(missing) => Verdict::Undone(Outcome::Reverted, conclude::effect_mismatch(missing.to_string())),
+            },
             Err(missing) => Verdict::Undone(Outcome::Reverted, conclude::effect_mismatch(missing.to_string())),
         }));
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::conclude;
 use crate::effect::{self, Effect};
 use crate::engine::{Engine, Network};
-use crate::retry::{load, network_of, unavailable};
+use crate::retry::{self, load, network_of, unavailable};
 
 /// One check of the proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -135,7 +135,12 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
         claimed.is_none(),
         claimed.map_or("no other operation has it".to_owned(), |id| format!("it is {id}'s")),
     ));
-    let shown = effect::shown(&op, &step, &receipt)?;
+    let mut shown = effect::shown(&op, &step, &receipt)?;
+    if let Ok(effect) = &shown
+        && let Some(missing) = retry::asked(effect::read_back(network, &op, effect, &receipt).await)?
+    {
+        shown = Err(missing);
+    }
     checks.push(match &shown {
         Ok(_) => check("effect", true, "the logs show the complete effect"),
         Err(missing) => check("effect", false, missing.to_string()),

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, B256, Bytes};
 use chrono::{DateTime, Utc};
-use muniment_activities::line::Line;
+use muniment_activities::gas::{self, GasModel};
+use muniment_activities::line::{Line, UNITS_MAX};
 use muniment_activities::mint::MintPage;
 use muniment_activities::operation::payload_hash;
 use muniment_activities::token;
@@ -17,7 +18,7 @@ use muniment_domain::item::{self, Item};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::subscription::{self, Candidate, Minted, Status};
-use muniment_domain::{Code, Error, Result};
+use muniment_domain::{Code, Error, Result, chain, token as token_terms};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -159,7 +160,7 @@ async fn accept(
     let token = offering.token_address.map(|a| a.0).unwrap_or_default();
     let release = release_at.map_or(0, |at| at.timestamp());
     let batch_id = tx.new_id("run");
-    let pages: Vec<&[Item]> = chosen.items.chunks(settings.mint_page_holders.max(1)).collect();
+    let pages: Vec<&[Item]> = chosen.items.chunks(page_holders(tx, settings, offering.chain_id).await?).collect();
     let first =
         contract::take_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX)).await?;
     let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
@@ -173,18 +174,26 @@ async fn accept(
     Ok(accepted)
 }
 
+/// How many holders a page has: as many as the settings allow and the chain's gas cap takes.
+async fn page_holders(tx: &mut Tx, settings: &Settings, chain_id: i64) -> Result<usize> {
+    let model = GasModel { base: settings.mint_page_gas, per_holder: settings.mint_holder_gas };
+    let cap = chain::gas_cap(tx, chain_id).await?.map_or(u64::MAX, i64::cast_unsigned);
+    Ok(settings.mint_page_holders.min(gas::page_holders_max(model, cap)).max(1))
+}
+
 /// Who is minted, and who is not and why.
 async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> Result<Chosen> {
     let candidates = match named {
         None => subscription::candidates(tx, &offering.id).await?,
         Some(ids) => subscription::candidates_of(tx, &offering.id, ids).await?,
     };
+    let mut room = Room::of(tx, &offering.id).await?;
     let mut chosen = Chosen::default();
     // A set keeps each once, in the order of the pages.
     let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
-        match gate(&candidate) {
+        match gate(&candidate).and_then(|item| room.take(&candidate.investor_id).map(|()| item)) {
             Ok(item) => {
                 chosen.items.push(item);
                 chosen.amounts.push(candidate.amount);
@@ -194,6 +203,31 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
     }
     chosen.skipped.extend(unknown.into_iter().map(|id| Skipped { subscription_id: id.clone(), code: "not_found" }));
     Ok(chosen)
+}
+
+/// The holders that a token has, and how many it may have.
+struct Room {
+    holders: BTreeSet<String>,
+    cap: Option<usize>,
+}
+
+impl Room {
+    async fn of(tx: &mut Tx, offering_id: &str) -> Result<Self> {
+        let cap = token_terms::find(tx, offering_id).await?.and_then(|token| token.holder_cap);
+        let Some(cap) = cap else { return Ok(Self { holders: BTreeSet::new(), cap: None }) };
+        let holders = token_terms::holders(tx, offering_id).await?.into_iter().collect();
+        Ok(Self { holders, cap: usize::try_from(cap).ok() })
+    }
+
+    /// One more holder, unless it is one already.
+    fn take(&mut self, investor_id: &str) -> Result<(), &'static str> {
+        let Some(cap) = self.cap else { return Ok(()) };
+        if !self.holders.contains(investor_id) && self.holders.len() >= cap {
+            return Err("holder_cap_reached");
+        }
+        self.holders.insert(investor_id.to_owned());
+        Ok(())
+    }
 }
 
 fn gate(c: &Candidate) -> Result<Item, &'static str> {
@@ -211,6 +245,9 @@ fn gate(c: &Candidate) -> Result<Item, &'static str> {
     }
     let wallet_address = c.wallet_address.ok_or("wallet_required")?;
     let quantity = c.quantity.filter(|q| q.0 > 0).ok_or("quantity_missing")?;
+    if quantity.0 > UNITS_MAX {
+        return Err("quantity_out_of_range");
+    }
     Ok(Item { subject_id: c.id.clone(), wallet_address, quantity })
 }
 

@@ -196,11 +196,15 @@ pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, ste
 }
 
 async fn trace_of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
-    match effect::find_executed(engine, network, op, step).await {
-        Ok(found) => Ok(found),
-        Err(Failure::Domain(error)) => Err(error),
-        Err(other) => Err(Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now: {other:?}"))),
-    }
+    asked(effect::find_executed(engine, network, op, step).await)
+}
+
+/// What a question to the chain came to, for a person who waits for an answer.
+pub fn asked<T>(answer: Result<T, Failure>) -> Result<T> {
+    answer.map_err(|failure| match failure {
+        Failure::Domain(error) => error,
+        other => Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now: {other:?}")),
+    })
 }
 
 /// The transaction that executed a step after all. A deployment that is there already is not looked for: its own repetition finds it, costs

@@ -1,5 +1,6 @@
 //! The engine's own limits, each with its unit last.
 
+use muniment_activities::gas::GasModel;
 use muniment_domain::money::Money;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,10 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// How many holders one mint transaction carries at most; the gas cap of the chain may make it fewer.
     pub mint_page_holders: usize,
+    /// Gas of a mint page before its first holder; with the next one it says how many holders the gas cap of the chain allows.
+    pub mint_page_gas: u64,
+    /// Gas of each holder of a mint page.
+    pub mint_holder_gas: u64,
     /// From which amount on a mint needs a second person, in the currency of its offering.
     pub mint_dual_control_threshold: Money,
     /// From which total on the execution of a payout needs a second person, in the currency of its offering.
@@ -43,6 +48,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mint_page_holders: 200,
+            mint_page_gas: GasModel::MINT_PAGE.base,
+            mint_holder_gas: GasModel::MINT_PAGE.per_holder,
             mint_dual_control_threshold: Money::from_minor(25_000_000),
             payout_dual_control_threshold: Money::from_minor(1_000_000),
             approval_hours: 72,

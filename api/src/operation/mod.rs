@@ -152,9 +152,15 @@ pub fn short(app: &App, op: &Operation) -> Value {
         "id": op.id, "type": op.kind, "status": op.status, "resolution": op.resolution, "needs_attention": op.needs_attention(),
         "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id, "batch_id": op.batch_id,
         "chain_id": op.chain_id, "network": app.network(op.chain_id), "tx_hash": op.tx_hash.map(|hash| hash.to_string()),
-        "blocked_reason": op.blocked_reason, "error": record::problem(op), "requested_by": op.requested_by,
+        "predicted_address": predicted_address(op), "blocked_reason": op.blocked_reason, "error": record::problem(op), "requested_by": op.requested_by,
         "created_at": instant::text(op.created_at), "submitted_at": instant::optional(op.submitted_at),
         "confirmed_at": instant::optional(op.confirmed_at), "failed_at": instant::optional(op.failed_at),
         "updated_at": instant::text(op.updated_at), "version": op.version,
     })
+}
+
+/// Where the token of a deployment will stand, known before anything is sent.
+pub fn predicted_address(op: &Operation) -> Option<String> {
+    let address = op.payload.0["predicted_address"].as_str()?;
+    address.parse::<alloy_primitives::Address>().ok().map(|address| address.to_checksum(None))
 }

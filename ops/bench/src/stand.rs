@@ -93,7 +93,7 @@ impl Stand {
                 let id = self.series.offering(*number);
                 let by =
                     Requester { actor: self.operator.clone(), request_id: None, idempotency_key: Some(id.clone()) };
-                let request = Request { offering_id: id };
+                let request = Request::of(id);
                 deploy::request(&mut tx, &Settings::default(), request, &by).await.expect("a deployment is accepted");
             }
             tx.commit(Point::Accept).await.expect("a commit");
