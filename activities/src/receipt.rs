@@ -108,6 +108,25 @@ impl Chain {
         self.ask_each(requests, |answers| of_block(hash, ours, answers)).await
     }
 
+    /// The receipts of our transactions in several blocks, in one question; a missing one is a fault, never silence.
+    pub async fn receipts_of_blocks(&self, blocks: &[(B256, Vec<B256>)]) -> Result<Vec<Vec<Receipt>>, Fault> {
+        let with_ours: Vec<_> = blocks.iter().filter(|(_, ours)| !ours.is_empty()).collect();
+        let mut found = match with_ours.as_slice() {
+            [] => Vec::new(),
+            [(hash, ours)] => vec![self.receipts_of_block(*hash, ours).await?],
+            several => {
+                let requests = |endpoint: &Endpoint| match endpoint.lacks(OF_BLOCK) {
+                    false => several.iter().map(|(hash, _)| Request::new(OF_BLOCK, json!([hash]))).collect(),
+                    true => several.iter().flat_map(|(_, ours)| ours.iter().map(one)).collect(),
+                };
+                self.ask_each(requests, |answers| of_blocks(several, answers)).await?
+            }
+        }
+        .into_iter();
+        let of = |ours: &Vec<B256>| if ours.is_empty() { None } else { found.next() };
+        Ok(blocks.iter().map(|(_, ours)| ours).map(of).map(Option::unwrap_or_default).collect())
+    }
+
     /// The receipts by hash, in the order asked; none where the node has none, which says nothing.
     pub async fn receipts(&self, hashes: &[B256]) -> Result<Vec<Option<Receipt>>, Fault> {
         if hashes.is_empty() {
@@ -156,6 +175,16 @@ impl Chain {
 
 fn one(hash: &B256) -> Request {
     Request::new(ONE, json!([hash]))
+}
+
+fn of_blocks(blocks: &[&(B256, Vec<B256>)], answers: Vec<Answer>) -> Result<Vec<Vec<Receipt>>, Fault> {
+    // One answer for each block, or one for each transaction; where both come to the same number, so does their order.
+    let by_block = answers.len() == blocks.len();
+    let mut answers = answers.into_iter();
+    let part = |(hash, ours): &&(B256, Vec<B256>)| {
+        of_block(*hash, ours, answers.by_ref().take(if by_block { 1 } else { ours.len() }).collect())
+    };
+    blocks.iter().map(part).collect()
 }
 
 fn of_block(hash: B256, ours: &[B256], answers: Vec<Answer>) -> Result<Vec<Receipt>, Fault> {

@@ -7,7 +7,7 @@ use crate::{
     chain::Chain,
     fault::Fault,
     revert::Revert,
-    rpc::{Answer, Request, pair, required},
+    rpc::{Answer, Request, RpcError, pair, required},
 };
 
 /// A call of a contract.
@@ -28,6 +28,17 @@ pub enum At {
     Latest,
     /// The block of this hash, and only while it is canonical (EIP-1898).
     Hash(B256),
+}
+
+/// A call to be tried together with others.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// What.
+    pub call: Call,
+    /// On which state.
+    pub at: At,
+    /// The gas that a call like it was found to need: if it is enough for this one, nothing is estimated.
+    pub enough: Option<u64>,
 }
 
 /// What a call would do.
@@ -58,7 +69,69 @@ impl Call {
     }
 }
 
+impl Trial {
+    fn requests(&self) -> Vec<Request> {
+        let estimate = self.call.request("eth_estimateGas", self.at);
+        match (self.at, self.enough) {
+            (At::Latest, None) => vec![estimate],
+            // One execution instead of the many that an estimate is found by.
+            (At::Latest, Some(gas)) => {
+                let mut call = self.call.request("eth_call", self.at);
+                call.params[0]["gas"] = json!(U64::from(gas));
+                vec![call]
+            }
+            // Nodes estimate on a state of their own choice when they do not know the hash; `eth_call` says so.
+            (At::Hash(_), _) => vec![self.call.request("eth_call", self.at), estimate],
+        }
+    }
+
+    /// Reads this trial's answers off the front of all; none when the gas was not enough, or the call reverts for another reason.
+    fn read(&self, answers: &mut impl Iterator<Item = Answer>) -> Option<Result<Simulation, Fault>> {
+        let mut next = || answers.next().unwrap_or_else(|| Err(RpcError::default()));
+        match (self.at, self.enough) {
+            (At::Latest, None) => Some(gas(Some(next()))),
+            (At::Latest, Some(enough)) => match outcome(next()) {
+                Ok(Ok(_)) => Some(Ok(Simulation::Gas(enough))),
+                Ok(Err(_)) | Err(_) => None,
+            },
+            (At::Hash(_), _) => Some(called_and_estimated(next(), next())),
+        }
+    }
+}
+
+fn called_and_estimated(called: Answer, estimated: Answer) -> Result<Simulation, Fault> {
+    match outcome(called)? {
+        Err(revert) => Ok(Simulation::Reverts(revert)),
+        Ok(_) => gas(Some(estimated)),
+    }
+}
+
 impl Chain {
+    /// Tries several calls in one question. Whatever of it stays open is tried by itself, as if it had been alone.
+    pub async fn simulate_all(&self, trials: &[Trial]) -> Vec<Result<Simulation, Fault>> {
+        let requests = trials.iter().flat_map(Trial::requests).collect();
+        let together = self
+            .ask(requests, |answers| {
+                let mut answers = answers.into_iter();
+                Ok(trials.iter().map(|trial| trial.read(&mut answers)).collect::<Vec<_>>())
+            })
+            .await;
+        let found = match together {
+            Ok(found) => found,
+            Err(fault) => return trials.iter().map(|_| Err(fault.clone())).collect(),
+        };
+        let mut simulations = Vec::with_capacity(trials.len());
+        for (trial, found) in trials.iter().zip(found) {
+            simulations.push(match found {
+                Some(Ok(simulation)) => Ok(simulation),
+                // Another endpoint may know better.
+                Some(Err(fault)) if self.endpoints().len() == 1 => Err(fault),
+                Some(Err(_)) | None => self.simulate(&trial.call, trial.at).await,
+            });
+        }
+        simulations
+    }
+
     /// Whether the call would be executed, and with how much gas.
     pub async fn simulate(&self, call: &Call, at: At) -> Result<Simulation, Fault> {
         let estimate = call.request("eth_estimateGas", at);
@@ -69,10 +142,7 @@ impl Chain {
                 let requests = vec![call.request("eth_call", at), estimate];
                 self.ask(requests, |answers| {
                     let (called, estimated) = pair(answers)?;
-                    match outcome(called)? {
-                        Err(revert) => Ok(Simulation::Reverts(revert)),
-                        Ok(_) => gas(Some(estimated)),
-                    }
+                    called_and_estimated(called, estimated)
                 })
                 .await
             }

@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
+use crate::db::{Tx, all_touched};
+use crate::rows::portions;
 use crate::{Result, on};
 
 crate::words! {
@@ -48,15 +49,21 @@ pub struct Attempt {
 }
 
 /// Stores signed bytes. From here on they may be on the wire.
-pub async fn insert(tx: &mut Tx, a: &Attempt) -> Result<()> {
-    on!(tx, conn => sqlx::query(
-        "insert into attempts (chain_id, tx_hash, operation_id, position, cycle, number, kind, lane_id, nonce, raw, gas_limit, \
-         max_fee_per_gas, max_priority_fee_per_gas, open, signed_at, sends) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0)")
-        .bind(a.chain_id).bind(a.tx_hash).bind(&a.operation_id).bind(a.position).bind(a.cycle).bind(a.number).bind(a.kind)
-        .bind(&a.lane_id).bind(a.nonce).bind(&a.raw).bind(a.gas_limit).bind(a.max_fee_per_gas).bind(a.max_priority_fee_per_gas)
-        .bind(true).bind(a.signed_at)
-        .execute(conn).await?.rows_affected());
+pub async fn insert(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
+    for portion in portions(attempts) {
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "insert into attempts (chain_id, tx_hash, operation_id, position, cycle, number, kind, lane_id, nonce, raw, gas_limit, \
+                 max_fee_per_gas, max_priority_fee_per_gas, open, signed_at, sends) ");
+            query.push_values(portion, |mut row, a| {
+                row.push_bind(a.chain_id).push_bind(a.tx_hash).push_bind(&a.operation_id).push_bind(a.position).push_bind(a.cycle)
+                    .push_bind(a.number).push_bind(a.kind).push_bind(&a.lane_id).push_bind(a.nonce).push_bind(&a.raw)
+                    .push_bind(a.gas_limit).push_bind(a.max_fee_per_gas).push_bind(a.max_priority_fee_per_gas).push_bind(true)
+                    .push_bind(a.signed_at).push_bind(0i64);
+            });
+            query.build().execute(conn).await?.rows_affected()
+        });
+    }
     Ok(())
 }
 
@@ -78,27 +85,97 @@ pub async fn find(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<At
         .bind(chain_id).bind(Hex(tx_hash)).fetch_optional(conn).await?))
 }
 
-/// Notes that it was sent and what came of it. An answer never decides anything.
-pub async fn note_send(tx: &mut Tx, chain_id: i64, tx_hash: B256, answer: &str) -> Result<()> {
-    let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "update attempts set sent_at = $3, sends = sends + 1, last_answer = $4 where chain_id = $1 and tx_hash = $2")
-        .bind(chain_id).bind(Hex(tx_hash)).bind(now).bind(answer).execute(conn).await?.rows_affected());
+/// The attempts with these hashes, as far as there are any.
+pub async fn find_all(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Attempt>> {
+    let mut found = Vec::with_capacity(hashes.len());
+    for portion in portions(hashes) {
+        found.extend(on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("select * from attempts where chain_id = ");
+            query.push_bind(chain_id).push(" and tx_hash in (");
+            let mut list = query.separated(", ");
+            for hash in portion {
+                list.push_bind(Hex(*hash));
+            }
+            query.push(")");
+            query.build_query_as::<Attempt>().fetch_all(conn).await?
+        }));
+    }
+    Ok(found)
+}
+
+/// Which of these hashes are attempts of ours.
+pub async fn known(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Hex<B256>>> {
+    let mut found = Vec::with_capacity(hashes.len());
+    for portion in portions(hashes) {
+        found.extend(on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("select tx_hash from attempts where chain_id = ");
+            query.push_bind(chain_id).push(" and tx_hash in (");
+            let mut list = query.separated(", ");
+            for hash in portion {
+                list.push_bind(Hex(*hash));
+            }
+            query.push(")");
+            query.build_query_scalar::<Hex<B256>>().fetch_all(conn).await?
+        }));
+    }
+    Ok(found)
+}
+
+/// What came of a send.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Answered {
+    pub tx_hash: B256,
+    pub at: DateTime<Utc>,
+    pub answer: String,
+}
+
+/// Notes what was sent and what came of it. An answer never decides anything.
+pub async fn note_sends(tx: &mut Tx, chain_id: i64, answers: &[Answered]) -> Result<()> {
+    for portion in portions(answers) {
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (");
+            query.push_values(portion, |mut row, a| {
+                row.push_bind(Hex(a.tx_hash)).push_bind(a.at).push_bind(&a.answer);
+            });
+            query.push(") as v where attempts.tx_hash = v.column1 and attempts.chain_id = ").push_bind(chain_id);
+            query.build().execute(conn).await?.rows_affected()
+        });
+    }
     Ok(())
 }
 
-/// Notes the block that holds it.
-pub async fn note_block(tx: &mut Tx, a: &Attempt) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query(
-        "update attempts set block_number = $3, block_hash = $4, receipt = $5 where chain_id = $1 and tx_hash = $2")
-        .bind(a.chain_id).bind(a.tx_hash).bind(a.block_number).bind(a.block_hash).bind(&a.receipt).execute(conn).await?.rows_affected());
-    touched(rows, "attempt", &a.tx_hash.to_string())
+/// Notes the blocks that hold them.
+pub async fn note_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
+    for portion in portions(attempts) {
+        let rows = on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5 from (");
+            query.push_values(portion, |mut row, a| {
+                row.push_bind(a.chain_id).push_bind(a.tx_hash).push_bind(a.block_number).push_bind(a.block_hash).push_bind(&a.receipt);
+            });
+            query.push(") as v where attempts.chain_id = v.column1 and attempts.tx_hash = v.column2");
+            query.build().execute(conn).await?.rows_affected()
+        });
+        all_touched(rows, portion.len(), "attempt", &portion[0].tx_hash.to_string())?;
+    }
+    Ok(())
 }
 
-/// Closes all attempts of a nonce: its fate is final.
-pub async fn close_nonce(tx: &mut Tx, lane_id: &str, nonce: i64) -> Result<()> {
-    on!(tx, conn => sqlx::query("update attempts set open = $3 where lane_id = $1 and nonce = $2")
-        .bind(lane_id).bind(nonce).bind(false).execute(conn).await?.rows_affected());
+/// Closes all attempts of these nonces: their fate is final.
+pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
+    for portion in portions(nonces) {
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("update attempts set open = ");
+            query.push_bind(false).push(" from (");
+            query.push_values(portion, |mut row, (lane_id, nonce)| {
+                row.push_bind(lane_id).push_bind(nonce);
+            });
+            query.push(") as v where attempts.lane_id = v.column1 and attempts.nonce = v.column2");
+            query.build().execute(conn).await?.rows_affected()
+        });
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::column::Hex;
 use crate::db::{Tx, touched};
+use crate::rows::portions;
 use crate::{Result, event, on};
 
 /// One row of `chains`.
@@ -98,13 +99,24 @@ pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, 
 
 /// Adds canonical headers.
 pub async fn add_headers(tx: &mut Tx, chain_id: i64, headers: &[Header]) -> Result<()> {
-    for h in headers {
-        on!(tx, conn => sqlx::query(
-            "insert into chain_blocks (chain_id, number, hash, parent_hash) values ($1, $2, $3, $4) \
-             on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash")
-            .bind(chain_id).bind(h.number).bind(h.hash).bind(h.parent_hash).execute(conn).await?.rows_affected());
+    for portion in portions(headers) {
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("insert into chain_blocks (chain_id, number, hash, parent_hash) ");
+            query.push_values(portion, |mut row, h| {
+                row.push_bind(chain_id).push_bind(h.number).push_bind(h.hash).push_bind(h.parent_hash);
+            });
+            query.push(" on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash");
+            query.build().execute(conn).await?.rows_affected()
+        });
     }
     Ok(())
+}
+
+/// The headers that we hold for canonical between two heights, both included.
+pub async fn headers(tx: &mut Tx, chain_id: i64, from: i64, to: i64) -> Result<Vec<Header>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Header>(
+        "select number, hash, parent_hash from chain_blocks where chain_id = $1 and number between $2 and $3 order by number")
+        .bind(chain_id).bind(from).bind(to).fetch_all(conn).await?))
 }
 
 /// The header that we hold for canonical at a height.

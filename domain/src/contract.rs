@@ -4,6 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::rows::portions;
 use crate::{Code, Error, Result, on};
 
 crate::words! {
@@ -86,6 +87,27 @@ pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address
     Ok(on!(tx, conn => sqlx::query_as::<_, (Hex<Address>, String)>(
         "select address, offering_id from contracts where chain_id = $1 and offering_id is not null order by address")
         .bind(chain_id).fetch_all(conn).await?))
+}
+
+/// What the gate needs to know to look at calls of these targets: the targets as far as they are ours, and the few contracts that a
+/// call may name. Not all tokens: they are as many as there are offerings.
+pub async fn for_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) -> Result<Vec<(Hex<Address>, Kind)>> {
+    let mut found = on!(tx, conn => sqlx::query_as::<_, (Hex<Address>, Kind)>(
+        "select address, kind from contracts where chain_id = $1 and kind in ('factory', 'distributor')")
+        .bind(chain_id).fetch_all(conn).await?);
+    for portion in portions(targets) {
+        found.extend(on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("select address, kind from contracts where chain_id = ");
+            query.push_bind(chain_id).push(" and address in (");
+            let mut list = query.separated(", ");
+            for address in portion {
+                list.push_bind(Hex(*address));
+            }
+            query.push(")");
+            query.build_query_as::<(Hex<Address>, Kind)>().fetch_all(conn).await?
+        }));
+    }
+    Ok(found)
 }
 
 /// The contract of a kind that a chain has one of, such as the factory: the one that is configured.

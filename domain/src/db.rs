@@ -22,6 +22,10 @@ const PROBED_AFTER: Duration = Duration::from_millis(100);
 /// How long a statement of a request may take.
 const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 
+/// Every write of ours is on the disk before it counts. The queue's own writes, claims and acknowledgements of wakes, go by the
+/// connection's default: after a power cut the last of them may be missing, which repeats a wake, and a repeated wake changes nothing.
+const SQLITE_BEGIN: &str = "pragma synchronous = full; begin immediate";
+
 /// A database, with the clock and the ids that everything written to it uses.
 #[derive(Clone, Debug)]
 pub struct Db {
@@ -102,11 +106,15 @@ impl Db {
             .foreign_keys(true)
             .busy_timeout(Duration::from_secs(10))
             .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full);
+            .synchronous(SqliteSynchronous::Normal);
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename())?)) };
         let write =
             SqlitePoolOptions::new().max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
         // A file in this process needs no asking whether it is still there.
+        // Back to the queue's pace: see SQLITE_BEGIN.
+        let write = write.after_release(|connection, _| {
+            Box::pin(async move { sqlx::query("pragma synchronous = normal").execute(connection).await.map(|_| true) })
+        });
         let write = write.test_before_acquire(false).connect_with(options.clone()).await?;
         let read = if in_memory {
             write.clone()
@@ -167,7 +175,7 @@ impl Db {
     /// Begins to write.
     pub async fn begin(&self) -> Result<Tx> {
         let conn = match &self.pools {
-            Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with("begin immediate").await?),
+            Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(SQLITE_BEGIN).await?),
             Pools::Postgres(pool) => Conn::Postgres(pool.begin().await?),
         };
         Ok(self.tx(conn))
@@ -243,6 +251,11 @@ impl Tx {
 /// Demands that a guarded update touched its row, and tells the caller to read again if it did not.
 pub fn touched(rows: u64, what: &'static str, id: &str) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::Stale { what, id: id.to_owned() }) }
+}
+
+/// Demands that a guarded update of several rows touched them all; the first of them names the loss.
+pub fn all_touched(rows: u64, expected: usize, what: &'static str, first: &str) -> Result<()> {
+    if rows == expected as u64 { Ok(()) } else { Err(Error::Stale { what, id: first.to_owned() }) }
 }
 
 fn server_pool(connections_max: u32) -> PgPoolOptions {

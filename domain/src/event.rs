@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
 use crate::db::Tx;
+use crate::rows::portions;
 use crate::{Result, on};
 
 /// One event.
@@ -19,6 +20,35 @@ pub struct Event {
     pub sequence: i64,
     pub data: Json<serde_json::Value>,
     pub created_at: DateTime<Utc>,
+}
+
+/// What happened, before it is written.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct New {
+    pub name: String,
+    pub subject_type: &'static str,
+    pub subject_id: String,
+    pub sequence: i64,
+    pub data: serde_json::Value,
+}
+
+/// Writes events in their order.
+pub async fn write_all(tx: &mut Tx, events: &[New]) -> Result<()> {
+    let now = tx.now();
+    for portion in portions(events) {
+        let ids: Vec<String> = portion.iter().map(|_| tx.new_id("evt")).collect();
+        on!(tx, conn => {
+            let mut query =
+                sqlx::QueryBuilder::new("insert into events (id, type, subject_type, subject_id, sequence, data, created_at) ");
+            query.push_values(portion.iter().zip(&ids), |mut row, (e, id)| {
+                row.push_bind(id).push_bind(&e.name).push_bind(e.subject_type).push_bind(&e.subject_id).push_bind(e.sequence)
+                    .push_bind(Json(&e.data)).push_bind(now);
+            });
+            query.build().execute(conn).await?.rows_affected()
+        });
+    }
+    Ok(())
 }
 
 /// Writes an event. Payloads are thin: ids, statuses, amounts, never a person's data.

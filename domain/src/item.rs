@@ -4,6 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::rows::portions;
 use crate::{Code, Error, Result, on};
 
 const ROWS_PER_STATEMENT: usize = 500;
@@ -59,7 +60,22 @@ pub async fn live_operation(tx: &mut Tx, subject_type: &str, subject_id: &str) -
 
 /// Frees the subjects for other operations: this one is confirmed or given up.
 pub async fn release(tx: &mut Tx, operation_id: &str) -> Result<()> {
-    on!(tx, conn => sqlx::query("update operation_items set live = $2 where operation_id = $1")
-        .bind(operation_id).bind(false).execute(conn).await?.rows_affected());
+    release_all(tx, &[operation_id]).await
+}
+
+/// Frees the subjects of several operations.
+pub async fn release_all(tx: &mut Tx, operation_ids: &[&str]) -> Result<()> {
+    for portion in portions(operation_ids) {
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("update operation_items set live = ");
+            query.push_bind(false).push(" where operation_id in (");
+            let mut list = query.separated(", ");
+            for id in portion {
+                list.push_bind(id);
+            }
+            query.push(")");
+            query.build().execute(conn).await?.rows_affected()
+        });
+    }
     Ok(())
 }

@@ -26,6 +26,7 @@ pub mod operation;
 pub mod payout_day;
 pub mod point;
 pub mod reason;
+mod rows;
 pub mod step;
 pub mod subscription;
 pub mod token;

@@ -1,10 +1,13 @@
 //! Steps: one contract transaction each.
 
+use std::collections::HashMap;
+
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, all_touched};
+use crate::rows::portions;
 use crate::{Result, on};
 
 crate::words! {
@@ -67,16 +70,73 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Step>> 
     )
 }
 
+/// The steps of several operations, each's in order.
+pub async fn of_operations(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<Step>> {
+    let mut found = Vec::with_capacity(operation_ids.len());
+    for portion in portions(operation_ids) {
+        found.extend(on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("select * from operation_steps where operation_id in (");
+            let mut list = query.separated(", ");
+            for id in portion {
+                list.push_bind(id);
+            }
+            query.push(") order by operation_id, position");
+            query.build_query_as::<Step>().fetch_all(conn).await?
+        }));
+    }
+    Ok(found)
+}
+
+/// Those of these operations that have one step only.
+pub async fn singles(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<String>> {
+    let mut found = Vec::with_capacity(operation_ids.len());
+    for portion in portions(operation_ids) {
+        found.extend(on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("select operation_id from operation_steps where operation_id in (");
+            let mut list = query.separated(", ");
+            for id in portion {
+                list.push_bind(id);
+            }
+            query.push(") group by operation_id having count(*) = 1");
+            query.build_query_scalar::<String>().fetch_all(conn).await?
+        }));
+    }
+    Ok(found)
+}
+
 /// Writes what moved, if the step still is where it was read.
 pub async fn save(tx: &mut Tx, step: &Step, read: State) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query(
-        "update operation_steps set state = $4, outcome = $5, lane_id = $6, nonce = $7, gas_limit = $8, tx_hash = $9, block_number = $10, \
-         block_hash = $11, signed_at = $12, final_at = $13 where operation_id = $1 and position = $2 and state = $3")
-        .bind(&step.operation_id).bind(step.position).bind(read).bind(step.state).bind(step.outcome).bind(&step.lane_id)
-        .bind(step.nonce).bind(step.gas_limit).bind(step.tx_hash).bind(step.block_number).bind(step.block_hash)
-        .bind(step.signed_at).bind(step.final_at)
-        .execute(conn).await?.rows_affected());
-    touched(rows, "step of", &step.operation_id)
+    save_all(tx, std::slice::from_ref(step), read).await
+}
+
+/// Writes what moved, if all of them still are where they were read.
+pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
+    for portion in portions(steps) {
+        let rows = on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "update operation_steps set state = v.column3, outcome = v.column4, lane_id = v.column5, nonce = v.column6, \
+                 gas_limit = v.column7, tx_hash = v.column8, block_number = v.column9, block_hash = v.column10, signed_at = v.column11, \
+                 final_at = v.column12 from (");
+            query.push_values(portion, |mut row, s| {
+                row.push_bind(&s.operation_id).push_bind(s.position).push_bind(s.state).push_bind(s.outcome).push_bind(&s.lane_id)
+                    .push_bind(s.nonce).push_bind(s.gas_limit).push_bind(s.tx_hash).push_bind(s.block_number).push_bind(s.block_hash)
+                    .push_bind(s.signed_at).push_bind(s.final_at);
+            });
+            query.push(") as v where operation_steps.operation_id = v.column1 and operation_steps.position = v.column2 and \
+                operation_steps.state = ").push_bind(read);
+            query.build().execute(conn).await?.rows_affected()
+        });
+        all_touched(rows, portion.len(), "step of", &portion[0].operation_id)?;
+    }
+    Ok(())
+}
+
+/// How many steps of each lane of a chain are signed and not yet included; a lane without any is left out.
+pub async fn in_flight_of_chain(tx: &mut Tx, chain_id: i64) -> Result<HashMap<String, i64>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, (String, i64)>(
+        "select s.lane_id, count(*) from operation_steps s join lanes l on l.id = s.lane_id where l.chain_id = $1 and s.state = 'signed' \
+         group by s.lane_id")
+        .bind(chain_id).fetch_all(conn).await?).into_iter().collect())
 }
 
 /// How many steps of a lane are signed and not yet included: what the pools of nodes limit.

@@ -5,8 +5,9 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
+use crate::db::{Tx, all_touched};
 use crate::money::Money;
+use crate::rows::portions;
 use crate::{Result, event, on, operation};
 
 crate::words! {
@@ -193,17 +194,34 @@ pub struct Minted<'a> {
     pub lock_release_at: Option<DateTime<Utc>>,
 }
 
-/// Marks a subscription as minted. Called by the commit that confirms the mint, and by nothing else.
-pub async fn set_minted(tx: &mut Tx, id: &str, m: &Minted<'_>) -> Result<()> {
+/// Marks the subscriptions of a page as minted. Called by the commit that confirms the mint, and by nothing else.
+pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()> {
     let now = tx.now();
-    let version = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "update subscriptions set status = 'minted', mint_operation_id = $2, mint_tx_hash = $3, mint_block_number = $4, minted_at = $5, \
-         lock_release_at = $6, version = version + 1, updated_at = $5 where id = $1 and status = 'accepted' returning version")
-        .bind(id).bind(m.operation_id).bind(Hex(m.tx_hash)).bind(m.block_number).bind(now).bind(m.lock_release_at)
-        .fetch_optional(conn).await?);
-    touched(u64::from(version.is_some()), "subscription", id)?;
-    let data = json!({ "status": "minted", "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
-    event::write(tx, "subscription.minted", "subscription", id, version.unwrap_or(0), data).await
+    for portion in portions(ids) {
+        let minted = on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "update subscriptions set status = 'minted', version = version + 1, mint_operation_id = ");
+            query.push_bind(m.operation_id).push(", mint_tx_hash = ").push_bind(Hex(m.tx_hash)).push(", mint_block_number = ")
+                .push_bind(m.block_number).push(", minted_at = ").push_bind(now).push(", updated_at = ").push_bind(now)
+                .push(", lock_release_at = ").push_bind(m.lock_release_at).push(" where status = 'accepted' and id in (");
+            let mut list = query.separated(", ");
+            for id in portion {
+                list.push_bind(id);
+            }
+            query.push(") returning id, version");
+            query.build_query_as::<(String, i64)>().fetch_all(conn).await?
+        });
+        all_touched(minted.len() as u64, portion.len(), "subscription", portion[0])?;
+        let event = |(id, version)| event::New {
+            name: "subscription.minted".to_owned(),
+            subject_type: "subscription",
+            subject_id: id,
+            sequence: version,
+            data: json!({ "status": "minted", "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() }),
+        };
+        event::write_all(tx, &minted.into_iter().map(event).collect::<Vec<_>>()).await?;
+    }
+    Ok(())
 }
 
 /// Lets what is not minted yet follow a wallet that was recovered. Where the lost wallet still holds units of another offering, its

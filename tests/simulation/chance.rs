@@ -64,7 +64,7 @@ impl Run<'_> {
             26 => Move::Prune,
             27 => Move::WakeAll,
             28 if self.workers[index].has_prepared() > 0 => Move::Submit(1),
-            _ => Move::Follow,
+            _ => Move::Refill(1 + self.seed.below(4) as usize),
         }
     }
 
@@ -87,6 +87,15 @@ impl Run<'_> {
             return self.act(index, Move::Advance(id)).await;
         }
         let Some(id) = self.take_wake().await else { return Ok(()) };
+        if self.seed.chance(0.3) {
+            let mut ids = vec![id];
+            while ids.len() < 4
+                && let Some(other) = self.take_wake().await
+            {
+                ids.push(other);
+            }
+            return self.act(index, Move::Together(ids)).await;
+        }
         self.act(index, Move::Advance(id.clone())).await?;
         if self.seed.chance(0.15) {
             self.hit(Fault::WakeDoubled);

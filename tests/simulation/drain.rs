@@ -84,6 +84,7 @@ impl Run<'_> {
         for order in [Move::Follow, Move::Finalise, Move::Tend, Move::Sweep] {
             self.act(index, order).await?;
         }
+        self.act(index, Move::Refill(64)).await?;
         while let Some(id) = self.take_wake().await {
             self.act(index, Move::Advance(id)).await?;
         }

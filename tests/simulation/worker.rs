@@ -6,9 +6,10 @@ use std::task::Poll;
 use alloy::primitives::B256;
 use futures::FutureExt;
 use futures::future::{BoxFuture, poll_fn};
+use muniment_domain::operation::{self, LANE_FULL};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result};
-use muniment_workflows::advance::{Next, advance};
+use muniment_workflows::advance::{Next, advance, advance_all};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::prepare::Prepared;
 use muniment_workflows::{abandon, cancel, finalise, follow, lane, mark_confirmed, retry, submit, sweep, tend};
@@ -34,6 +35,10 @@ pub enum Move {
     Advance(String),
     /// Signs so many of what is prepared.
     Submit(usize),
+    /// Looks at wakes that came at the same time.
+    Together(Vec<String>),
+    /// Takes so many of those that wait for room from the table.
+    Refill(usize),
     Follow,
     Finalise,
     Tend,
@@ -79,6 +84,8 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
             }
         },
         Move::Submit(count) => submit_some(engine, prepared, count).await?,
+        Move::Together(ids) => together(engine, prepared, &ids).await?,
+        Move::Refill(count) => refill(engine, prepared, count).await?,
         Move::Follow => format!("{:?}", follow::follow(engine, network).await?),
         Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
         Move::Tend => said(tend::tend(engine, network).await?),
@@ -100,6 +107,26 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
     Ok(said)
 }
 
+/// Prepares what was parked for want of room, together, as the refill of a worker does.
+async fn refill(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, count: usize) -> Result<String> {
+    let mut tx = engine.db.read().await?;
+    let ids = operation::waiting_for_lane(&mut tx, CHAIN, i64::try_from(count).unwrap_or(i64::MAX)).await?;
+    drop(tx);
+    together(engine, prepared, &ids).await
+}
+
+async fn together(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, ids: &[String]) -> Result<String> {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut ready = 0;
+    for (_, next) in advance_all(engine, &ids, &|_| 0).await? {
+        if let Next::Sign(one) = next? {
+            prepared.lock().unwrap_or_else(PoisonError::into_inner).push(*one);
+            ready += 1;
+        }
+    }
+    Ok(format!("{ready} of {} prepared", ids.len()))
+}
+
 fn said((): ()) -> String {
     "done".to_owned()
 }
@@ -117,8 +144,10 @@ async fn submit_some(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, count: us
     };
     let network = engine.network(CHAIN).expect("the chain is configured");
     let (lane_id, size) = (batch[0].lane_id.clone(), batch.len());
-    submit::submit(engine, network, &lane_id, batch).await?;
-    Ok(format!("{size} submitted"))
+    let rest = submit::submit(engine, network, &lane_id, batch).await?;
+    let waiting = rest.len();
+    submit::park(engine, rest, LANE_FULL).await?;
+    Ok(format!("{} submitted", size - waiting))
 }
 
 /// Runs a move to its end, or until the process was killed in the middle of it.

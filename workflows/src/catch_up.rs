@@ -55,9 +55,7 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     let header =
         chain::Header { number: to.cast_signed(), hash: Hex(landing.hash), parent_hash: Hex(landing.parent_hash) };
     chain::add_headers(&mut tx, cursor.chain_id, &[header]).await?;
-    for receipt in &receipts {
-        follow::include(&mut tx, cursor.chain_id, receipt).await?;
-    }
+    follow::include(&mut tx, cursor.chain_id, &receipts.iter().collect::<Vec<_>>()).await?;
     for proof in &foreign {
         lane::note_foreign(&mut tx, proof).await?;
     }
@@ -67,8 +65,8 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
         lane::doubt(&mut tx, &now, one.count).await?;
     }
     chain::advance(&mut tx, cursor, (to.cast_signed(), landing.hash), last).await?;
-    follow::make_room(&mut tx, network, receipts.len()).await?;
     tx.commit(Point::Follow).await?;
+    follow::tell(network, !receipts.is_empty());
     tracing::warn!(
         chain.id = cursor.chain_id,
         chain.from = cursor.head_number,

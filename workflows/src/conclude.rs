@@ -1,5 +1,7 @@
 //! The end of a step and of its operation: the one place where the chain's final word changes the domain.
 
+use std::collections::HashSet;
+
 use alloy_primitives::B256;
 use chrono::Duration;
 use muniment_activities::receipt::Receipt;
@@ -16,6 +18,9 @@ use crate::effect::Effect;
 use crate::engine::Engine;
 use crate::{compliance, deploy, mint, queue};
 
+/// Why the engine confirms.
+const FINAL: &str = "final on the chain";
+
 /// What became of a step, finally.
 #[derive(Clone, Debug)]
 pub enum Verdict {
@@ -23,6 +28,55 @@ pub enum Verdict {
     Done(Effect),
     /// It did not, and the problem says why. The outcome is not success.
     Undone(Outcome, Problem),
+}
+
+/// A step whose fate is final, with what is to be written about it.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    /// Its operation, as it was read.
+    pub op: Operation,
+    /// The step.
+    pub step: Step,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// Writes final verdicts together. An operation whose only step had its effect is confirmed with all others like it; whatever is not so
+/// plain is settled by itself, and sees what was written before it.
+pub async fn settle_all(tx: &mut Tx, settled: &[Settled]) -> Result<()> {
+    let ids: Vec<&str> = settled.iter().map(|one| one.op.id.as_str()).collect();
+    let single: HashSet<String> = step::singles(tx, &ids).await?.into_iter().collect();
+    let is_plain = |one: &&Settled| {
+        one.op.status == Status::Submitted && matches!(one.verdict, Verdict::Done(_)) && single.contains(&one.op.id)
+    };
+    let (plain, other): (Vec<&Settled>, Vec<&Settled>) = settled.iter().partition(is_plain);
+    confirm_all(tx, &plain).await?;
+    for one in other {
+        let mut step = one.step.clone();
+        // Several steps of one operation may be among them: each sees what the one before it wrote.
+        let mut op = operation::find(tx, &one.op.id).await?;
+        let hash = step.tx_hash.map(|h| h.0).unwrap_or_default();
+        settle(tx, &mut op, &mut step, one.verdict.clone(), hash).await?;
+    }
+    Ok(())
+}
+
+/// Confirms operations whose only step is final with its effect.
+async fn confirm_all(tx: &mut Tx, plain: &[&Settled]) -> Result<()> {
+    let (mut steps, mut ops) = (Vec::with_capacity(plain.len()), Vec::with_capacity(plain.len()));
+    for one in plain {
+        if let Verdict::Done(effect) = &one.verdict {
+            take_effect(tx, &one.op, &one.step, effect.clone()).await?;
+        }
+        let final_at = Some(tx.now());
+        steps.push(Step { state: State::Final, outcome: Some(Outcome::Success), final_at, ..one.step.clone() });
+        ops.push(Operation { tx_hash: one.step.tx_hash, ..one.op.clone() });
+    }
+    step::save_all(tx, &steps, State::Included).await?;
+    let nonces: Vec<(&str, i64)> = steps.iter().filter_map(|s| Some((s.lane_id.as_deref()?, s.nonce?))).collect();
+    attempt::close_nonces(tx, &nonces).await?;
+    operation::transition_all(tx, &mut ops, Move::Confirm, "engine", |_| FINAL.to_owned()).await?;
+    item::release_all(tx, &ops.iter().map(|op| op.id.as_str()).collect::<Vec<_>>()).await
 }
 
 /// Writes a final verdict on a step. When it was the last open one, the operation ends with it, and the domain changes.
@@ -47,7 +101,7 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
     };
     step::save(tx, step, read).await?;
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
-        attempt::close_nonce(tx, lane_id, nonce).await?;
+        attempt::close_nonces(tx, &[(lane_id, nonce)]).await?;
     }
     if op.status != Status::Submitted {
         // That it took too long is no longer what is wrong with it, once its fate is known.
@@ -82,7 +136,7 @@ async fn conclude(tx: &mut Tx, op: &mut Operation, tx_hash: B256) -> Result<()> 
             operation::save(tx, op).await?;
             return queue::wake(tx, op).await;
         }
-        None => return confirm(tx, op, tx_hash, Move::Confirm, "engine", "final on the chain").await,
+        None => return confirm(tx, op, tx_hash, Move::Confirm, "engine", FINAL).await,
         Some(Outcome::Taken) => Move::GiveUp,
         Some(_) => Move::Fail,
     };
@@ -135,7 +189,7 @@ pub async fn adopt(engine: &Engine, op: &Operation, step: &Step, receipt: &Recei
     let mut tx = engine.db.begin().await?;
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
         // Its own transaction is final too: it was refused because this one came first.
-        attempt::close_nonce(&mut tx, lane_id, nonce).await?;
+        attempt::close_nonces(&mut tx, &[(lane_id, nonce)]).await?;
     }
     step.state = State::Included;
     step.lane_id = None;

@@ -1,8 +1,8 @@
 //! The engine: a database, the chains it works on and the keys it signs with.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
@@ -18,11 +18,14 @@ use muniment_domain::db::Db;
 use muniment_domain::lease::{self, Holder};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, chain, contract, lane, migrate};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, watch};
 
+use crate::follow;
 use crate::queue;
 use crate::settings::Settings;
 
+/// How many shapes of calls are remembered.
+const SHAPES_MAX: usize = 4096;
 /// Up to this height a chain may have no final block yet.
 const YOUNG_BLOCKS: u64 = 512;
 
@@ -49,11 +52,23 @@ pub struct Network {
     pub sent: Notify,
     /// Whether it is this process that follows the chain.
     pub followed_here: AtomicBool,
+    /// Rung after the cursor moved, so that what is final is settled at once.
+    pub followed: Notify,
+    /// Changes when blocks have taken in transactions of ours: their lanes have room.
+    pub room: watch::Sender<u64>,
+    /// How many blocks the follower takes in at once; fewer after a fault, so that an endpoint that limits its answers is not asked for
+    /// the same ones for ever.
+    pub pass_blocks: AtomicU64,
     /// What the market asked for last, and when: one question serves all operations of a second.
     market: Mutex<Option<(DateTime<Utc>, Fees)>>,
     /// Addresses that were seen to have code; it never goes away.
     contracts: Mutex<BTreeSet<Address>>,
+    /// The gas that calls were found to need, by contract, function and length.
+    known_gas: StdMutex<HashMap<CallShape, u64>>,
 }
+
+/// Calls of one shape need nearly the same gas.
+type CallShape = (Address, [u8; 4], usize);
 
 /// Why the engine does not start, with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +102,10 @@ pub enum StartError {
     Domain(#[from] Error),
 }
 
+fn shape(target: Address, data: &[u8]) -> Option<CallShape> {
+    Some((target, data.first_chunk().copied()?, data.len()))
+}
+
 impl Network {
     /// The chain's id as the database holds it.
     pub fn id(&self) -> i64 {
@@ -103,6 +122,37 @@ impl Network {
             self.contracts.lock().await.insert(address);
         }
         Ok(found)
+    }
+
+    fn of(chain: Chain, signers: BTreeMap<Address, Signer>) -> Self {
+        Self {
+            chain,
+            signers,
+            sent: Notify::new(),
+            followed_here: AtomicBool::new(false),
+            followed: Notify::new(),
+            room: watch::Sender::new(0),
+            pass_blocks: AtomicU64::new(follow::BLOCKS_PER_PASS),
+            market: Mutex::default(),
+            contracts: Mutex::default(),
+            known_gas: StdMutex::default(),
+        }
+    }
+
+    /// The gas that a call of this shape was found to need, with a little room for those that differ by a few bytes.
+    pub fn known_gas(&self, target: Address, data: &[u8]) -> Option<u64> {
+        let known = self.known_gas.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&shape(target, data)?).copied()
+    }
+
+    /// Remembers an estimate for the next call of its shape.
+    pub fn learn_gas(&self, target: Address, data: &[u8], estimate: u64) {
+        let Some(shape) = shape(target, data) else { return };
+        let mut known = self.known_gas.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= SHAPES_MAX {
+            known.clear();
+        }
+        known.insert(shape, estimate.saturating_add(estimate / 20));
     }
 
     /// What the market asks for now.
@@ -132,14 +182,7 @@ impl Engine {
         let mut networks = BTreeMap::new();
         for (chain, signers) in chains {
             let signers = signers.into_iter().map(|s| (s.address(), s)).collect();
-            let network = Network {
-                chain,
-                signers,
-                sent: Notify::new(),
-                followed_here: AtomicBool::new(false),
-                market: Mutex::default(),
-                contracts: Mutex::default(),
-            };
+            let network = Network::of(chain, signers);
             networks.insert(network.id(), network);
         }
         let holder = Holder::new(&db);
@@ -158,14 +201,7 @@ impl Engine {
     /// An engine without keys and without loops: it asks the chains what a person's decision needs to know. It makes no contact now, so
     /// that the interface starts while a chain is away.
     pub fn reader(db: Db, settings: Settings, chains: Vec<Chain>) -> Self {
-        let network = |chain: Chain| Network {
-            chain,
-            signers: BTreeMap::new(),
-            sent: Notify::new(),
-            followed_here: AtomicBool::new(false),
-            market: Mutex::default(),
-            contracts: Mutex::default(),
-        };
+        let network = |chain: Chain| Network::of(chain, BTreeMap::new());
         let networks = chains.into_iter().map(network).map(|network| (network.id(), network)).collect();
         let holder = Holder::new(&db);
         Self { db, settings: Arc::new(settings), networks: Arc::new(networks), holder }
@@ -225,11 +261,11 @@ impl Engine {
         Ok(())
     }
 
-    /// The gate of a chain, with the contracts that the platform has there now.
-    pub async fn gate(&self, network: &Network) -> Result<Gate, Error> {
+    /// The gate of a chain for calls of these targets, with the contracts that the platform has there now.
+    pub async fn gate(&self, network: &Network, targets: &[Address]) -> Result<Gate, Error> {
         let mut tx = self.db.read().await?;
         let mut gate = Gate::of(&network.chain.config);
-        for (address, kind) in contract::of_chain(&mut tx, network.id()).await? {
+        for (address, kind) in contract::for_gate(&mut tx, network.id(), targets).await? {
             match kind {
                 Kind::Factory => gate = gate.with(address.0, Target::Factory),
                 Kind::Token => gate = gate.with(address.0, Target::Token),

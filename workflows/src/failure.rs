@@ -50,20 +50,10 @@ impl Failure {
 }
 
 /// Writes down why an operation did not get on, with its next time and wake in the same commit.
-pub async fn record(db: &Db, settings: &Settings, mut op: Operation, failure: Failure) -> Result<()> {
+pub async fn record(db: &Db, settings: &Settings, op: Operation, failure: Failure) -> Result<()> {
     match failure {
         Failure::Domain(error) => Err(error),
-        Failure::Blocked(reason) => {
-            let mut tx = db.begin().await?;
-            // A full lane is a queue at work, nothing to worry anybody about.
-            if op.blocked_reason.as_deref() != Some(reason.as_str()) && reason != operation::LANE_FULL {
-                tracing::warn!(operation.id = %op.id, reason, "operation waits");
-            }
-            op.blocked_reason = Some(reason);
-            op.next_action_at = Some(tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed()));
-            operation::save(&mut tx, &mut op).await?;
-            tx.commit(Point::Fault).await
-        }
+        Failure::Blocked(reason) => block(db, settings, vec![op], &reason).await,
         Failure::Retry(problem) => retry(db, settings, op, problem).await,
         Failure::Refuse(problem) => end(db, op, Move::Fail, problem, Point::Refuse).await,
         Failure::Dead(problem) => end(db, op, Move::GiveUp, problem, Point::DeadLetter).await,
@@ -73,20 +63,41 @@ pub async fn record(db: &Db, settings: &Settings, mut op: Operation, failure: Fa
 /// Leaves operations where they are, with the reason and a time to look again, in one commit. One that was moved meanwhile is left to
 /// whoever moved it.
 pub async fn block(db: &Db, settings: &Settings, mut ops: Vec<Operation>, reason: &str) -> Result<()> {
+    let now = db.clock().now();
+    let known = |op: &Operation| op.blocked_reason.as_deref() == Some(reason);
+    // A full lane is a queue at work, nothing to worry anybody about.
+    if let Some(op) = ops.iter().find(|op| reason != operation::LANE_FULL && !known(op)) {
+        tracing::warn!(operation.id = %op.id, reason, "{} operations wait", ops.len());
+    }
+    // One that was woken early and waits for the same still has its time.
+    ops.retain(|op| !(known(op) && op.next_action_at.is_some_and(|at| at > now)));
+    // The same order everywhere, so that two processes never wait for each other's rows.
+    ops.sort_by(|a, b| a.id.cmp(&b.id));
+    match block_together(db, settings, &ops, reason).await {
+        Err(Error::Stale { .. }) if ops.len() > 1 => {
+            for op in &ops {
+                match block_together(db, settings, std::slice::from_ref(op), reason).await {
+                    Ok(()) | Err(Error::Stale { .. }) => {}
+                    failed => return failed,
+                }
+            }
+            Ok(())
+        }
+        Ok(()) | Err(Error::Stale { .. }) => Ok(()),
+        failed => failed,
+    }
+}
+
+async fn block_together(db: &Db, settings: &Settings, ops: &[Operation], reason: &str) -> Result<()> {
     if ops.is_empty() {
         return Ok(());
     }
-    // The same order everywhere, so that two processes never wait for each other's rows.
-    ops.sort_by(|a, b| a.id.cmp(&b.id));
-    let mut tx = db.begin().await?;
-    for mut op in ops {
+    let (mut tx, mut ops) = (db.begin().await?, ops.to_vec());
+    for op in &mut ops {
         op.blocked_reason = Some(reason.to_owned());
         op.next_action_at = Some(tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed()));
-        match operation::save(&mut tx, &mut op).await {
-            Err(Error::Stale { .. }) => {}
-            saved => saved?,
-        }
     }
+    operation::save_all(&mut tx, &mut ops).await?;
     tx.commit(Point::Fault).await
 }
 

@@ -1,25 +1,30 @@
 //! Letting final receipts take effect. Nothing in the domain changes before this.
 
-use alloy_primitives::Bytes;
+use std::collections::{BTreeSet, HashMap};
+
+use alloy_primitives::{B256, Bytes};
 use muniment_activities::fault::Fault;
 use muniment_activities::receipt::{Agreement, Receipt};
 use muniment_activities::simulate::{At, Call, Simulation};
-use muniment_domain::attempt::{self, Kind};
+use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Operation, Problem, Stage};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, Step};
 use muniment_domain::{Error, Result, chain};
 
-use crate::conclude::{self, Verdict};
+use crate::conclude::{self, Settled, Verdict};
 use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
 
-/// A step whose fate is final, with what is to be written about it.
-struct Settled {
+/// An included step at or below the final block, with everything that its verdict needs.
+struct Final {
     op: Operation,
     step: Step,
-    verdict: Verdict,
+    attempt: Option<Attempt>,
+    /// The block that we follow at its height; none where its header was dropped.
+    header: Option<B256>,
 }
 
 /// Settles what is final, a batch at most; how many it was.
@@ -32,10 +37,11 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
     let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
+    let finals = read(&mut tx, cursor.chain_id, steps).await?;
     drop(tx);
-    let mut settled = Vec::with_capacity(steps.len());
-    for step in steps {
-        match judge(engine, network, step).await {
+    let mut settled = Vec::with_capacity(finals.len());
+    for one in finals {
+        match judge(engine, network, one).await {
             Ok(Some(one)) => settled.push(one),
             Ok(None) => {}
             Err(Failure::Domain(error)) => return Err(error),
@@ -51,21 +57,43 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     Ok(count)
 }
 
+/// Reads what the verdicts on these steps need, for all of them together.
+async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<Vec<Final>> {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(Vec::new()) };
+    let (from, to) = (first.block_number.unwrap_or(0), last.block_number.unwrap_or(i64::MAX));
+    let headers: HashMap<i64, B256> = chain::headers(tx, chain_id, from, to)
+        .await?
+        .into_iter()
+        .map(|header| (header.number, header.hash.0))
+        .collect();
+    let ids: BTreeSet<&str> = steps.iter().map(|step| step.operation_id.as_str()).collect();
+    let ops = operation::find_all(tx, &ids.into_iter().collect::<Vec<_>>()).await?;
+    let ops: HashMap<&str, &Operation> = ops.iter().map(|op| (op.id.as_str(), op)).collect();
+    let hashes: Vec<B256> = steps.iter().filter_map(|step| step.tx_hash).map(|hash| hash.0).collect();
+    let attempts = attempt::find_all(tx, chain_id, &hashes).await?;
+    let mut attempts: HashMap<B256, Attempt> =
+        attempts.into_iter().map(|attempt| (attempt.tx_hash.0, attempt)).collect();
+    let mut finals = Vec::with_capacity(steps.len());
+    for step in steps {
+        let Some(op) = ops.get(step.operation_id.as_str()) else { continue };
+        let attempt = step.tx_hash.and_then(|hash| attempts.remove(&hash.0));
+        let header = step.block_number.and_then(|number| headers.get(&number).copied());
+        finals.push(Final { op: (*op).clone(), step, attempt, header });
+    }
+    Ok(finals)
+}
+
 /// Decides what became of an included step, asking the chain where needed, with no transaction open.
-async fn judge(engine: &Engine, network: &Network, step: Step) -> Result<Option<Settled>, Failure> {
-    let mut tx = engine.db.read().await?;
-    let op = operation::find(&mut tx, &step.operation_id).await?;
+async fn judge(engine: &Engine, network: &Network, one: Final) -> Result<Option<Settled>, Failure> {
+    let Final { op, step, attempt, header } = one;
     let unreadable =
         |why: &str| Error::Unreadable { what: "step of", id: step.operation_id.clone(), why: why.to_owned() };
     let tx_hash = step.tx_hash.ok_or_else(|| unreadable("it is included without a transaction"))?.0;
-    let attempt = attempt::find(&mut tx, step.chain_id, tx_hash).await?;
     let number = step.block_number.ok_or_else(|| unreadable("it is included without a block"))?;
-    let known = chain::header(&mut tx, step.chain_id, number).await?;
-    drop(tx);
     let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
     // The block must be the one that we follow, or, where its header was dropped, the one that the chain has there for good.
-    let canonical = match known {
-        Some(header) => Some(header.hash.0),
+    let canonical = match header {
+        Some(hash) => Some(hash),
         None => network.chain.header(number.cast_unsigned()).await.map_err(fault)?.map(|h| h.hash),
     };
     if canonical != step.block_hash.map(|h| h.0) {
@@ -173,13 +201,7 @@ async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<()> {
 
 async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {
     let mut tx = engine.db.begin().await?;
-    for one in settled {
-        let mut step = one.step.clone();
-        // Several steps of one operation may be in the batch: each sees what the one before it wrote.
-        let mut op = operation::find(&mut tx, &one.op.id).await?;
-        let hash = step.tx_hash.map(|h| h.0).unwrap_or_default();
-        conclude::settle(&mut tx, &mut op, &mut step, one.verdict.clone(), hash).await?;
-    }
+    conclude::settle_all(&mut tx, settled).await?;
     tx.commit(Point::Finalise).await
 }
 

@@ -1,8 +1,11 @@
 //! Following a chain: walk its blocks from where we stood, by parent hash, and find our transactions in them. Receipts and cursor move in
 //! one commit. That a receipt is absent says nothing and moves nothing.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+
 use alloy_primitives::{Address, B256};
-use muniment_activities::block::Block;
+use muniment_activities::block::{Block, BlockTx};
 use muniment_activities::fault::{Fault, FaultClass};
 use muniment_activities::heads::Heads;
 use muniment_activities::receipt::Receipt;
@@ -11,7 +14,7 @@ use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Status};
 use muniment_domain::point::Point;
-use muniment_domain::step::{self, State};
+use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result, attempt};
 use sqlx::types::Json;
 
@@ -19,7 +22,7 @@ use crate::engine::{Engine, Network};
 use crate::{catch_up, lane, queue};
 
 /// How many blocks one commit takes in.
-const BLOCKS_PER_PASS: u64 = 64;
+pub const BLOCKS_PER_PASS: u64 = 64;
 /// From this distance on the blocks between are not walked one by one.
 const GAP_BLOCKS: u64 = 512;
 
@@ -60,15 +63,24 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
     };
     match walk(engine, network, &cursor, heads).await {
         Ok(pass) => {
+            pace(network, |blocks| (blocks * 2).min(BLOCKS_PER_PASS));
             if cursor.blocked_reason.is_some() && pass == Pass::Still {
                 unblock(engine, cursor.chain_id).await?;
             }
             Ok(pass)
         }
-        Err(Walk::Fault(fault)) => silent(engine, &cursor, &fault).await,
+        Err(Walk::Fault(fault)) => {
+            pace(network, |blocks| (blocks / 2).max(1));
+            silent(engine, &cursor, &fault).await
+        }
         Err(Walk::Domain(Error::Stale { .. })) => Ok(Pass::Moved),
         Err(Walk::Domain(error)) => Err(error),
     }
+}
+
+/// Changes how many blocks are asked for at once.
+fn pace(network: &Network, change: impl Fn(u64) -> u64) {
+    network.pass_blocks.store(change(network.pass_blocks.load(Ordering::Relaxed)), Ordering::Relaxed);
 }
 
 /// Why a walk stopped.
@@ -150,7 +162,7 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
 
 /// The blocks above a height, in order, a pass full at most. The newest one is at hand already.
 async fn next_blocks(network: &Network, above: u64, newest: Block) -> Result<Vec<Block>, Fault> {
-    let to = newest.number.min(above + BLOCKS_PER_PASS);
+    let to = newest.number.min(above + network.pass_blocks.load(Ordering::Relaxed));
     if to <= above {
         return Ok(Vec::new());
     }
@@ -215,22 +227,23 @@ fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) 
 
 /// Finds our transactions in the blocks: attempts of ours with their receipts, and others that used our keys.
 async fn look_into(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Result<Vec<Found>, Walk> {
-    let mut found = Vec::with_capacity(blocks.len());
-    for block in blocks {
-        let (mut ours, mut foreign) = (Vec::new(), Vec::new());
-        for t in block.transactions.iter().filter(|t| network.signers.contains_key(&t.from)) {
-            let mut tx = engine.db.read().await?;
-            if attempt::find(&mut tx, network.id(), t.hash).await?.is_some() {
-                ours.push(t.hash);
-            } else {
-                foreign.push(stranger(network.id(), &block, t.from, t.nonce, t.hash));
-            }
-        }
-        // One question a block, and none where nothing of ours is in it.
-        let receipts = network.chain.receipts_of_block(block.hash, &ours).await?;
-        found.push(Found { block, receipts, foreign });
+    let by_us = |t: &&BlockTx| network.signers.contains_key(&t.from);
+    let hashes: Vec<B256> = blocks.iter().flat_map(|b| b.transactions.iter().filter(by_us).map(|t| t.hash)).collect();
+    let mut known = HashSet::new();
+    if !hashes.is_empty() {
+        let mut tx = engine.db.read().await?;
+        known.extend(attempt::known(&mut tx, network.id(), &hashes).await?.into_iter().map(|hash| hash.0));
     }
-    Ok(found)
+    let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
+    // One question for all of them, and none where nothing of ours is in them.
+    let asked: Vec<(B256, Vec<B256>)> = blocks.iter().map(|b| (b.hash, ours(b))).collect();
+    let receipts = network.chain.receipts_of_blocks(&asked).await?;
+    let found = blocks.into_iter().zip(receipts).map(|(block, receipts)| {
+        let foreign = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));
+        let foreign = foreign.map(|t| stranger(network.id(), &block, t.from, t.nonce, t.hash)).collect();
+        Found { block, receipts, foreign }
+    });
+    Ok(found.collect())
 }
 
 /// The proof that a block holds a transaction of our key that we did not sign.
@@ -265,13 +278,10 @@ async fn commit(
     }
     let headers: Vec<Header> = found.iter().map(|f| header_of(&f.block)).collect();
     chain::add_headers(&mut tx, cursor.chain_id, &headers).await?;
-    for f in found {
-        for receipt in &f.receipts {
-            include(&mut tx, cursor.chain_id, receipt).await?;
-        }
-        for foreign in &f.foreign {
-            lane::note_foreign(&mut tx, foreign).await?;
-        }
+    let receipts: Vec<&Receipt> = found.iter().flat_map(|f| &f.receipts).collect();
+    include(&mut tx, cursor.chain_id, &receipts).await?;
+    for foreign in found.iter().flat_map(|f| &f.foreign) {
+        lane::note_foreign(&mut tx, foreign).await?;
     }
     let mut last = (cursor.final_number, cursor.final_hash.0);
     if let Some((number, hash)) = announced
@@ -284,39 +294,66 @@ async fn commit(
         None => (ancestor, known_hash(&mut tx, cursor, ancestor).await?.unwrap_or(cursor.head_hash.0)),
     };
     chain::advance(&mut tx, cursor, head, last).await?;
-    make_room(&mut tx, network, found.iter().map(|f| f.receipts.len()).sum()).await?;
-    tx.commit(Point::Follow).await
+    tx.commit(Point::Follow).await?;
+    tell(network, !receipts.is_empty());
+    Ok(())
+}
+
+/// Tells those who wait for a block: what is final can be settled, and lanes may have room.
+pub fn tell(network: &Network, included: bool) {
+    network.followed.notify_one();
+    if included {
+        network.room.send_modify(|n| *n = n.wrapping_add(1));
+    }
 }
 
 fn header_of(block: &Block) -> Header {
     Header { number: block.number.cast_signed(), hash: Hex(block.hash), parent_hash: Hex(block.parent_hash) }
 }
 
-/// Notes that a block holds an attempt of ours, and wakes the step that waited for it.
-pub async fn include(tx: &mut Tx, chain_id: i64, receipt: &Receipt) -> Result<()> {
-    let Some(mut found) = attempt::find(tx, chain_id, receipt.tx_hash).await? else { return Ok(()) };
-    found.block_number = Some(receipt.block_number.cast_signed());
-    found.block_hash = Some(Hex(receipt.block_hash));
-    found.receipt = Some(Json(serde_json::to_value(receipt).map_err(|e| Error::Unreadable {
-        what: "receipt",
-        id: receipt.tx_hash.to_string(),
-        why: e.to_string(),
-    })?));
-    attempt::note_block(tx, &found).await?;
-    let steps = step::of_operation(tx, &found.operation_id).await?;
-    let Some(mut step) = steps.iter().find(|s| s.position == found.position).cloned() else { return Ok(()) };
-    // An attempt of an earlier cycle cannot be here: its nonce was finally taken before the new cycle began.
-    if step.state != State::Signed || step.nonce != Some(found.nonce) || step.lane_id.as_ref() != Some(&found.lane_id) {
-        return Ok(());
+/// Notes that blocks hold attempts of ours, and wakes the steps that waited for them.
+pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Result<()> {
+    let hashes: Vec<B256> = receipts.iter().map(|receipt| receipt.tx_hash).collect();
+    let mut found = attempt::find_all(tx, chain_id, &hashes).await?;
+    let by_hash: HashMap<B256, &Receipt> = receipts.iter().map(|receipt| (receipt.tx_hash, *receipt)).collect();
+    for attempt in &mut found {
+        let Some(receipt) = by_hash.get(&attempt.tx_hash.0) else { continue };
+        attempt.block_number = Some(receipt.block_number.cast_signed());
+        attempt.block_hash = Some(Hex(receipt.block_hash));
+        attempt.receipt = Some(Json(serde_json::to_value(receipt).map_err(|e| Error::Unreadable {
+            what: "receipt",
+            id: receipt.tx_hash.to_string(),
+            why: e.to_string(),
+        })?));
     }
-    step.state = State::Included;
-    step.tx_hash = Some(Hex(receipt.tx_hash));
-    step.block_number = found.block_number;
-    step.block_hash = found.block_hash;
-    step::save(tx, &step, State::Signed).await?;
-    let follows = steps.iter().any(|s| s.position > step.position && s.state == State::Unsigned);
-    if follows && receipt.success && found.kind != attempt::Kind::Cancel {
-        let mut op = operation::find(tx, &found.operation_id).await?;
+    attempt::note_blocks(tx, &found).await?;
+    let mut ids: Vec<&str> = found.iter().map(|attempt| attempt.operation_id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let steps = step::of_operations(tx, &ids).await?;
+    let (mut included, mut next) = (Vec::with_capacity(found.len()), Vec::new());
+    for attempt in &found {
+        let own = steps.iter().find(|s| s.operation_id == attempt.operation_id && s.position == attempt.position);
+        // An attempt of an earlier cycle cannot be here: its nonce was finally taken before the new cycle began.
+        let current = |s: &&Step| {
+            s.state == State::Signed && s.nonce == Some(attempt.nonce) && s.lane_id.as_ref() == Some(&attempt.lane_id)
+        };
+        let Some(mut step) = own.filter(current).cloned() else { continue };
+        step.state = State::Included;
+        step.tx_hash = Some(attempt.tx_hash);
+        step.block_number = attempt.block_number;
+        step.block_hash = attempt.block_hash;
+        let waits =
+            |s: &Step| s.operation_id == step.operation_id && s.position > step.position && s.state == State::Unsigned;
+        let success = by_hash.get(&attempt.tx_hash.0).is_some_and(|receipt| receipt.success);
+        if success && attempt.kind != attempt::Kind::Cancel && steps.iter().any(waits) {
+            next.push(step.operation_id.clone());
+        }
+        included.push(step);
+    }
+    step::save_all(tx, &included, State::Signed).await?;
+    for id in next {
+        let mut op = operation::find(tx, &id).await?;
         if op.status == Status::Submitted {
             op.next_action_at = Some(tx.now());
             operation::save(tx, &mut op).await?;
@@ -324,22 +361,6 @@ pub async fn include(tx: &mut Tx, chain_id: i64, receipt: &Receipt) -> Result<()
         }
     }
     Ok(())
-}
-
-/// As many transactions as were included, so many that waited for room may go on.
-pub async fn make_room(tx: &mut Tx, network: &Network, included: usize) -> Result<()> {
-    let limit = i64::try_from(included).unwrap_or(i64::MAX);
-    for op in operation::waiting_for_lane(tx, network.id(), limit).await? {
-        wake_waiting(tx, op).await?;
-    }
-    Ok(())
-}
-
-async fn wake_waiting(tx: &mut Tx, mut op: operation::Operation) -> Result<()> {
-    // The reason is cleared with the wake, so that the next block wakes the next ones and not these again.
-    op.blocked_reason = None;
-    operation::save(tx, &mut op).await?;
-    queue::wake(tx, &op).await
 }
 
 async fn silent(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Result<Pass> {

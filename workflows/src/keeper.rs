@@ -19,25 +19,37 @@ const TEND: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(1);
 /// The first pause after a send on a chain that mines at once; it doubles up to the chain's own pace.
 const QUICK: Duration = Duration::from_millis(5);
+/// How often what is final is looked for when the cursor does not move.
+const SETTLE: Duration = Duration::from_secs(1);
 const PRUNE: Duration = Duration::from_secs(3600);
 
-/// Keeps one chain until it is told to stop.
+/// Keeps one chain until it is told to stop: follows and tends it, and settles beside that what is final, so that neither waits for the
+/// other's commits.
 pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
     let Some(network) = engine.network(chain_id) else { return };
-    let mut keeper = Keeper { engine: &engine, network, held: None, tended: None, observed: None, quick: None };
+    let keeper = Keeper { engine: &engine, network, held: None, tended: None, observed: None, quick: None };
+    tokio::join!(keeper.follow(&stop), settle(&engine, network, &stop));
+}
+
+/// Settles what is final whenever the cursor has moved, while this process leads.
+async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     while !stop.is_cancelled() {
-        let pause = match keeper.turn().await {
-            Ok(pause) => pause,
+        let leads = network.followed_here.load(Ordering::Relaxed);
+        let settled = if leads { finalise::finalise(engine, network).await } else { Ok(0) };
+        let pause = match settled {
+            Ok(count) if count >= engine.settings.settle_batch => continue,
+            // What could not be judged yet is looked at with the next block, or after a while.
+            Ok(_) => SETTLE,
             Err(error) => {
-                tracing::error!(chain.id = chain_id, "the chain is looked at again in a second: {error}");
-                keeper.held = None;
+                tracing::error!(chain.id = network.id(), "what is final is looked at again in a second: {error}");
                 PAUSE
             }
         };
-        if pause.is_zero() {
-            continue;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = network.followed.notified() => {}
+            () = sleep(pause) => {}
         }
-        keeper.wait(pause, &stop).await;
     }
 }
 
@@ -51,6 +63,22 @@ struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
+    async fn follow(mut self, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            let pause = match self.turn().await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::error!(chain.id = self.network.id(), "the chain is looked at again in a second: {error}");
+                    self.held = None;
+                    PAUSE
+                }
+            };
+            if !pause.is_zero() {
+                self.wait(pause, stop).await;
+            }
+        }
+    }
+
     /// One look at the chain; how long to wait before the next.
     async fn turn(&mut self) -> Result<Duration> {
         if self.held.is_none_or(|at| at.elapsed() >= RENEW) {
@@ -67,7 +95,6 @@ impl Keeper<'_> {
             }
         }
         let pass = follow::follow(self.engine, self.network).await?;
-        let settled = finalise::finalise(self.engine, self.network).await?;
         if self.tended.is_none_or(|at| at.elapsed() >= TEND) {
             tend::tend(self.engine, self.network).await?;
             self.tended = Some(Instant::now());
@@ -78,11 +105,11 @@ impl Keeper<'_> {
             self.observed = Some(Instant::now());
         }
         let moved = matches!(pass, Pass::Moved | Pass::Reached);
-        if self.quick.is_some() && (moved || settled > 0) {
+        if self.quick.is_some() && moved {
             self.quick = Some(QUICK);
             return Ok(Duration::ZERO);
         }
-        if pass == Pass::Moved || settled >= self.engine.settings.settle_batch {
+        if pass == Pass::Moved {
             return Ok(Duration::from_millis(1));
         }
         self.pace().await

@@ -92,7 +92,7 @@ pub async fn apply(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -
     step::save(tx, &step, read).await?;
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
         // The proof may be its own transaction, which the finaliser has not come to yet, and now never will.
-        attempt::close_nonce(tx, lane_id, nonce).await?;
+        attempt::close_nonces(tx, &[(lane_id, nonce)]).await?;
     }
     claim::insert(tx, op.chain_id, tx_hash, &op.id).await?;
     conclude::take_effect(tx, &op, &step, effect).await?;

@@ -301,9 +301,11 @@ pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256,
     let lock_release_at = release.and_then(|at| DateTime::from_timestamp(at, 0));
     // A step settles its own page: an operation of several has the items of all of them.
     let on_page = |i: &Item| page.lines.iter().any(|l| (l.holder(), l.units()) == (i.wallet_address.0, i.quantity.0));
-    for item in item::of_operation(tx, &op.id).await?.into_iter().filter(on_page) {
-        let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at };
-        subscription::set_minted(tx, &item.subject_id, &minted).await?;
+    let items: Vec<Item> = item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
+    let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at };
+    let ids: Vec<&str> = items.iter().map(|item| item.subject_id.as_str()).collect();
+    subscription::set_minted(tx, &ids, &minted).await?;
+    for item in &items {
         let credit = Credit {
             offering_id: &op.subject_id,
             wallet: item.wallet_address.0,

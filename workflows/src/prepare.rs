@@ -1,10 +1,15 @@
 //! Before anything is signed: what would the chain do? A certain no ends here, and burns no nonce.
 
+use std::collections::HashMap;
+
 use alloy_primitives::{Address, Bytes};
+use chrono::{DateTime, Utc};
+use muniment_activities::fault::Fault;
 use muniment_activities::fees::Fees;
 use muniment_activities::gas;
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call, Simulation};
+use muniment_activities::simulate::{At, Call, Simulation, Trial};
+use muniment_domain::Error;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{LANE_FULL, Operation, Stage};
 use muniment_domain::step::{self, Step};
@@ -30,6 +35,8 @@ pub struct Prepared {
     pub gas_limit: u64,
     /// What is offered for it.
     pub fees: Fees,
+    /// When it was tried.
+    pub at: DateTime<Utc>,
 }
 
 /// What preparing came to.
@@ -43,70 +50,138 @@ pub enum Outcome {
     Split,
 }
 
-/// Tries the step on the chain. Whoever reads "ready" knows that it would have succeeded a moment ago.
-pub async fn prepare(
+/// A step that is due, with the state on which it is to be tried.
+#[derive(Clone, Debug)]
+pub struct Due {
+    /// Its operation, as it was read.
+    pub op: Operation,
+    /// The step.
+    pub step: Step,
+    /// Where it is tried.
+    pub at: At,
+}
+
+/// How many steps may be prepared for a lane beyond what it has in flight: as many as its submitter still holds.
+pub type Spare<'a> = &'a (dyn Fn(&str) -> i64 + Sync);
+
+/// What became of the steps that were tried, each with its operation.
+pub type Tried = Vec<(Operation, Result<Outcome, Failure>)>;
+
+/// Tries steps of one chain, in one question where there are several. Whoever reads "ready" knows that it would have succeeded a moment
+/// ago.
+pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: Spare<'_>) -> Result<Tried, Error> {
+    let mut lanes = Lanes::read(engine, network).await?;
+    let (mut tried, mut ready) = (Tried::with_capacity(due.len()), Vec::with_capacity(due.len()));
+    for due in due {
+        match with_lane(network, &mut lanes, &due, spare).await {
+            Ok(lane) => ready.push((due, lane)),
+            Err(failure) => tried.push((due.op, Err(failure))),
+        }
+    }
+    let trials: Vec<Trial> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
+    for (((due, lane), trial), simulated) in
+        ready.into_iter().zip(&trials).zip(network.chain.simulate_all(&trials).await)
+    {
+        let outcome = judge(engine, network, &due, lane, trial, simulated).await;
+        tried.push((due.op, outcome));
+    }
+    Ok(tried)
+}
+
+async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare<'_>) -> Result<Lane, Failure> {
+    let lane = lanes.choose(network, &due.op, spare)?;
+    if network.has_code(due.step.target.0).await.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
+        return Ok(lane);
+    }
+    let message = format!(
+        "There is no contract at {}. Is it the right chain, and the right address in the configuration?",
+        due.step.target
+    );
+    Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
+}
+
+fn trial(network: &Network, due: &Due, lane: &Lane) -> Trial {
+    let (target, data) = (due.step.target.0, Bytes::from(due.step.calldata.clone()));
+    // What is above the cap would be refused; an estimate says by how much.
+    let enough = network.known_gas(target, &data).filter(|gas| *gas <= network.chain.config.gas_cap);
+    Trial { call: Call { from: lane.signer.0, to: Some(target), data }, at: due.at, enough }
+}
+
+async fn judge(
     engine: &Engine,
     network: &Network,
-    op: &Operation,
-    step: Step,
-    at: At,
+    due: &Due,
+    lane: Lane,
+    trial: &Trial,
+    simulated: Result<Simulation, Fault>,
 ) -> Result<Outcome, Failure> {
-    let lane = choose_lane(engine, network, op).await?;
-    let call = Call { from: lane.signer.0, to: Some(step.target.0), data: Bytes::from(step.calldata.clone()) };
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    if !network.has_code(step.target.0).await.map_err(fault)? {
-        let message = format!(
-            "There is no contract at {}. Is it the right chain, and the right address in the configuration?",
-            step.target
-        );
-        return Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None));
-    }
-    let estimate = match network.chain.simulate(&call, at).await.map_err(fault)? {
+    let estimate = match simulated.map_err(fault)? {
         Simulation::Gas(estimate) => estimate,
-        Simulation::Reverts(revert) => return reverted(engine, network, op, &step, &call, at, revert).await,
+        Simulation::Reverts(revert) => {
+            return reverted(engine, network, &due.op, &due.step, &trial.call, due.at, revert).await;
+        }
     };
+    if trial.enough != Some(estimate) {
+        network.learn_gas(due.step.target.0, &trial.call.data, estimate);
+    }
     let gas_limit = gas::limit(estimate, network.chain.config.gas_cap)
         .map_err(|above| Failure::refuse(Stage::Preflight, "above_gas_cap", above.to_string(), None))?;
-    let fees = network.fees(engine).await.map_err(fault)?;
     Ok(Outcome::Ready(Box::new(Prepared {
-        op: op.clone(),
-        step,
+        op: due.op.clone(),
+        step: due.step.clone(),
         lane_id: lane.id,
         signer: lane.signer.0,
         gas_limit,
-        fees,
+        fees: network.fees(engine).await.map_err(fault)?,
+        at: engine.db.clock().now(),
     })))
 }
 
-/// An operation stays in its lane; a new one goes to one of those that sign and have room, spread by its id.
-async fn choose_lane(engine: &Engine, network: &Network, op: &Operation) -> Result<Lane, Failure> {
-    let mut tx = engine.db.read().await?;
-    let mut lanes = lane::of_chain(&mut tx, network.id()).await?;
-    lanes.retain(|lane| network.signers.contains_key(&lane.signer.0));
-    if let Some(own) = &op.lane_id {
-        lanes.retain(|lane| &lane.id == own);
+/// The lanes of a chain that this process has the keys of, and how full they are.
+struct Lanes {
+    all: Vec<Lane>,
+    under_way: HashMap<String, i64>,
+}
+
+impl Lanes {
+    async fn read(engine: &Engine, network: &Network) -> Result<Self, Error> {
+        let mut tx = engine.db.read().await?;
+        let mut all = lane::of_chain(&mut tx, network.id()).await?;
+        all.retain(|lane| network.signers.contains_key(&lane.signer.0));
+        let under_way = step::in_flight_of_chain(&mut tx, network.id()).await?;
+        Ok(Self { all, under_way })
     }
-    let stopped = lanes
-        .iter()
-        .find(|lane| lane.mode != Mode::Active)
-        .map(|lane| format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default()));
-    lanes.retain(|lane| lane.mode == Mode::Active);
-    if lanes.is_empty() {
-        let none = || format!("no_signer: this worker holds no key for chain {}; configure one", network.id());
-        return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
-    }
-    // A full lane is looked for before the chain is asked: the answer would be old by the time there is room.
-    let mut open = Vec::with_capacity(lanes.len());
-    for lane in lanes {
-        if step::in_flight(&mut tx, &lane.id).await? < i64::from(network.chain.config.in_flight_max) {
-            open.push(lane);
+
+    /// An operation stays in its lane; a new one goes to one of those that sign and have room, spread by its id.
+    fn choose(&mut self, network: &Network, op: &Operation, spare: Spare<'_>) -> Result<Lane, Failure> {
+        let mine = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| &lane.id == own);
+        let stopped = self
+            .all
+            .iter()
+            .filter(mine)
+            .find(|lane| lane.mode != Mode::Active)
+            .map(|lane| format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default()));
+        let active: Vec<&Lane> = self.all.iter().filter(mine).filter(|lane| lane.mode == Mode::Active).collect();
+        if active.is_empty() {
+            let none = || format!("no_signer: this worker holds no key for chain {}; configure one", network.id());
+            return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
         }
+        // A full lane is looked for before the chain is asked: the answer would be old by the time there is room.
+        let room = i64::from(network.chain.config.in_flight_max);
+        let under_way = |lane: &Lane| self.under_way.get(&lane.id).copied().unwrap_or(0);
+        let mut open: Vec<&Lane> = active.iter().copied().filter(|lane| under_way(lane) < room).collect();
+        if open.is_empty() {
+            open = active.into_iter().filter(|lane| under_way(lane) < room + spare(&lane.id)).collect();
+        }
+        if open.is_empty() {
+            return Err(Failure::Blocked(LANE_FULL.to_owned()));
+        }
+        let spread = op.id.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b)));
+        let chosen = open.swap_remove(spread % open.len()).clone();
+        *self.under_way.entry(chosen.id.clone()).or_default() += 1;
+        Ok(chosen)
     }
-    if open.is_empty() {
-        return Err(Failure::Blocked(LANE_FULL.to_owned()));
-    }
-    let spread = op.id.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b)));
-    Ok(open.swap_remove(spread % open.len()))
 }
 
 async fn reverted(

@@ -1,5 +1,6 @@
 //! Wakes: an apalis job that carries an operation's id and nothing else. The row says what to do; a lost or doubled wake changes nothing.
 
+use apalis_core::task::Task;
 use apalis_core::task::builder::TaskBuilder;
 use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Utc};
@@ -63,23 +64,46 @@ pub async fn wake_id(tx: &mut Tx, queue: &str, id: &str, at: DateTime<Utc>) -> R
     push(tx, queue, id, fresh, at).await
 }
 
+/// Wakes several operations now.
+pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
+    let now = tx.now();
+    for queue in QUEUES {
+        let mut tasks = Vec::new();
+        for op in ops.iter().filter(|op| of_kind(op.kind) == queue) {
+            tasks.push(task(now, &op.id, &id::ulid_of(&tx.new_id("wake")), now)?);
+        }
+        if !tasks.is_empty() {
+            push_all(tx, queue, tasks, now).await?;
+        }
+    }
+    Ok(())
+}
+
 async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
+    let task = task(tx.now(), operation_id, &task_id, at)?;
+    push_all(tx, queue, vec![task], at).await
+}
+
+fn task(now: DateTime<Utc>, operation_id: &str, task_id: &str, at: DateTime<Utc>) -> Result<Task<Vec<u8>>> {
     let unreadable = |why: String| Error::Unreadable { what: "operation", id: operation_id.to_owned(), why };
-    let ulid = ulid::Ulid::from_string(&task_id).map_err(|e| unreadable(e.to_string()))?;
+    let ulid = ulid::Ulid::from_string(task_id).map_err(|e| unreadable(e.to_string()))?;
     let payload = serde_json::to_vec(&operation_id).map_err(|e| unreadable(e.to_string()))?;
     // The queue counts in whole seconds: a wake that is due now must not wait for the next one, a later one must not come early.
-    let late = i64::from(at > tx.now() && at.timestamp_subsec_nanos() > 0);
+    let late = i64::from(at > now && at.timestamp_subsec_nanos() > 0);
     let seconds = u64::try_from(at.timestamp() + late).unwrap_or(0);
-    let task = TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build();
+    Ok(TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build())
+}
+
+async fn push_all(tx: &mut Tx, queue: &str, tasks: Vec<Task<Vec<u8>>>, at: DateTime<Utc>) -> Result<()> {
     if at <= tx.now() {
         tx.ring_after_commit();
     }
     match &mut tx.conn {
         Conn::Sqlite(conn) => {
-            apalis_sqlite::queries::push_tasks(&mut **conn, queue, &[task]).await.map_err(|e| queue_failed(&e))
+            apalis_sqlite::queries::push_tasks(&mut **conn, queue, &tasks).await.map_err(|e| queue_failed(&e))
         }
         Conn::Postgres(conn) => {
-            apalis_postgres::queries::push_tasks(&mut **conn, queue, vec![task]).await.map_err(|e| queue_failed(&e))
+            apalis_postgres::queries::push_tasks(&mut **conn, queue, tasks).await.map_err(|e| queue_failed(&e))
         }
     }
 }

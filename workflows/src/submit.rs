@@ -1,5 +1,6 @@
 //! Signing, storing and sending. Nonces are taken in the commit that stores the bytes signed for them, and only stored bytes are sent.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -9,10 +10,11 @@ use muniment_activities::classify::SendClass;
 use muniment_activities::policy::{Gate, Permit};
 use muniment_activities::send::Sent;
 use muniment_activities::transaction::{Signed, Transaction};
-use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::attempt::{self, Answered, Attempt, Kind};
 use muniment_domain::column::{Dec, Hex};
+use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane, Mode};
-use muniment_domain::operation::{self, LANE_FULL, Move, Operation, Stage, Status};
+use muniment_domain::operation::{self, Move, Operation, Stage, Status};
 use muniment_domain::point::{self, Point, When};
 use muniment_domain::step::{self, State};
 use muniment_domain::{Error, Result};
@@ -29,8 +31,22 @@ const RACES_MAX: usize = 8;
 /// How long one signature may take; a remote signer that hangs must not hold the lane.
 const SIGN_SECONDS: u64 = 10;
 
-/// Signs what was prepared for one lane in one commit, as far as the lane has room, and sends it. What does not fit waits.
-pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, mut batch: Vec<Prepared>) -> Result<()> {
+/// Signs what was prepared for one lane in one commit, as far as the lane has room, and sends it. What does not fit comes back.
+pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+    let (stored, rest) = store(engine, network, lane_id, batch, &[]).await?;
+    send(engine, network, stored.iter().collect()).await?;
+    Ok(rest)
+}
+
+/// Signs and stores what was prepared for one lane, as far as the lane has room; what is to be sent, and what does not fit. The answers
+/// to earlier sends are noted in the same commit, or, where there is none, not at all.
+pub async fn store(
+    engine: &Engine,
+    network: &Network,
+    lane_id: &str,
+    mut batch: Vec<Prepared>,
+    answers: &[Answered],
+) -> Result<(Vec<Attempt>, Vec<Prepared>)> {
     for _ in 0..RACES_MAX {
         let mut tx = engine.db.read().await?;
         let lane = lane::find(&mut tx, lane_id).await?;
@@ -40,16 +56,19 @@ pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, mut batch
         batch = unmoved(&mut tx, batch).await?;
         drop(tx);
         if lane.mode != Mode::Active || unfunded {
-            return park(engine, batch, &stopped(&lane, unfunded)).await;
+            park(engine, batch, &stopped(&lane, unfunded)).await?;
+            return Ok((Vec::new(), Vec::new()));
         }
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(under_way).max(0);
-        let waiting = batch.split_off(batch.len().min(usize::try_from(room).unwrap_or(0)));
-        park(engine, waiting, LANE_FULL).await?;
+        let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
+        let rest = batch.split_off(batch.len().min(most));
         if batch.is_empty() {
-            return Ok(());
+            return Ok((Vec::new(), rest));
         }
         if let Some(doubt) = identity::doubt(engine, network).await? {
-            return park(engine, batch, &doubt).await;
+            batch.extend(rest);
+            park(engine, batch, &doubt).await?;
+            return Ok((Vec::new(), Vec::new()));
         }
         let mut day = ceiling::today(engine, network, &batch).await?;
         let (signed, refused) = sign(engine, network, &lane, batch, &mut day).await?;
@@ -57,16 +76,19 @@ pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, mut batch
             record(engine, prepared.op, failure).await?;
         }
         if signed.is_empty() {
-            return Ok(());
+            return Ok((Vec::new(), rest));
         }
-        match commit(engine, &lane, &signed, &day).await {
-            Ok(()) => return send(engine, network, signed.iter().map(|(_, attempt)| attempt).collect()).await,
+        match commit(engine, &lane, &signed, &day, answers).await {
+            Ok(()) => return Ok((signed.into_iter().map(|(_, attempt)| attempt).collect(), rest)),
             // Nothing was written and nothing was sent: the bytes are forgotten and the nonces never existed.
-            Err(Error::Stale { .. }) => batch = signed.into_iter().map(|(prepared, _)| prepared).collect(),
+            Err(Error::Stale { .. }) => {
+                batch = signed.into_iter().map(|(prepared, _)| prepared).collect();
+                batch.extend(rest);
+            }
             Err(error) => return Err(error),
         }
     }
-    park(engine, batch, LANE_FULL).await
+    Ok((Vec::new(), batch))
 }
 
 fn stopped(lane: &Lane, unfunded: bool) -> String {
@@ -79,23 +101,16 @@ fn stopped(lane: &Lane, unfunded: bool) -> String {
     format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default())
 }
 
-async fn unmoved(tx: &mut muniment_domain::db::Tx, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
-    let mut kept: Vec<Prepared> = Vec::with_capacity(batch.len());
-    for prepared in batch {
-        let now = operation::find(tx, &prepared.op.id).await?;
-        let twice = kept.iter().any(|k| k.op.id == prepared.op.id);
-        if now.version == prepared.op.version && !twice {
-            kept.push(prepared);
-        }
-    }
-    Ok(kept)
+async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+    let ids: Vec<&str> = batch.iter().map(|prepared| prepared.op.id.as_str()).collect();
+    let mut now: HashMap<String, i64> = operation::versions(tx, &ids).await?.into_iter().collect();
+    // Taken out of the map, so that an operation that was prepared twice is signed once.
+    batch.retain(|prepared| now.remove(&prepared.op.id) == Some(prepared.op.version));
+    Ok(batch)
 }
 
 /// Leaves operations where they are, with the reason and a time to look again.
-async fn park(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
-    if reason != LANE_FULL && !batch.is_empty() {
-        tracing::warn!(reason, "{} operations wait", batch.len());
-    }
+pub async fn park(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
     let ops = batch.into_iter().map(|prepared| prepared.op).collect();
     failure::block(&engine.db, &engine.settings, ops, reason).await
 }
@@ -117,7 +132,8 @@ async fn sign(
     batch: Vec<Prepared>,
     day: &mut Day,
 ) -> Result<(SignedBatch, Vec<(Prepared, Failure)>)> {
-    let gate = engine.gate(network).await?;
+    let targets: BTreeSet<Address> = batch.iter().map(|prepared| prepared.step.target.0).collect();
+    let gate = engine.gate(network, &targets.into_iter().collect::<Vec<_>>()).await?;
     let (mut signed, mut refused) = (Vec::with_capacity(batch.len()), Vec::new());
     for prepared in batch {
         let nonce = lane.next_nonce + i64::try_from(signed.len()).unwrap_or(i64::MAX);
@@ -202,9 +218,10 @@ pub fn new_attempt(
 }
 
 /// Nonces, bytes and statuses in one commit, or none of them.
-async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day) -> Result<()> {
+async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, answers: &[Answered]) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
+    let (mut steps, mut first, mut later) = (Vec::with_capacity(signed.len()), Vec::new(), Vec::new());
     for (prepared, attempt) in signed {
         let (mut op, mut step) = (prepared.op.clone(), prepared.step.clone());
         step.state = State::Signed;
@@ -212,27 +229,58 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day) -
         step.nonce = Some(attempt.nonce);
         step.gas_limit = Some(attempt.gas_limit);
         step.signed_at = Some(attempt.signed_at);
-        step::save(&mut tx, &step, State::Unsigned).await?;
-        attempt::insert(&mut tx, attempt).await?;
+        steps.push(step);
         op.lane_id = Some(lane.id.clone());
         op.next_action_at = None;
+        op.blocked_reason = None;
         op.set_problem(None);
-        if op.status == Status::Pending {
-            let reason = format!("signed with nonce {} of {}", attempt.nonce, lane.signer);
-            operation::transition(&mut tx, &mut op, Move::Sign, "engine", &reason).await?;
-        } else {
-            op.blocked_reason = None;
-            operation::save(&mut tx, &mut op).await?;
-        }
+        if op.status == Status::Pending { first.push(op) } else { later.push(op) }
     }
+    step::save_all(&mut tx, &steps, State::Unsigned).await?;
+    attempt::insert(&mut tx, &signed.iter().map(|(_, attempt)| attempt.clone()).collect::<Vec<_>>()).await?;
+    let nonces: HashMap<&str, i64> = signed.iter().map(|(p, attempt)| (p.op.id.as_str(), attempt.nonce)).collect();
+    let reason = |op: &Operation| {
+        format!("signed with nonce {} of {}", nonces.get(op.id.as_str()).copied().unwrap_or_default(), lane.signer)
+    };
+    operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
+    operation::save_all(&mut tx, &mut later).await?;
+    attempt::note_sends(&mut tx, lane.chain_id, answers).await?;
     day.write(&mut tx).await?;
     tx.commit(Point::Sign).await
 }
 
-/// Puts stored bytes on the wire, lowest nonce first, and notes what was answered. No answer decides anything.
-pub async fn send(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<()> {
+/// Puts stored bytes on the wire and notes what was answered. No answer decides anything.
+pub async fn send(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<()> {
+    let told = put(engine, network, attempts).await?;
+    note(engine, network, &told).await
+}
+
+/// What came of a send, and whether the chain knew more of the lane's nonces than we do.
+pub struct Told {
+    /// The answers, one for each transaction.
+    pub answers: Vec<Answered>,
+    /// Whether every one of them was taken: then nothing hangs on when they are noted.
+    pub all_taken: bool,
+    doubted: Option<String>,
+}
+
+impl Told {
+    /// Answers that nothing hangs on.
+    pub fn taken(answers: Vec<Answered>) -> Self {
+        Self { answers, all_taken: true, doubted: None }
+    }
+
+    /// Nothing was sent.
+    pub fn nothing() -> Self {
+        Self::taken(Vec::new())
+    }
+}
+
+/// Puts stored bytes on the wire, lowest nonce first.
+pub async fn put(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<Told> {
+    let mut told = Told::nothing();
     if attempts.is_empty() {
-        return Ok(());
+        return Ok(told);
     }
     attempts.sort_by_key(|a| a.nonce);
     let raws: Vec<Bytes> = attempts.iter().map(|a| Bytes::from(a.raw.clone())).collect();
@@ -240,23 +288,35 @@ pub async fn send(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt
     let answers = network.chain.send(&raws).await;
     point::pass(Point::Send, When::After)?;
     network.sent.notify_one();
-    let mut tx = engine.db.begin().await?;
-    let mut nonce_too_low = false;
+    let at = engine.db.clock().now();
     for (attempt, answer) in attempts.iter().zip(&answers) {
         let text = in_words(answer);
         if !matches!(answer, Sent::Accepted(_) | Sent::AlreadyKnown) {
+            told.all_taken = false;
             tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not take it: {text}");
         }
-        nonce_too_low |= matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow);
-        attempt::note_send(&mut tx, attempt.chain_id, attempt.tx_hash.0, &text).await?;
+        if matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow) {
+            told.doubted = Some(attempt.lane_id.clone());
+        }
+        told.answers.push(Answered { tx_hash: attempt.tx_hash.0, at, answer: text });
     }
+    Ok(told)
+}
+
+/// Notes what was answered, and looks at a lane whose nonce the chain calls too low.
+pub async fn note(engine: &Engine, network: &Network, told: &Told) -> Result<()> {
+    if told.answers.is_empty() {
+        return Ok(());
+    }
+    let mut tx = engine.db.begin().await?;
+    attempt::note_sends(&mut tx, network.id(), &told.answers).await?;
     if !network.followed_here.load(Ordering::Relaxed) {
         queue::tell_sent(&mut tx, network.id()).await?;
     }
     tx.commit(Point::Answer).await?;
-    if nonce_too_low && let Some(attempt) = attempts.first() {
+    if let Some(lane_id) = &told.doubted {
         // Either it is mined and the follower will see it, or somebody else has our key or our past.
-        crate::lane::check(engine, network, &attempt.lane_id).await?;
+        crate::lane::check(engine, network, lane_id).await?;
     }
     Ok(())
 }

@@ -1,9 +1,12 @@
 //! The sweep: every unfinished operation has its next time, and one whose time has passed gets a wake. It never reads the queue's tables:
 //! if they were emptied, nothing is lost.
 
+use std::collections::HashSet;
+
 use chrono::Duration;
+use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, approval, idempotency, operation};
+use muniment_domain::{Error, Result, approval, idempotency};
 
 use crate::engine::Engine;
 use crate::{queue, wish};
@@ -22,16 +25,12 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     if overdue.is_empty() && woken == 0 {
         return Ok(0);
     }
-    for mut op in overdue {
-        op.next_action_at = Some(now + Duration::seconds(operation::PATIENCE_SECONDS));
-        match operation::postpone(&mut tx, &op).await {
-            // It acted between our look and our write.
-            Err(Error::Stale { .. }) => continue,
-            postponed => postponed?,
-        }
-        queue::wake(&mut tx, &op).await?;
-        woken += 1;
-    }
+    // One that acted between our look and our write has a time of its own.
+    let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
+    let postponed: HashSet<String> = operation::postpone_all(&mut tx, &overdue, soon).await?.into_iter().collect();
+    let due: Vec<&Operation> = overdue.iter().filter(|op| postponed.contains(&op.id)).collect();
+    queue::wake_all(&mut tx, &due).await?;
+    woken += due.len();
     tx.commit(Point::Sweep).await?;
     Ok(woken)
 }
@@ -68,13 +67,9 @@ pub async fn wake_all(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
-    let mut woken = 0;
-    for op in operation::unfinished_overdue(&mut tx, soon, WAKES_AT_START).await? {
-        if op.faults == 0 {
-            queue::wake(&mut tx, &op).await?;
-            woken += 1;
-        }
-    }
+    let due = operation::unfinished_overdue(&mut tx, soon, WAKES_AT_START).await?;
+    let woken: Vec<&Operation> = due.iter().filter(|op| op.faults == 0).collect();
+    queue::wake_all(&mut tx, &woken).await?;
     tx.commit(Point::Sweep).await?;
-    Ok(woken)
+    Ok(woken.len())
 }

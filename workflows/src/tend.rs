@@ -139,7 +139,7 @@ pub async fn store_and_send(
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
         return Ok(Stored::No(doubt));
     }
-    let gate = engine.gate(network).await?;
+    let gate = engine.gate(network, &transaction.to.into_iter().collect::<Vec<_>>()).await?;
     let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction, U256::ZERO).await {
         Ok(signed) => signed,
         Err(Failure::Domain(error)) => return Err(error),
@@ -160,7 +160,7 @@ pub async fn store_and_send(
     let number = newest.number + 1;
     let mut attempt = submit::new_attempt(engine, &op, newest.position, number, kind, &lane.id, transaction, &signed);
     attempt.cycle = newest.cycle;
-    attempt::insert(&mut tx, &attempt).await?;
+    attempt::insert(&mut tx, std::slice::from_ref(&attempt)).await?;
     // Noted here, so that a wish whose answer was lost is not carried out twice.
     if kind == Kind::Cancel {
         wish::fulfil(&mut tx, &op.id, wish::Kind::Noop, "racing").await?;

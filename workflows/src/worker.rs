@@ -15,13 +15,13 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::advance::{self, Next};
 use crate::engine::Engine;
+use crate::intake::{self, Intake};
 use crate::queue::{self, QUEUES};
 use crate::submitter::Submitters;
 use crate::{approval, keeper, sweep, wish};
 
-/// How long one move may take.
+/// How long one decision may take.
 const MOVE: Duration = Duration::from_secs(60);
 const HEARTBEAT: Duration = Duration::from_secs(5);
 const MISSED_HEARTBEATS: usize = 6;
@@ -34,15 +34,17 @@ impl Engine {
     /// Runs this process's part of the engine until it is told to stop, then lets the moves under way finish.
     pub async fn run(self, stop: CancellationToken) -> Result<()> {
         let submitters = Submitters::new(self.clone());
+        let (intake, looking) = Intake::start(self.clone(), submitters.clone());
         sweep::wake_all(&self).await?;
         let mut tasks = JoinSet::new();
         for chain_id in self.networks.keys() {
             tasks.spawn(keeper::keep(self.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
+            tasks.spawn(intake::refill(self.clone(), submitters.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
         }
         tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
         tasks.spawn(queue::listen(self.clone(), stop.clone()).map(|()| Ok(())));
         for queue in QUEUES {
-            tasks.spawn(work(self.clone(), submitters.clone(), queue, stop.clone()));
+            tasks.spawn(work(self.clone(), intake.clone(), queue, stop.clone()));
         }
         let mut ended = Ok(());
         while let Some(task) = tasks.join_next().await {
@@ -57,7 +59,15 @@ impl Engine {
             stop.cancel();
         }
         let drain = Duration::from_secs(self.settings.drain_seconds);
-        if timeout(drain, submitters.drain()).await.is_err() {
+        drop(intake);
+        let drained = async {
+            // Nothing new comes in: what is being looked at reaches its lane, and every lane ends with what it has.
+            if let Err(error) = looking.await {
+                tracing::error!("the look at wakes failed: {error}");
+            }
+            submitters.drain().await;
+        };
+        if timeout(drain, drained).await.is_err() {
             tracing::warn!("moves were still under way after {drain:?}; they go on after the next start");
         }
         self.holder.release_all(&self.db).await?;
@@ -67,11 +77,11 @@ impl Engine {
 
 /// Runs the worker of one queue. It ends on any database error, so it is built anew, each time under a name never used before. Each has
 /// a monitor of its own, because a monitor waits for the last of its workers and would leave a queue without one until then.
-async fn work(engine: Engine, submitters: Submitters, queue: &'static str, stop: CancellationToken) -> Result<()> {
+async fn work(engine: Engine, intake: Intake, queue: &'static str, stop: CancellationToken) -> Result<()> {
     let mut failures = 0;
     while !stop.is_cancelled() {
         let started = tokio::time::Instant::now();
-        let ended = monitor(&engine, &submitters, queue)
+        let ended = monitor(&engine, &intake, queue)
             .shutdown_timeout(Duration::from_secs(engine.settings.drain_seconds))
             .run_with_signal(stop.clone().cancelled_owned().map(|()| Ok(())))
             .await;
@@ -92,9 +102,9 @@ async fn work(engine: Engine, submitters: Submitters, queue: &'static str, stop:
     Ok(())
 }
 
-fn monitor(engine: &Engine, submitters: &Submitters, name: &'static str) -> Monitor {
+fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
     let own = format!("{}-{name}-{}", engine.holder.name(), engine.db.ids().new_id("run", engine.db.clock().now()));
-    let (engine, submitters, db) = (engine.clone(), submitters.clone(), engine.db.clone());
+    let (engine, intake, db) = (engine.clone(), intake.clone(), engine.db.clone());
     let concurrency = engine.settings.concurrency.max(1);
     match db.pools().clone() {
         Pools::Sqlite { write, .. } => {
@@ -109,7 +119,7 @@ fn monitor(engine: &Engine, submitters: &Submitters, name: &'static str) -> Moni
                     .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
                     .concurrency(concurrency)
                     .data(engine.clone())
-                    .data(submitters.clone())
+                    .data(intake.clone())
                     .build(handle)
             })
         }
@@ -125,38 +135,20 @@ fn monitor(engine: &Engine, submitters: &Submitters, name: &'static str) -> Moni
                     .backend(storage.poll_with_strategy(crate::poll::BellOrTimer::new(&db)))
                     .concurrency(concurrency)
                     .data(engine.clone())
-                    .data(submitters.clone())
+                    .data(intake.clone())
                     .build(handle)
             })
         }
     }
 }
 
-/// One job: one move. It always succeeds as far as the queue is concerned, because a failure is in the operation's own row.
-async fn handle(job: Value, engine: Data<Engine>, submitters: Data<Submitters>) {
-    let Some(operation_id) = job.as_str() else {
-        tracing::error!("a wake without an id was dropped: {job}");
-        return;
-    };
-    if operation_id.starts_with("apr_") {
-        return decide(&engine, operation_id).await;
-    }
-    if !operation_id.starts_with("op_") {
-        return desk(&engine, operation_id).await;
-    }
-    // A panic must end here: in the queue it would leave the job running for ever.
-    let moved = timeout(MOVE, AssertUnwindSafe(advance::advance(&engine, operation_id)).catch_unwind()).await;
-    match moved {
-        Ok(Ok(Ok(Next::Sign(prepared)))) => submitters.submit(*prepared).await,
-        Ok(Ok(Ok(Next::Nothing))) => {}
-        Ok(Ok(Err(error))) => tracing::error!(operation.id = operation_id, "the move is made again later: {error}"),
-        Ok(Err(_)) => {
-            tracing::error!(operation.id = operation_id, "the move panicked; the sweep will wake the operation")
-        }
-        Err(_) => tracing::error!(
-            operation.id = operation_id,
-            "the move took over {MOVE:?}; the sweep will wake the operation"
-        ),
+/// One job: one look. It always succeeds as far as the queue is concerned, because a failure is in the row that it is about.
+async fn handle(job: Value, engine: Data<Engine>, intake: Data<Intake>) {
+    match job.as_str() {
+        Some(approval_id) if approval_id.starts_with("apr_") => decide(&engine, approval_id).await,
+        Some(operation_id) if operation_id.starts_with("op_") => intake.wake(operation_id).await,
+        Some(other) => desk(&engine, other).await,
+        None => tracing::error!("a wake without an id was dropped: {job}"),
     }
 }
 

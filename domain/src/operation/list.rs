@@ -35,10 +35,10 @@ pub async fn last_of_batch(tx: &mut Tx, batch_id: &str) -> Result<i64> {
 /// Why a pending operation waits for its lane: as many transactions as a node's pool takes are under way.
 pub const LANE_FULL: &str = "lane_full";
 
-/// Operations that wait for room in a lane of this chain, oldest first: what is woken when there is room again.
-pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, limit: i64) -> Result<Vec<Operation>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Operation>(
-        "select * from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id limit $3")
+/// Operations that wait for room in a lane of this chain, oldest first: what is prepared when there is room again.
+pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, limit: i64) -> Result<Vec<String>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
+        "select id from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id limit $3")
         .bind(chain_id).bind(LANE_FULL).bind(limit).fetch_all(conn).await?))
 }
 

@@ -2,6 +2,7 @@
 
 mod attention;
 mod list;
+mod many;
 mod new;
 mod page;
 mod state;
@@ -14,6 +15,7 @@ use sqlx::types::Json;
 
 pub use attention::{Attention, attention};
 pub use list::{LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for_lane};
+pub use many::{find_all, postpone_all, save_all, transition_all, versions};
 pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, key_spent};
 pub use page::{COUNTED_MAX, Filter, count, list};
 pub use state::{Move, Status, picture};
@@ -150,20 +152,27 @@ impl Operation {
 
 /// Moves an operation, with its history and its event, if nobody moved it since it was read.
 pub async fn transition(tx: &mut Tx, op: &mut Operation, by: Move, actor: &str, reason: &str) -> Result<()> {
+    let from = step_on(op, by, tx.now())?;
+    save(tx, op).await?;
+    record(tx, op, Some(from), actor, reason).await
+}
+
+/// The move in memory: status, times and what a status leaves behind. Returns the status before.
+fn step_on(op: &mut Operation, by: Move, now: DateTime<Utc>) -> Result<Status> {
     let from = op.status;
     let to = from.next(by).ok_or_else(|| {
         Error::refused(Code::InvalidState, format!("An operation that is {from} cannot take the move {by}."))
     })?;
     op.status = to;
     match to {
-        Status::Submitted => op.submitted_at = Some(tx.now()),
+        Status::Submitted => op.submitted_at = Some(now),
         Status::Confirmed => {
-            op.confirmed_at = Some(tx.now());
+            op.confirmed_at = Some(now);
             op.set_problem(None);
             op.suggested_action = None;
             op.live_key = None;
         }
-        Status::Failed | Status::DeadLetter => op.failed_at = Some(tx.now()),
+        Status::Failed | Status::DeadLetter => op.failed_at = Some(now),
         Status::Pending => {}
     }
     if to != Status::Pending {
@@ -172,8 +181,7 @@ pub async fn transition(tx: &mut Tx, op: &mut Operation, by: Move, actor: &str, 
     if !to.is_live() {
         op.next_action_at = None;
     }
-    save(tx, op).await?;
-    record(tx, op, Some(from), actor, reason).await
+    Ok(from)
 }
 
 /// Writes the columns that move, guarded by the version that was read. A change without a transition leaves no history.
@@ -200,13 +208,6 @@ pub async fn resolve(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str)
     record(tx, op, Some(op.status), actor, reason).await
 }
 
-/// Moves the next time alone, and leaves the version: a move that is under way must not find its operation changed by this.
-pub async fn postpone(tx: &mut Tx, op: &Operation) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query("update operations set next_action_at = $3 where id = $1 and version = $2")
-        .bind(&op.id).bind(op.version).bind(op.next_action_at).execute(conn).await?.rows_affected());
-    touched(rows, "operation", &op.id)
-}
-
 async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, reason: &str) -> Result<()> {
     let at = tx.now();
     on!(tx, conn => sqlx::query(
@@ -214,9 +215,13 @@ async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, 
          values ($1, $2, $3, $4, $5, $6, $7, $8)")
         .bind(&op.id).bind(op.version).bind(op.cycle).bind(from).bind(op.status).bind(at).bind(actor).bind(reason)
         .execute(conn).await?.rows_affected());
-    let data = json!({ "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
-        "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": op.error_code.as_ref().map(|code| json!({ "code": code })) });
-    event::write(tx, &format!("operation.{}", op.status), "operation", &op.id, op.version, data).await
+    event::write(tx, &format!("operation.{}", op.status), "operation", &op.id, op.version, told(op)).await
+}
+
+/// What the event of a transition tells.
+fn told(op: &Operation) -> serde_json::Value {
+    json!({ "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
+        "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": op.error_code.as_ref().map(|code| json!({ "code": code })) })
 }
 
 /// One line of an operation's history.
