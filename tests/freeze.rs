@@ -118,6 +118,40 @@ on_both_databases! {
         desk.close().await;
     }
 
+    async fn an_unfreeze_takes_two_people_and_never_overtakes_a_freeze(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let second = site.second_person().await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        let body = site.about(json!({ "address": wallet(0).to_checksum(None), "case_reference": "Case 7" }));
+        assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
+        site.settled().await;
+        let asked = server.post("/blockchain/unfreeze", "unfreeze", body.clone()).await;
+        assert_eq!((asked.status, asked.text("/approval/action")), (202, "unfreeze".into()), "{asked:?}");
+        assert_eq!(asked.headers["location"], format!("/v1/approvals/{}", asked.text("/approval/id")));
+        assert_eq!(server.approve(&site.key, &asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        assert_eq!(server.post("/blockchain/unfreeze", "twice", body.clone()).await.problem(), (409, "operation_in_progress".to_owned()));
+        assert_eq!(site.count("operations where kind = 'unfreeze'").await, 0, "nothing happens before two agree");
+        // Both at once: whichever comes first has the address, and the other one is told.
+        let (frozen, freed) = futures::join!(site.freeze(&server, "freeze-again", 0), server.approve(&second, &asked));
+        site.settled().await;
+        match (frozen.status, freed.text("/status").as_str()) {
+            (202, "execution_failed") => {
+                assert!(site.is_frozen(token, wallet(0)).await);
+                assert_eq!(freed.text("/error/code"), "operation_in_progress");
+                server.two(&second, "/blockchain/unfreeze", "unfreeze-again", body).await;
+                site.settled().await;
+            }
+            (409, "executed") => assert_eq!(frozen.problem().1, "operation_in_progress"),
+            other => panic!("{other:?}: {frozen:?} {freed:?}"),
+        }
+        assert!(!site.is_frozen(token, wallet(0)).await);
+        assert_eq!(site.count("events where type = 'wallet.unfrozen'").await, 1);
+        let done = site.rows("select requested_by from operations where kind = 'unfreeze'").await;
+        assert_eq!(done, site.rows("select id from users where email = 'operator@test.example'").await, "it is the maker's");
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
     async fn a_freeze_whose_block_is_gone_is_sent_again_and_told_once(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;

@@ -6,8 +6,9 @@ use world::{Mining, on_both_databases};
 use crate::installation::{Installation, Terms};
 
 on_both_databases! {
-    async fn a_partition_is_restricted_and_may_be_restricted_again(database: Database) {
+    async fn a_partition_is_restricted_by_one_and_freed_by_two(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let second = site.second_person().await;
         let server = site.start().await;
         let token = site.minted(&server).await;
         site.lanes("paused").await;
@@ -15,9 +16,9 @@ on_both_databases! {
         let accepted = restrict("restrict-1").await;
         assert_eq!((accepted.status, accepted.text("/type")), (202, "restrict_partition".into()), "{accepted:?}");
         assert_eq!(accepted.body["subject"], json!({ "type": "partition", "id": "1" }));
-        let second = restrict("restrict-2").await;
-        assert_eq!(second.problem(), (409, "operation_in_progress".to_owned()));
-        assert!(second.text("/detail").contains(&accepted.text("/id")), "{second:?}");
+        let refused = restrict("restrict-2").await;
+        assert_eq!(refused.problem(), (409, "operation_in_progress".to_owned()));
+        assert!(refused.text("/detail").contains(&accepted.text("/id")), "{refused:?}");
         site.lanes("active").await;
         site.settled().await;
         assert!(site.is_restricted(token, 1).await);
@@ -26,6 +27,11 @@ on_both_databases! {
         let unknown = server.post("/blockchain/restrict", "other", site.about(json!({ "partition": "2" }))).await;
         assert_eq!((unknown.text("/errors/0/pointer"), unknown.text("/errors/0/code")), ("/partition".into(), "partition_unknown".into()));
         assert_eq!(site.count("operations where kind = 'restrict_partition' and status = 'confirmed'").await, 2);
+        let body = site.about(json!({ "partition": "1" }));
+        let lifted = server.two(&second, "/blockchain/unrestrict", "unrestrict", body).await;
+        assert_eq!((lifted.text("/type"), lifted.text("/steps/0/function")), ("unrestrict_partition".into(), "removeRestriction".into()));
+        site.settled().await;
+        assert!(!site.is_restricted(token, 1).await);
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 }

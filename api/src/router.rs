@@ -10,8 +10,9 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, approval, bulk_retry, cancel, deploy, freeze, health, holder, lock, media, mint, offering, operation,
-    permission, principal, reconcile, restrict, retry, signer, speed_up, subscription,
+    answer, approval, bulk_retry, cancel, deploy, force_transfer, freeze, health, holder, lock, media, mint, offering,
+    operation, permission, principal, reconcile, recover, restrict, retry, signer, speed_up, subscription, unfreeze,
+    unlock, unrestrict,
 };
 
 /// One route.
@@ -42,8 +43,13 @@ pub fn routes() -> Vec<Route> {
         on_post("/blockchain/deploy-token", post(deploy::deploy_token)),
         on_post("/blockchain/trigger-mint", post(mint::trigger_mint)),
         on_post("/blockchain/freeze", post(freeze::freeze)),
+        on_post("/blockchain/unfreeze", post(unfreeze::unfreeze)),
         on_post("/blockchain/lock", post(lock::lock)),
+        on_post("/blockchain/unlock", post(unlock::unlock)),
         on_post("/blockchain/restrict", post(restrict::restrict)),
+        on_post("/blockchain/unrestrict", post(unrestrict::unrestrict)),
+        on_post("/blockchain/force-transfer", post(force_transfer::force_transfer)),
+        on_post("/blockchain/recover", post(recover::recover)),
         on_get("/blockchain/operations", get(operation::list)),
         on_get("/blockchain/operations/stats", get(operation::stats)),
         on_get("/blockchain/operations/{id}", get(operation::detail)),

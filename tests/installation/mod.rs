@@ -8,6 +8,7 @@ mod data;
 mod desk;
 mod ledger;
 mod oracle;
+mod second_person;
 mod server;
 mod token;
 mod trouble;

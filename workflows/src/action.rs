@@ -1,6 +1,7 @@
 //! The actions that need a second person, each with the request that its operation takes: the one list.
 
 use muniment_domain::db::Tx;
+use muniment_domain::operation::Operation;
 use muniment_domain::user::Role;
 use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::{abandon, mint, mint_list};
+use crate::{abandon, force_transfer, mint, mint_list, recover, unfreeze, unlock, unrestrict};
 
 /// What was asked for, as it is stored, hashed, shown and executed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +19,16 @@ pub enum Action {
     Mint(mint_list::MintList),
     /// Giving up an operation that moves value.
     Abandon(abandon::Request),
+    /// Ending a freeze.
+    Unfreeze(unfreeze::Request),
+    /// Taking due locks off the books.
+    Unlock(unlock::Request),
+    /// Lifting the restriction of a partition.
+    Unrestrict(unrestrict::Request),
+    /// Moving units of a frozen holder.
+    ForceTransfer(force_transfer::Request),
+    /// Moving a lost wallet to another one.
+    Recover(recover::Request),
 }
 
 /// What an action is about, for lists and for the one live approval of its subject.
@@ -46,28 +57,43 @@ pub struct Done {
     pub batch_id: Option<String>,
 }
 
+impl Done {
+    /// One operation.
+    fn operation(op: &Operation) -> Self {
+        Self { operation_id: Some(op.id.clone()), batch_id: None }
+    }
+}
+
 impl Action {
     /// Its name.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Mint(_) => "mint",
             Self::Abandon(_) => "abandon",
+            Self::Unfreeze(_) => "unfreeze",
+            Self::Unlock(_) => "unlock",
+            Self::Unrestrict(_) => "unrestrict",
+            Self::ForceTransfer(_) => "force_transfer",
+            Self::Recover(_) => "recover",
         }
     }
 
     /// Who may allow it.
     pub const fn checkers(&self) -> &'static [Role] {
         match self {
-            Self::Mint(_) | Self::Abandon(_) => &[Role::Operator, Role::Admin],
+            Self::Mint(_)
+            | Self::Abandon(_)
+            | Self::Unfreeze(_)
+            | Self::Unlock(_)
+            | Self::Unrestrict(_)
+            | Self::ForceTransfer(_)
+            | Self::Recover(_) => &[Role::Operator, Role::Admin],
         }
     }
 
     /// Whether it can only be done by a look at the chain, and so by the engine and not by the commit that allows it.
     pub const fn asks_chain(&self) -> bool {
-        match self {
-            Self::Mint(_) => false,
-            Self::Abandon(_) => true,
-        }
+        matches!(self, Self::Abandon(_))
     }
 
     /// What it is about.
@@ -75,6 +101,11 @@ impl Action {
         match self {
             Self::Mint(list) => list.about(),
             Self::Abandon(request) => request.about(),
+            Self::Unfreeze(request) => request.about(),
+            Self::Unlock(request) => request.about(),
+            Self::Unrestrict(request) => request.about(),
+            Self::ForceTransfer(request) => request.about(),
+            Self::Recover(request) => request.about(),
         }
     }
 
@@ -83,6 +114,11 @@ impl Action {
         match self {
             Self::Mint(list) => mint_list::check(tx, settings, list).await,
             Self::Abandon(request) => abandon::check(tx, request).await,
+            Self::Unfreeze(request) => unfreeze::check(tx, settings, request).await,
+            Self::Unlock(request) => unlock::check(tx, settings, request).await,
+            Self::Unrestrict(request) => unrestrict::check(tx, settings, request).await,
+            Self::ForceTransfer(request) => force_transfer::check(tx, settings, request).await,
+            Self::Recover(request) => recover::check(tx, settings, request).await,
         }
     }
 
@@ -91,6 +127,16 @@ impl Action {
         match self {
             Self::Mint(list) => {
                 let accepted = mint::request_list(tx, settings, list, by).await?;
+                Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
+            }
+            Self::Unfreeze(request) => Ok(Done::operation(&unfreeze::request(tx, settings, request, by).await?)),
+            Self::Unlock(request) => Ok(Done::operation(&unlock::request(tx, settings, request, by).await?)),
+            Self::Unrestrict(request) => Ok(Done::operation(&unrestrict::request(tx, settings, request, by).await?)),
+            Self::ForceTransfer(request) => {
+                Ok(Done::operation(&force_transfer::request(tx, settings, request, by).await?))
+            }
+            Self::Recover(request) => {
+                let accepted = recover::request(tx, settings, request, by).await?;
                 Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
             }
             Self::Abandon(request) => Err(Error::Unreadable {

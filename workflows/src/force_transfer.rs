@@ -11,6 +11,7 @@ use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::action::About;
 use crate::compliance::{self, Deed, Ground, Subject};
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -37,6 +38,18 @@ pub struct Request {
     pub case_reference: Option<String>,
     /// The legal document.
     pub document_sha256: B256,
+}
+
+impl Request {
+    /// What the second person sees first.
+    pub fn about(&self) -> About {
+        compliance::about(
+            &self.offering_id,
+            Subject::Address(self.from),
+            self.reason_code.as_str(),
+            self.case_reference.as_deref(),
+        )
+    }
 }
 
 /// Refuses what can be refused without asking the chain.
@@ -73,7 +86,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: call.calldata(ground.token),
         op_id: Some(op_id),
         payload: compliance::payload("force_transfer", &call, &cause),
-        subjects: vec![Subject::Address(r.from)],
+        subject: Subject::Address(r.from),
+        beside: None,
         batch: None,
     };
     ground.accept(tx, deed, by).await

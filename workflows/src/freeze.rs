@@ -50,7 +50,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: freeze.calldata(ground.token),
         op_id: None,
         payload: compliance::payload("freeze", &freeze, &r.cause),
-        subjects: vec![Subject::Address(r.address)],
+        subject: Subject::Address(r.address),
+        beside: None,
         batch: None,
     };
     ground.accept(tx, deed, by).await

@@ -74,7 +74,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: lock.calldata(ground.token),
         op_id: Some(lock.op_id),
         payload: compliance::payload("lock", &lock, &r.cause),
-        subjects: vec![Subject::Address(r.address)],
+        subject: Subject::Address(r.address),
+        beside: None,
         batch: None,
     };
     ground.accept(tx, deed, by).await

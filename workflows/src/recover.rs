@@ -10,6 +10,7 @@ use muniment_domain::{Code, Error, Result, event, offering, subscription};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::action::About;
 use crate::compliance::{self, Deed, Ground, Subject};
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -43,6 +44,18 @@ pub struct Accepted {
     pub batch_id: String,
     /// The operations.
     pub operations: Vec<Operation>,
+}
+
+impl Request {
+    /// What the second person sees first.
+    pub fn about(&self) -> About {
+        compliance::about(
+            &self.offering_id,
+            Subject::Address(self.lost_address),
+            "lost_wallet",
+            self.case_reference.as_deref(),
+        )
+    }
 }
 
 /// Refuses what can be refused without asking the chain.
@@ -117,7 +130,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
             calldata: recovery.calldata(ground.token),
             op_id: Some(op_id),
             payload: compliance::payload("recovery", &recovery, &cause),
-            subjects: subjects(&r).to_vec(),
+            subject: Subject::Address(r.lost_address),
+            beside: Some(Subject::Address(r.new_address)),
             batch: Some((accepted.batch_id.clone(), index)),
         };
         let op = ground.accept(tx, deed, by).await?;

@@ -47,7 +47,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: restrict.calldata(ground.token),
         op_id: None,
         payload: compliance::payload("restrict", &restrict, &r.cause),
-        subjects: vec![Subject::Partition(r.partition)],
+        subject: Subject::Partition(r.partition),
+        beside: None,
         batch: None,
     };
     ground.accept(tx, deed, by).await

@@ -7,6 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{Kind, Operation};
 use serde::{Deserialize, Serialize};
 
+use crate::action::About;
 use crate::compliance::{self, Cause, Deed, Ground, Subject};
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -26,6 +27,18 @@ pub struct Request {
     /// Why.
     #[serde(flatten)]
     pub cause: Cause,
+}
+
+impl Request {
+    /// What the second person sees first.
+    pub fn about(&self) -> About {
+        compliance::about(
+            &self.offering_id,
+            Subject::Address(self.address),
+            self.cause.reason_code.as_str(),
+            self.cause.case_reference.as_deref(),
+        )
+    }
 }
 
 /// Refuses what can be refused without asking the chain.
@@ -51,7 +64,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: unlock.calldata(ground.token),
         op_id: None,
         payload: compliance::payload("unlock", &unlock, &r.cause),
-        subjects: vec![Subject::Address(r.address)],
+        subject: Subject::Address(r.address),
+        beside: None,
         batch: None,
     };
     ground.accept(tx, deed, by).await

@@ -6,6 +6,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{Kind, Operation};
 use serde::{Deserialize, Serialize};
 
+use crate::action::About;
 use crate::compliance::{self, Cause, Deed, Ground, Subject};
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -23,6 +24,18 @@ pub struct Request {
     /// Why.
     #[serde(flatten)]
     pub cause: Cause,
+}
+
+impl Request {
+    /// What the second person sees first.
+    pub fn about(&self) -> About {
+        compliance::about(
+            &self.offering_id,
+            Subject::Partition(self.partition),
+            self.cause.reason_code.as_str(),
+            self.cause.case_reference.as_deref(),
+        )
+    }
 }
 
 /// Refuses what can be refused without asking the chain.
@@ -47,7 +60,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: unrestrict.calldata(ground.token),
         op_id: None,
         payload: compliance::payload("unrestrict", &unrestrict, &r.cause),
-        subjects: vec![Subject::Partition(r.partition)],
+        subject: Subject::Partition(r.partition),
+        beside: None,
         batch: None,
     };
     ground.accept(tx, deed, by).await

@@ -8,8 +8,12 @@ use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::approval::{self, Filter};
+use muniment_domain::db::Tx;
 use muniment_domain::id;
-use serde_json::Value;
+use muniment_domain::idempotency::Answer;
+use muniment_workflows::action::Action;
+use muniment_workflows::requester::Requester;
+use serde_json::{Value, json};
 
 pub use decide::{approve, cancel, reject};
 pub use record::short;
@@ -22,6 +26,13 @@ use crate::version::etag;
 /// Where an approval is found.
 pub fn path(id: &str) -> String {
     format!("/v1/approvals/{id}")
+}
+
+/// Asks for an action that another person has to allow: 202, and the approval to watch.
+pub async fn ask(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
+    let asked = muniment_workflows::approval::ask(tx, &app.settings, action, by).await?;
+    let body = json!({ "approval": short(&asked) });
+    Ok(Answer { status: 202, location: Some(path(&asked.id)), body: body.to_string() })
 }
 
 /// `GET /v1/approvals`: newest first.

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 pub use done::{Done, settle, shown};
 
+use crate::action::About;
 use crate::queue;
 use crate::requester::Requester;
 
@@ -44,6 +45,21 @@ impl Cause {
     }
 }
 
+/// What an approval of a compliance operation shows, and the key under which the same waits only once.
+pub fn about(offering_id: &str, subject: Subject, why: &str, case_reference: Option<&str>) -> About {
+    let (subject_type, subject_id) = subject.shown();
+    let case = case_reference.map(|case| format!(" ({case})")).unwrap_or_default();
+    About {
+        subject_type,
+        live_key: format!("compliance:{offering_id}:{subject_type}:{subject_id}"),
+        subject_id,
+        // Every offering at once is no offering.
+        offering_id: offering_id.starts_with("off_").then(|| offering_id.to_owned()),
+        amount: None,
+        reason: Some(format!("{why}{case}")),
+    }
+}
+
 /// What an operation is about; it is in one live operation of its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
@@ -51,6 +67,16 @@ pub enum Subject {
     Address(Address),
     /// A partition.
     Partition(u32),
+}
+
+impl Subject {
+    /// As answers show it.
+    fn shown(self) -> (&'static str, String) {
+        match self {
+            Self::Partition(number) => ("partition", number.to_string()),
+            Self::Address(address) => ("address", address.to_checksum(None)),
+        }
+    }
 }
 
 /// The offering that is acted on, with its token.
@@ -74,8 +100,10 @@ pub struct Deed {
     pub op_id: Option<u64>,
     /// Its arguments and why it is done.
     pub payload: Value,
-    /// Whom it is about; the first is shown as its subject.
-    pub subjects: Vec<Subject>,
+    /// Whom it is about.
+    pub subject: Subject,
+    /// Who else may be in no other operation meanwhile.
+    pub beside: Option<Subject>,
     /// The batch that it is part of.
     pub batch: Option<(String, i64)>,
 }
@@ -154,11 +182,7 @@ impl Ground {
 
     /// Accepts a deed: its operation, its step, its subjects and its wake.
     pub async fn accept(&self, tx: &mut Tx, deed: Deed, by: &Requester) -> Result<Operation> {
-        let (subject_type, subject_id) = match deed.subjects.first() {
-            Some(Subject::Partition(number)) => ("partition", number.to_string()),
-            Some(Subject::Address(address)) => ("address", address.to_checksum(None)),
-            None => ("offering", self.offering.id.clone()),
-        };
+        let (subject_type, subject_id) = deed.subject.shown();
         let step = NewStep {
             name: deed.step,
             target: self.token,
@@ -181,21 +205,21 @@ impl Ground {
             steps: vec![step],
         };
         let op = operation::insert(tx, new).await?;
-        item::insert(tx, &op.id, SUBJECT, &self.items(&deed.subjects)).await?;
+        item::insert(tx, &op.id, SUBJECT, &self.items(deed.subject, deed.beside)).await?;
         queue::first_wake(tx, &op).await?;
         Ok(op)
     }
 
-    fn items(&self, subjects: &[Subject]) -> Vec<Item> {
-        let item = |subject: &Subject| Item {
-            subject_id: self.key(*subject),
+    fn items(&self, subject: Subject, beside: Option<Subject>) -> Vec<Item> {
+        let item = |subject: Subject| Item {
+            subject_id: self.key(subject),
             wallet_address: Hex(match subject {
-                Subject::Address(address) => *address,
+                Subject::Address(address) => address,
                 Subject::Partition(_) => self.token,
             }),
             quantity: Dec(0),
         };
-        subjects.iter().map(item).collect()
+        [Some(subject), beside].into_iter().flatten().map(item).collect()
     }
 
     fn key(&self, subject: Subject) -> String {

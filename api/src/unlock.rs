@@ -1,0 +1,58 @@
+//! `POST /blockchain/unlock`, which another person has to allow.
+
+use axum::extract::State;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::reason::Reason;
+use muniment_workflows::action::Action;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::unlock;
+use serde::Deserialize;
+
+use crate::address::Typed;
+use crate::app::App;
+use crate::cause::{CaseReference, Digest, Partition, cause};
+use crate::deploy::check_offering_id;
+use crate::error::Result;
+use crate::submission::{Intent, Submission};
+use crate::{approval, idempotency};
+
+/// What is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    offering_id: String,
+    address: Typed,
+    partition: Partition,
+    reason_code: Reason,
+    case_reference: Option<CaseReference>,
+    document_sha256: Option<Digest>,
+}
+
+/// Asks to take a holder's due locks off the books: 202, and the approval that it waits for.
+pub async fn unlock(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+impl Body {
+    fn request(&self) -> unlock::Request {
+        unlock::Request {
+            offering_id: self.offering_id.clone(),
+            address: self.address.0,
+            partition: self.partition.0,
+            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
+        }
+    }
+}
+
+impl Intent for Body {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_offering_id(&self.offering_id)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        approval::ask(app, tx, Action::Unlock(self.request()), &by).await
+    }
+}

@@ -1,0 +1,55 @@
+//! `POST /blockchain/unrestrict`, which another person has to allow.
+
+use axum::extract::State;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::reason::Reason;
+use muniment_workflows::action::Action;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::unrestrict;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::cause::{CaseReference, Digest, Partition, cause};
+use crate::deploy::check_offering_id;
+use crate::error::Result;
+use crate::submission::{Intent, Submission};
+use crate::{approval, idempotency};
+
+/// What is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    offering_id: String,
+    partition: Partition,
+    reason_code: Reason,
+    case_reference: Option<CaseReference>,
+    document_sha256: Option<Digest>,
+}
+
+/// Asks to lift the restriction of a partition: 202, and the approval that it waits for.
+pub async fn unrestrict(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+impl Body {
+    fn request(&self) -> unrestrict::Request {
+        unrestrict::Request {
+            offering_id: self.offering_id.clone(),
+            partition: self.partition.0,
+            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
+        }
+    }
+}
+
+impl Intent for Body {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_offering_id(&self.offering_id)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        approval::ask(app, tx, Action::Unrestrict(self.request()), &by).await
+    }
+}

@@ -1,0 +1,39 @@
+//! The second person of four eyes: another operator, with a key of their own.
+
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+
+use super::Installation;
+use super::server::{Answer, Server};
+
+impl Installation {
+    /// Another operator, from before the platform starts; their key.
+    pub async fn second_person(&self) -> String {
+        self.hire("second", Role::Operator).await
+    }
+}
+
+impl Server {
+    /// Lets the second person allow what an answer says is waiting, as it is now.
+    pub async fn approve(&self, second: &str, asked: &Answer) -> Answer {
+        assert_eq!(asked.status, 202, "{asked:?}");
+        self.allow(second, asked.headers["location"].to_str().unwrap()).await
+    }
+
+    /// Lets the second person allow what waits here, as it is now.
+    pub async fn allow(&self, second: &str, path: &str) -> Answer {
+        let client = self.client().with_key(second);
+        let shown = client.get(path).await.unwrap();
+        let body = json!({ "payload_sha256": shown.text("/payload_sha256") });
+        let client = client.on_version(shown.body["version"].as_i64().unwrap());
+        client.post(&format!("{path}/approve"), &format!("allow-{path}"), body).await.unwrap()
+    }
+
+    /// Asks, and lets the second person allow it: the operation that comes of it.
+    pub async fn two(&self, second: &str, path: &str, key: &str, body: Value) -> Answer {
+        let asked = self.post(path, key, body).await;
+        let allowed = self.approve(second, &asked).await;
+        assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");
+        self.get(allowed.headers["location"].to_str().unwrap()).await
+    }
+}
