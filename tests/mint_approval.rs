@@ -184,6 +184,12 @@ on_both_databases! {
             let refused = stage.approve(&server, column, &f).await;
             assert_eq!(refused.problem(), (409, "snapshot_mismatch".to_owned()), "{column}");
         }
+        for (column, back) in [("payload", jsonb), ("payload_canonical", "text")] {
+            let swap = format!("cast(replace(cast({column} as text), '{thief}', '{wallet}') as {back})");
+            site.write(&format!("update approvals set {column} = {swap}, amount = 1 where status = 'pending'")).await;
+        }
+        let disguised = stage.approve(&server, "disguised", &f).await;
+        assert_eq!(disguised.problem(), (409, "snapshot_mismatch".to_owned()), "it shows a small amount");
         assert_eq!(stage.statuses().await, ["execution_failed", "pending"]);
         assert_eq!((stage.mints().await, site.rows(numbers).await), (0, before), "nothing was written, not even a number taken");
         assert_eq!(site.count("operation_items").await, 0);

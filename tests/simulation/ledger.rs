@@ -28,6 +28,8 @@ pub struct Ledger {
 /// One token.
 #[derive(Clone, Default)]
 pub struct Issued {
+    pub offering: B256,
+    pub symbol: String,
     pub cap: U256,
     pub supply: U256,
     pub executed: BTreeMap<u64, B256>,
@@ -71,6 +73,9 @@ impl Ledger {
             let hash = self.deployed.get(&call.offeringId).copied().unwrap_or_default();
             return Ok((TokenFactory::payloadHashOfCall::abi_encode_returns(&hash).into(), Vec::new()));
         }
+        if TokenFactory::implementationCall::abi_decode(data).is_ok() {
+            return Ok((TokenFactory::implementationCall::abi_encode_returns(&IMPLEMENTATION).into(), Vec::new()));
+        }
         let call = TokenFactory::deployTokenCall::abi_decode(data).map_err(|_| Bytes::new())?;
         let (id, given) = (call.offeringId, keccak256(data));
         let token = predict_token(FACTORY, IMPLEMENTATION, id);
@@ -79,12 +84,18 @@ impl Ledger {
         if deployed != given {
             return Err(TokenFactory::OfferingParamsDiffer { offeringId: id, deployed, given }.abi_encode().into());
         }
+        let mut events = Vec::new();
         if created {
-            self.tokens.insert(token, Issued { cap: call.totalCap, ..Issued::default() });
+            let (symbol, partitions) = (call.symbol.clone(), U256::from(call.partitions.len()));
+            let told = Token::TokenInitialized { offeringId: id, symbol, totalCap: call.totalCap, partitions };
+            events.push((token, told.encode_log_data()));
+            let issued = Issued { offering: id, symbol: call.symbol, cap: call.totalCap, ..Issued::default() };
+            self.tokens.insert(token, issued);
         }
         let event = TokenFactory::TokenDeployed { offeringId: id, token, payloadHash: given, created };
         let answer = TokenFactory::deployTokenCall::abi_encode_returns(&token);
-        Ok((answer.into(), vec![(FACTORY, event.encode_log_data())]))
+        events.push((FACTORY, event.encode_log_data()));
+        Ok((answer.into(), events))
     }
 
     fn call_token(&mut self, from: Address, to: Address, data: &Bytes) -> Executed {
@@ -94,6 +105,12 @@ impl Ledger {
         if let Ok(call) = Token::isOperationExecutedCall::abi_decode(data) {
             let done = token.executed.contains_key(&call.opId.to::<u64>());
             return Ok((Token::isOperationExecutedCall::abi_encode_returns(&done).into(), Vec::new()));
+        }
+        if Token::offeringIdCall::abi_decode(data).is_ok() {
+            return Ok((Token::offeringIdCall::abi_encode_returns(&token.offering).into(), Vec::new()));
+        }
+        if Token::tokenSymbolCall::abi_decode(data).is_ok() {
+            return Ok((Token::tokenSymbolCall::abi_encode_returns(&token.symbol).into(), Vec::new()));
         }
         let call = Token::mintPageCall::abi_decode(data).map_err(|_| Bytes::new())?;
         let id = call.opId.to::<u64>();

@@ -66,6 +66,7 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         return Err(Error::refused(Code::SnapshotMismatch, detail));
     }
     let action = Action::read(&a.id, payload)?;
+    must_show(&a, &action)?;
     if !action.checkers().contains(&d.role) {
         let detail = format!("The role {} cannot allow {}.", d.role, a.action);
         return Err(Error::refused(Code::RoleForbidden, detail));
@@ -99,6 +100,18 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         }
     }
     Ok(a)
+}
+
+/// Refuses an approval whose list entry shows something else than its payload says.
+fn must_show(a: &Approval, action: &Action) -> Result<()> {
+    let about = action.about();
+    let amount = a.amount.zip(a.currency.clone());
+    if (a.action.as_str(), &a.subject_id, &amount) == (action.word(), &about.subject_id, &about.amount) {
+        return Ok(());
+    }
+    tracing::error!(approval.id = %a.id, "an approval shows something else than what it would do");
+    let detail = format!("The approval {} shows something else than what it would do. Nothing was executed.", a.id);
+    Err(Error::refused(Code::SnapshotMismatch, detail))
 }
 
 /// Says no.

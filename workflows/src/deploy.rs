@@ -147,7 +147,7 @@ async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Dep
     }
     // While it is sold, the whole hard cap may be; afterwards what was sold must fit.
     let needed = match offering.status {
-        Status::Closed => units(offering, subscription::amount_sum(tx, &offering.id).await?)?,
+        Status::Closed => units(offering, subscription::amount_sum(tx, &offering.id).await?)?.min(sold),
         _ => sold,
     };
     for (pointer, cap) in [("/caps/supply_units", total_cap), ("/partitions", partitions[own - 1].cap)] {
