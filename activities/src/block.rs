@@ -12,6 +12,8 @@ use crate::{
 pub(crate) const METHOD: &str = "eth_getBlockByNumber";
 /// Full blocks in one batch; mainnet blocks take up to a megabyte each.
 const BLOCKS_PER_BATCH: u64 = 16;
+/// A header is small.
+const HEADERS_PER_BATCH: usize = 100;
 
 /// A block without its transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,6 +172,22 @@ impl Chain {
             Some(header) if header.number != number => Err(other_number(number, header.number)),
             header => Ok(header),
         }
+    }
+
+    /// The headers at some heights that are below the head.
+    pub async fn headers(&self, numbers: &[u64]) -> Result<Vec<Header>, Fault> {
+        let mut headers = Vec::with_capacity(numbers.len());
+        for some in numbers.chunks(HEADERS_PER_BATCH) {
+            let requests = some.iter().map(|number| by_number(Tag::Number(*number), false)).collect();
+            let part: Vec<Header> = self
+                .ask(requests, |answers| answers.into_iter().map(|answer| required(METHOD, answer)).collect())
+                .await?;
+            if let Some((asked, found)) = some.iter().zip(&part).find(|(number, header)| **number != header.number) {
+                return Err(other_number(*asked, found.number));
+            }
+            headers.extend(part);
+        }
+        Ok(headers)
     }
 }
 

@@ -40,6 +40,7 @@ pub mod signer;
 pub mod simulate;
 pub mod standing;
 pub mod token;
+pub mod token_event;
 pub mod transaction;
 pub mod unfreeze;
 pub mod unlock;

@@ -4,10 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    chain::Chain,
+    block::{Header, by_number},
+    chain::{Chain, Tag, together},
     classify,
+    endpoint::Endpoint,
     fault::Fault,
-    rpc::{Request, first},
+    rpc::{Answer, Request, first, required},
 };
 
 /// Which events are wanted.
@@ -110,5 +112,91 @@ impl Chain {
             }
         }
         Ok(found)
+    }
+
+    /// The events of some contracts in a range of final blocks, from as many endpoints as the quorum wants, who must agree. The last
+    /// block's hash is what it must be: an endpoint that has not come so far yet would show fewer events and say nothing.
+    pub async fn final_logs(
+        &self,
+        contracts: &[Address],
+        from: u64,
+        to: u64,
+        last: Option<B256>,
+    ) -> Result<Vec<PlacedLog>, Fault> {
+        let quorum = self.config.quorum.clamp(1, self.endpoints().len().max(1));
+        let (mut shown, mut agreed, mut faults) = (None, 0, Vec::new());
+        for endpoint in self.candidates() {
+            match self.range_of(endpoint, contracts, (from, to), last).await {
+                Ok(logs) if shown.as_ref().is_none_or(|seen| *seen == logs) => {
+                    shown = Some(logs);
+                    agreed += 1;
+                }
+                Ok(_) => return Err(Fault::Incomplete(format!("endpoints disagree on the events of {from} to {to}"))),
+                Err(fault) => faults.push(fault),
+            }
+            if agreed == quorum {
+                return Ok(shown.unwrap_or_default());
+            }
+        }
+        Err(together(faults))
+    }
+
+    async fn range_of(
+        &self,
+        endpoint: &Endpoint,
+        contracts: &[Address],
+        range: (u64, u64),
+        last: Option<B256>,
+    ) -> Result<Vec<PlacedLog>, Fault> {
+        let mut found = Vec::new();
+        let mut ranges = vec![(range.0, range.1, last)];
+        while let Some((from, to, last)) = ranges.pop() {
+            match self.events_of(endpoint, contracts, (from, to), last).await {
+                Ok(part) => found.extend(part),
+                Err(Fault::Refused(text)) if classify::is_range_too_wide(&text) && from < to => {
+                    let middle = from + (to - from) / 2;
+                    ranges.push((middle + 1, to, last));
+                    ranges.push((from, middle, None));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(found)
+    }
+
+    /// One block is asked for by its hash, which costs one call; of more, the last one is asked for with them.
+    async fn events_of(
+        &self,
+        endpoint: &Endpoint,
+        contracts: &[Address],
+        (from, to): (u64, u64),
+        last: Option<B256>,
+    ) -> Result<Vec<PlacedLog>, Fault> {
+        let requests = |_: &Endpoint| match last {
+            Some(hash) if from == to => {
+                vec![Request::new("eth_getLogs", json!([{ "blockHash": hash, "address": contracts }]))]
+            }
+            _ => {
+                let filter = LogFilter { addresses: contracts.to_vec(), ..LogFilter::default() };
+                vec![filter.request(from, Some(to)), by_number(Tag::Number(to), false)]
+            }
+        };
+        let read = |mut answers: Vec<Answer>| {
+            if answers.len() == 2 {
+                let header: Header = required("eth_getBlockByNumber", answers.remove(1))?;
+                if header.number != to || last.is_some_and(|hash| hash != header.hash) {
+                    return Err(Fault::UnknownBlock);
+                }
+            }
+            let logs: Vec<PlacedLog> = first("eth_getLogs", answers)?;
+            match logs.iter().find(|log| !contracts.contains(&log.address) || !(from..=to).contains(&log.block_number))
+            {
+                Some(log) => {
+                    Err(Fault::Malformed(format!("event {} of {} was not asked for", log.log_index, log.tx_hash)))
+                }
+                None => Ok(logs),
+            }
+        };
+        self.ask_one(endpoint, &requests, &read).await
     }
 }

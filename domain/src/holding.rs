@@ -1,13 +1,17 @@
-//! Holdings: who holds how much, as of a final block.
+//! Holdings: who holds how much, as of the final block up to which the token is read (`token_event`). They are the sum of the token's
+//! events and nothing else writes them.
+
+use std::collections::BTreeSet;
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
+use sqlx::{AssertSqlSafe, QueryBuilder};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
-use crate::{Error, Result, on};
+use crate::{Result, book, on};
 
-/// One row of `holdings`.
+/// One row of `holdings`, with what is locked of it now.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Holding {
@@ -15,37 +19,80 @@ pub struct Holding {
     pub wallet_address: Hex<Address>,
     pub partition_id: i64,
     pub balance: Dec<u128>,
+    /// The sum of the tranches that are not due yet.
     pub locked: Dec<u128>,
     pub synced_block: i64,
+    pub first_acquired_at: Option<DateTime<Utc>>,
     pub version: i64,
     pub updated_at: DateTime<Utc>,
 }
 
-/// What a final mint adds to a holder.
-#[derive(Clone, Debug)]
+/// Units of a holder that are locked until a time.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Credit<'a> {
-    pub offering_id: &'a str,
-    pub wallet: Address,
+pub struct Tranche {
+    pub wallet_address: Hex<Address>,
     pub partition_id: i64,
-    pub quantity: u128,
-    pub locked: u128,
-    pub block_number: i64,
+    /// Seconds since 1970.
+    pub release_at: i64,
+    pub quantity: Dec<u128>,
 }
+
+const HELD: &str = "select h.*, cast('0' as text) as locked from holdings h";
 
 /// The holdings of an offering, largest wallets in no special order.
 pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, Holding>("select * from holdings where offering_id = $1 order by wallet_address, partition_id")
-        .bind(offering_id).fetch_all(conn).await?),
-    )
+    let mut held = on!(tx, conn => {
+        let sql = AssertSqlSafe(format!("{HELD} where h.offering_id = $1 order by h.wallet_address, h.partition_id"));
+        sqlx::query_as::<_, Holding>(sql).bind(offering_id).fetch_all(conn).await?
+    });
+    let tranches = tranches(tx, offering_id, &[]).await?;
+    held.iter_mut().for_each(|h| h.lock(&tranches));
+    Ok(held)
 }
 
 /// The holding of a wallet in a partition.
 pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id: i64) -> Result<Option<Holding>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Holding>(
-        "select * from holdings where offering_id = $1 and wallet_address = $2 and partition_id = $3")
-        .bind(offering_id).bind(Hex(wallet)).bind(partition_id).fetch_optional(conn).await?))
+    let held = on!(tx, conn => {
+        let sql = AssertSqlSafe(format!("{HELD} where h.offering_id = $1 and h.wallet_address = $2 and h.partition_id = $3"));
+        sqlx::query_as::<_, Holding>(sql).bind(offering_id).bind(Hex(wallet)).bind(partition_id).fetch_optional(conn).await?
+    });
+    let Some(mut held) = held else { return Ok(None) };
+    held.lock(&tranches(tx, offering_id, &[wallet]).await?);
+    Ok(Some(held))
+}
+
+/// What is locked now of some wallets, or of everybody where none is named, the earliest release first.
+pub async fn tranches(tx: &mut Tx, offering_id: &str, wallets: &[Address]) -> Result<Vec<Tranche>> {
+    let now = tx.now().timestamp();
+    Ok(on!(tx, conn => {
+        let mut query =
+            QueryBuilder::new("select wallet_address, partition_id, release_at, quantity from tranches where offering_id = ");
+        book::among(&mut query, offering_id, wallets);
+        query.push(" and release_at > ").push_bind(now).push(" order by release_at");
+        query.build_query_as::<Tranche>().fetch_all(conn).await?
+    }))
+}
+
+/// The frozen addresses of a token.
+pub async fn frozen(tx: &mut Tx, offering_id: &str) -> Result<BTreeSet<Address>> {
+    let rows = on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
+        "select wallet_address from token_accounts where offering_id = $1 and frozen")
+        .bind(offering_id).fetch_all(conn).await?);
+    Ok(rows.into_iter().map(|address| address.0).collect())
+}
+
+/// Whether an address is frozen.
+pub async fn is_frozen(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bool> {
+    let found = on!(tx, conn => sqlx::query_scalar::<_, bool>(
+        "select frozen from token_accounts where offering_id = $1 and wallet_address = $2")
+        .bind(offering_id).bind(Hex(wallet)).fetch_optional(conn).await?);
+    Ok(found.unwrap_or(false))
+}
+
+/// Whether a partition is restricted.
+pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) -> Result<bool> {
+    Ok(book::partitions(tx, offering_id).await?.into_iter().any(|(id, restricted, _)| id == partition_id && restricted))
 }
 
 /// A holding with whom it belongs to; a wallet that we do not know has nobody.
@@ -54,42 +101,38 @@ pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id:
 pub struct Holder {
     #[sqlx(flatten)]
     pub holding: Holding,
+    pub frozen: bool,
+    /// All units of the partition.
+    pub supply: Dec<u128>,
     pub investor_id: Option<String>,
     pub legal_name: Option<String>,
     pub country: Option<String>,
 }
 
-/// A page of an offering's holders in the order of their wallets, and how many there are.
+/// A page of those who hold something, in the order of their wallets, and how many there are.
 pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Result<(Vec<Holder>, i64)> {
-    let rows = on!(tx, conn => sqlx::query_as::<_, Holder>(
-        "select h.*, i.id as investor_id, i.legal_name, i.country from holdings h left join wallets w on w.address = h.wallet_address \
-         left join investors i on i.id = w.investor_id where h.offering_id = $1 order by h.wallet_address, h.partition_id \
-         limit $2 offset $3")
+    let mut rows = on!(tx, conn => sqlx::query_as::<_, Holder>(
+        "select h.*, cast('0' as text) as locked, coalesce(a.frozen, false) as frozen, p.supply, i.id as investor_id, i.legal_name, \
+         i.country from holdings h join token_partitions p on p.offering_id = h.offering_id and p.partition_id = h.partition_id \
+         left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address \
+         left join wallets w on w.address = h.wallet_address left join investors i on i.id = w.investor_id \
+         where h.offering_id = $1 and h.balance <> '0' order by h.wallet_address, h.partition_id limit $2 offset $3")
         .bind(offering_id).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from holdings where offering_id = $1")
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from holdings where offering_id = $1 and balance <> '0'")
         .bind(offering_id).fetch_one(conn).await?);
+    let wallets: Vec<Address> = rows.iter().map(|row| row.holding.wallet_address.0).collect();
+    if !wallets.is_empty() {
+        let tranches = tranches(tx, offering_id, &wallets).await?;
+        rows.iter_mut().for_each(|row| row.holding.lock(&tranches));
+    }
     Ok((rows, total))
 }
 
-/// Adds minted tokens. Sums are made here, not in SQL, because no database type holds them exactly on both engines.
-pub async fn credit(tx: &mut Tx, c: &Credit<'_>) -> Result<()> {
-    let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into holdings (offering_id, wallet_address, partition_id, balance, locked, synced_block, version, updated_at) \
-         values ($1, $2, $3, '0', '0', $4, 1, $5) on conflict do nothing")
-        .bind(c.offering_id).bind(Hex(c.wallet)).bind(c.partition_id).bind(c.block_number).bind(now).execute(conn).await?.rows_affected());
-    // The update locks the row before it is read, so that two pages that credit one holder cannot lose a sum.
-    let held = on!(tx, conn => sqlx::query_as::<_, Holding>(
-        "update holdings set version = version + 1 where offering_id = $1 and wallet_address = $2 and partition_id = $3 returning *")
-        .bind(c.offering_id).bind(Hex(c.wallet)).bind(c.partition_id).fetch_one(conn).await?);
-    let overflow =
-        || Error::Unreadable { what: "holding", id: c.wallet.to_string(), why: "its sum is over 128 bits".to_owned() };
-    let balance = held.balance.checked_add(c.quantity).ok_or_else(overflow)?;
-    let locked = held.locked.checked_add(c.locked).ok_or_else(overflow)?;
-    on!(tx, conn => sqlx::query(
-        "update holdings set balance = $4, locked = $5, synced_block = $6, updated_at = $7 \
-         where offering_id = $1 and wallet_address = $2 and partition_id = $3")
-        .bind(c.offering_id).bind(Hex(c.wallet)).bind(c.partition_id).bind(Dec(balance)).bind(Dec(locked))
-        .bind(held.synced_block.max(c.block_number)).bind(now).execute(conn).await?.rows_affected());
-    Ok(())
+impl Holding {
+    /// Sums up what is locked of this holding.
+    fn lock(&mut self, tranches: &[Tranche]) {
+        let own = |t: &&Tranche| (t.wallet_address, t.partition_id) == (self.wallet_address, self.partition_id);
+        // The contract never lets more be transferred than is free, and a lock is never above the balance.
+        self.locked = Dec(tranches.iter().filter(own).map(|t| t.quantity.0).sum());
+    }
 }

@@ -3,6 +3,7 @@
 pub mod acknowledgement;
 pub mod approval;
 pub mod attempt;
+pub mod book;
 pub mod canonical;
 pub mod chain;
 pub mod claim;
@@ -30,6 +31,7 @@ mod rows;
 pub mod step;
 pub mod subscription;
 pub mod token;
+pub mod token_event;
 pub mod user;
 pub mod wallet;
 pub mod wish;

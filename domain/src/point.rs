@@ -25,6 +25,8 @@ crate::words! {
         Wish = "wish",
         /// Blocks, receipts and cursor moved together.
         Follow = "follow",
+        /// What tokens told in final blocks went into the books.
+        Index = "index",
         /// Final receipts took effect in the domain.
         Finalise = "finalise",
         /// The engine gave an operation up to a person.

@@ -17,6 +17,7 @@ use crate::conclude::{self, Settled, Verdict};
 use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
+use crate::index;
 
 /// An included step at or below the final block, with everything that its verdict needs.
 struct Final {
@@ -29,13 +30,20 @@ struct Final {
 
 /// Settles what is final, a batch at most; how many it was.
 pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
+    let indexed = index::index(engine, network).await?;
     let mut tx = engine.db.read().await?;
     let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
     if cursor.halted_reason.is_some() {
         return Ok(0);
     }
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
-    let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, limit).await?;
+    let steps = step::included_up_to(
+        &mut tx,
+        cursor.chain_id,
+        indexed.unwrap_or(cursor.final_number).min(cursor.final_number),
+        limit,
+    )
+    .await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let finals = read(&mut tx, cursor.chain_id, steps).await?;
     drop(tx);
@@ -109,6 +117,9 @@ async fn judge(engine: &Engine, network: &Network, one: Final) -> Result<Option<
         },
     };
     let Some(receipt) = agreed(network, &op, receipt).await.map_err(fault)? else { return Ok(None) };
+    if receipt.success && !index::has_read(engine, network, &receipt).await? {
+        return Ok(None);
+    }
     let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
     let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };
     Ok(Some(Settled { op, step, verdict }))

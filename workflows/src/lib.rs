@@ -22,6 +22,7 @@ pub mod freeze;
 mod held;
 mod identity;
 pub mod import;
+pub mod index;
 pub mod intake;
 pub mod keeper;
 pub mod lane;

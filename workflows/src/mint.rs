@@ -13,7 +13,6 @@ use muniment_activities::token;
 use muniment_domain::approval::Approval;
 use muniment_domain::contract;
 use muniment_domain::db::Tx;
-use muniment_domain::holding::{self, Credit};
 use muniment_domain::item::{self, Item};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
@@ -295,7 +294,7 @@ async fn insert_page(
     operation::insert(tx, new).await
 }
 
-/// The page is final: its subscriptions are minted, and the holders have their balances.
+/// The page is final: its subscriptions are minted. The holders have their balances already, read from the token.
 pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256, block_number: i64) -> Result<()> {
     let release = i64::try_from(page.release_at).ok().filter(|at| *at > 0);
     let lock_release_at = release.and_then(|at| DateTime::from_timestamp(at, 0));
@@ -304,17 +303,5 @@ pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256,
     let items: Vec<Item> = item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
     let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at };
     let ids: Vec<&str> = items.iter().map(|item| item.subject_id.as_str()).collect();
-    subscription::set_minted(tx, &ids, &minted).await?;
-    for item in &items {
-        let credit = Credit {
-            offering_id: &op.subject_id,
-            wallet: item.wallet_address.0,
-            partition_id: i64::from(page.partition),
-            quantity: item.quantity.0,
-            locked: if release.is_some() { item.quantity.0 } else { 0 },
-            block_number,
-        };
-        holding::credit(tx, &credit).await?;
-    }
-    Ok(())
+    subscription::set_minted(tx, &ids, &minted).await
 }

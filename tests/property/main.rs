@@ -1,0 +1,82 @@
+//! Random lives of a platform: people ask for every operation there is, wallets trade by themselves, processes crash at their writes, a node
+//! loses requests and answers, and operators retry, cancel and abandon. At the end of each life the chain and the database must say the same:
+//! balances, locks, freezes, supply and money paid. The chain is the real contracts on the embedded chain. A seed decides everything:
+//! `MUNIMENT_SEED=7 cargo test -p muniment-tests --test property -- replay --nocapture`.
+#![allow(missing_docs, reason = "the names of tests are their sentences")]
+#![allow(clippy::unwrap_used, reason = "a failing test names its line")]
+
+mod books;
+mod life;
+mod node;
+mod people;
+mod stage;
+
+use futures::FutureExt;
+use std::panic::AssertUnwindSafe;
+
+use crate::life::Life;
+use crate::stage::Stage;
+use world::{Database, Engine};
+
+/// How many lives are lived where `MUNIMENT_LIVES` does not say otherwise.
+const LIVES_SQLITE: u64 = 60;
+/// On a server each commit takes its way over a socket.
+const LIVES_POSTGRES: u64 = 8;
+
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+async fn live(url: &str, number: u64) -> Result<String, String> {
+    let stage = Stage::set(url, number).await;
+    let mut life = Life::begin(stage, number);
+    let lived = AssertUnwindSafe(life.live()).catch_unwind().await;
+    let why = match lived {
+        Ok(Ok(())) => return Ok(life.story()),
+        Ok(Err(why)) => why,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+        }
+    };
+    let again = format!("MUNIMENT_SEED={number} cargo test -p muniment-tests --test property -- replay --nocapture");
+    Err(format!("life {number}: {why}\n{}\n{again}", life.story()))
+}
+
+/// A move crashes on the thread that planned it, so one thread lives one life.
+fn alone<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+#[test]
+fn every_life_ends_with_chain_and_database_alike_on_sqlite() {
+    let count = from_environment("MUNIMENT_LIVES").unwrap_or(LIVES_SQLITE);
+    let mut done = people::Done::default();
+    for number in 0..count {
+        let story = alone(live("sqlite::memory:", number)).unwrap_or_else(|why| panic!("{why}"));
+        done.read(&story);
+    }
+    println!("{done}");
+    // A short run has no chance to meet them all.
+    assert!(count < LIVES_SQLITE || done.never().is_empty(), "nobody ever had done: {:?}", done.never());
+}
+
+#[test]
+fn every_life_ends_with_chain_and_database_alike_on_postgres() {
+    for number in 0..from_environment("MUNIMENT_LIVES").unwrap_or(LIVES_POSTGRES) {
+        let lived = alone(async {
+            let database = Database::fresh(Engine::Postgres).await;
+            live(&database.url(), number).await
+        });
+        lived.unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+#[test]
+fn replay() {
+    let number = from_environment("MUNIMENT_SEED").unwrap_or(1);
+    let first = alone(live("sqlite::memory:", number)).unwrap_or_else(|why| panic!("{why}"));
+    println!("{first}");
+    // The same seed tells the same story, or a failure could not be lived again.
+    assert_eq!(Ok(first), alone(live("sqlite::memory:", number)));
+}

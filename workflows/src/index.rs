@@ -1,0 +1,180 @@
+//! Reading our tokens: every event of every token, in final blocks and in order, goes into the books. So the balances that the platform
+//! shows are the chain's, also after transfers that the platform had no part in. What is final is settled only as far as the tokens are
+//! read: whoever sees a mint confirmed sees its balances.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+use muniment_activities::fault::Fault;
+use muniment_activities::logs::PlacedLog;
+use muniment_activities::receipt::Receipt;
+use muniment_activities::token_event::{Change, Movement, moves_books, read};
+use muniment_domain::column::{Dec, Hex};
+use muniment_domain::point::Point;
+use muniment_domain::token_event::{self, Cursor, Kind, TokenEvent};
+use muniment_domain::{Error, Result, chain};
+
+use crate::engine::{Engine, Network};
+
+/// How many blocks are asked for at once at most; a node that finds it too many says so, and the range is halved.
+const BLOCKS_PER_QUESTION: i64 = 2_000;
+/// How many events one commit takes in, a block's own being more or less.
+const EVENTS_PER_COMMIT: usize = 2_000;
+
+/// Reads on to the final block; how far every token is read then, or none while there is no token.
+pub async fn index(engine: &Engine, network: &Network) -> Result<Option<i64>> {
+    loop {
+        let mut tx = engine.db.read().await?;
+        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(None) };
+        let cursors = token_event::cursors(&mut tx, network.id()).await?;
+        let Some(first) = cursors.first().map(|c| c.block_number) else { return Ok(None) };
+        let last = followed.final_number.min(first + BLOCKS_PER_QUESTION);
+        if first >= last || followed.halted_reason.is_some() {
+            return Ok(Some(first));
+        }
+        // A token that is new is read alone until it has come to where the others are.
+        let behind: Vec<Cursor> = cursors.iter().filter(|c| c.block_number == first).cloned().collect();
+        let next = cursors.iter().map(|c| c.block_number).find(|number| *number > first);
+        let last = next.map_or(last, |number| last.min(number));
+        let hash = chain::header(&mut tx, network.id(), last).await?.map(|header| header.hash.0);
+        drop(tx);
+        match ask(network, &behind, (first + 1, last), hash).await {
+            Ok(events) => take(engine, behind, last, events).await?,
+            Err(fault) => {
+                tracing::info!(chain.id = network.id(), "the tokens are read with the next block: {fault}");
+                return Ok(Some(first));
+            }
+        }
+    }
+}
+
+/// The events of some tokens in a range of final blocks, in order.
+async fn ask(
+    network: &Network,
+    tokens: &[Cursor],
+    (from, to): (i64, i64),
+    last: Option<B256>,
+) -> std::result::Result<Vec<TokenEvent>, Fault> {
+    let offerings: BTreeMap<Address, &str> =
+        tokens.iter().map(|t| (t.token_address.0, t.offering_id.as_str())).collect();
+    let contracts: Vec<Address> = offerings.keys().copied().collect();
+    let logs = network.chain.final_logs(&contracts, from.cast_unsigned(), to.cast_unsigned(), last).await?;
+    let times = times(network, &logs).await?;
+    let mut events = Vec::new();
+    for log in &logs {
+        if let (Some(offering_id), Some(at)) = (offerings.get(&log.address), times.get(&log.block_number)) {
+            for (line, movement) in (0..).zip(read(log)?) {
+                events.push(row(network.id(), offering_id, log, line, *at, &movement));
+            }
+        }
+    }
+    events.sort_by_key(|e| (e.block_number, e.log_index, e.line));
+    Ok(events)
+}
+
+fn row(chain_id: i64, offering_id: &str, log: &PlacedLog, line: i64, at: DateTime<Utc>, m: &Movement) -> TokenEvent {
+    TokenEvent {
+        chain_id,
+        block_number: log.block_number.cast_signed(),
+        log_index: log.log_index.cast_signed(),
+        line,
+        block_hash: Hex(log.block_hash),
+        block_at: at,
+        tx_hash: Hex(log.tx_hash),
+        offering_id: offering_id.to_owned(),
+        kind: kind(m.change),
+        partition_id: m.partition,
+        from_address: m.from.map(Hex),
+        to_address: m.to.map(Hex),
+        quantity: m.units.map(Dec),
+        release_at: m.release_at,
+    }
+}
+
+const fn kind(change: Change) -> Kind {
+    match change {
+        Change::Transfer => Kind::Transfer,
+        Change::Lock => Kind::Lock,
+        Change::Cut => Kind::Cut,
+        Change::Hold => Kind::Hold,
+        Change::Freeze => Kind::Freeze,
+        Change::Unfreeze => Kind::Unfreeze,
+        Change::Restrict => Kind::Restrict,
+        Change::Unrestrict => Kind::Unrestrict,
+        Change::Recover => Kind::Recover,
+    }
+}
+
+/// Whether the books have what a final receipt told of a token. An endpoint that hid it once is not believed in what it showed before
+/// either: the token is read again from its first block.
+pub async fn has_read(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<bool> {
+    let mut tx = engine.db.read().await?;
+    let cursors = token_event::cursors(&mut tx, network.id()).await?;
+    for cursor in cursors {
+        let told = receipt
+            .logs
+            .iter()
+            .filter(|log| log.address == cursor.token_address.0)
+            .filter(|log| moves_books(log))
+            .count();
+        if told == 0 {
+            continue;
+        }
+        let known = token_event::count_of(&mut tx, &cursor.offering_id, receipt.tx_hash).await?;
+        if known < told {
+            drop(tx);
+            tracing::error!(tx.hash = %receipt.tx_hash, offering.id = cursor.offering_id, "an endpoint hid events; the token is read again");
+            let mut tx = engine.db.begin().await?;
+            token_event::forget(&mut tx, &cursor).await?;
+            tx.commit(Point::Index).await?;
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// When the blocks of the events were made. They must be the blocks that stand at those heights now: a final one stays.
+async fn times(network: &Network, logs: &[PlacedLog]) -> std::result::Result<BTreeMap<u64, DateTime<Utc>>, Fault> {
+    let blocks: BTreeMap<u64, B256> = logs.iter().map(|log| (log.block_number, log.block_hash)).collect();
+    let numbers: Vec<u64> = blocks.keys().copied().collect();
+    let mut times = BTreeMap::new();
+    for header in network.chain.headers(&numbers).await? {
+        if logs.iter().any(|log| log.block_number == header.number && log.block_hash != header.hash) {
+            return Err(Fault::Incomplete(format!("block {} is another one than its events are of", header.number)));
+        }
+        let at = DateTime::from_timestamp(header.timestamp.cast_signed(), 0)
+            .ok_or_else(|| Fault::Malformed(format!("block {} was made in no year", header.number)))?;
+        times.insert(header.number, at);
+    }
+    Ok(times)
+}
+
+/// Takes the events in, a bounded number a commit, each commit ending with a block.
+async fn take(engine: &Engine, mut tokens: Vec<Cursor>, last: i64, events: Vec<TokenEvent>) -> Result<()> {
+    let mut rest = &events[..];
+    loop {
+        let (now, later) = match rest.get(EVENTS_PER_COMMIT) {
+            None => (rest, &rest[..0]),
+            // Up to where the block of the last one begins, or, where one block has more than that, to its end.
+            Some(cut) => {
+                let begins = rest.partition_point(|e| e.block_number < cut.block_number);
+                let at = if begins > 0 { begins } else { rest.partition_point(|e| e.block_number <= cut.block_number) };
+                rest.split_at(at)
+            }
+        };
+        let up_to = later.first().map_or(last, |event| event.block_number - 1);
+        let mut tx = engine.db.begin().await?;
+        match token_event::take(&mut tx, &tokens, up_to, now).await {
+            Ok(()) => tx.commit(Point::Index).await?,
+            // Another process read on.
+            Err(Error::Stale { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        if later.is_empty() {
+            return Ok(());
+        }
+        tokens.iter_mut().for_each(|token| token.block_number = up_to);
+        rest = later;
+    }
+}
