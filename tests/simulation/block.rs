@@ -93,7 +93,10 @@ impl Block {
 
     /// The events of a receipt, each with its place.
     pub fn logs<'a>(&'a self, receipt: &'a Receipt) -> impl Iterator<Item = Value> + 'a {
+        let before =
+            self.receipts.iter().take_while(|r| r.tx.hash != receipt.tx.hash).map(|r| r.events.len()).sum::<usize>();
         receipt.events.iter().enumerate().map(move |(index, (address, log))| {
+            let index = before + index;
             json!({
                 "address": address, "topics": log.topics(), "data": log.data, "blockNumber": hex(self.number),
                 "blockHash": self.hash, "transactionHash": receipt.tx.hash, "logIndex": hex(index as u64),

@@ -65,9 +65,6 @@ pub struct Line {
 pub struct Item {
     pub operation: String,
     pub subject: String,
-    pub offering: String,
-    pub wallet: String,
-    pub quantity: u128,
     pub live: bool,
     pub minted_by: Option<String>,
 }
@@ -111,20 +108,13 @@ pub async fn remains(stage: &Stage) -> String {
 /// Reads them.
 pub async fn facts(stage: &Stage) -> Facts {
     let (items, holdings) = (
-        "select m.operation_id, m.subject_id, s.offering_id, m.wallet_address, m.quantity, m.live, s.mint_operation_id \
+        "select m.operation_id, m.subject_id, m.live, s.mint_operation_id \
          from operation_items m join subscriptions s on s.id = m.subject_id order by m.operation_id, m.subject_id",
         "select offering_id, wallet_address, balance from holdings",
     );
     let number = |text: String| text.parse::<u128>().expect("a number of units");
-    let item = |row: &SqliteRow| Item {
-        operation: row.get(0),
-        subject: row.get(1),
-        offering: row.get(2),
-        wallet: row.get(3),
-        quantity: number(row.get(4)),
-        live: row.get(5),
-        minted_by: row.get(6),
-    };
+    let item =
+        |row: &SqliteRow| Item { operation: row.get(0), subject: row.get(1), live: row.get(2), minted_by: row.get(3) };
     let pool = stage.pool();
     let items = sqlx::query(items).fetch_all(pool).await.expect("items").iter().map(item).collect();
     let holdings = sqlx::query(holdings).fetch_all(pool).await.expect("holdings");

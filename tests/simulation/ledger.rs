@@ -32,6 +32,7 @@ pub struct Issued {
     pub symbol: String,
     pub cap: U256,
     pub supply: U256,
+    pub balances: BTreeMap<Address, U256>,
     pub executed: BTreeMap<u64, B256>,
 }
 
@@ -134,6 +135,7 @@ impl Ledger {
         let executed = Token::OperationExecuted { opId: call.opId, kind, payloadHash: payload };
         let mut events = vec![(to, executed.encode_log_data())];
         for (holder, units) in lines {
+            *token.balances.entry(holder).or_default() += units;
             events.push((to, minted(from, holder, call.partition, units)));
             if !call.releaseAt.is_zero() {
                 let lock = Token::TokensLocked {

@@ -109,8 +109,17 @@ impl View<'_> {
     }
 
     fn logs(&self, filter: &Value) -> Answer {
-        let from = self.at(&filter["fromBlock"]).map_or(u64::MAX, |b| b.number);
-        let to = self.at(&filter["toBlock"]).map_or(self.head().number, |b| b.number);
+        let (from, to) = match filter.get("blockHash") {
+            Some(hash) => {
+                let hash: B256 = read(hash)?;
+                let block = self.blocks.iter().find(|b| b.hash == hash).ok_or_else(|| error("unknown block"))?;
+                (block.number, block.number)
+            }
+            None => (
+                self.at(&filter["fromBlock"]).map_or(u64::MAX, |b| b.number),
+                self.at(&filter["toBlock"]).map_or(self.head().number, |b| b.number),
+            ),
+        };
         let mut found = Vec::new();
         for block in self.blocks.iter().filter(|b| (from..=to).contains(&b.number)) {
             found.extend(block.receipts.iter().flat_map(|r| block.logs(r)).filter(|log| wanted(filter, log)));
