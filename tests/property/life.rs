@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use muniment_domain::operation::LANE_FULL;
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::{Error, Result};
 use muniment_workflows::advance::{Next, advance};
@@ -136,7 +137,11 @@ impl Life {
             let Some(engine) = self.engine.clone() else { return Ok(()) };
             let (batch, rest) = std::mem::take(&mut self.prepared).into_iter().partition(|p| p.lane_id == lane);
             self.prepared = rest;
-            let signed = submit::submit(&engine, engine.network(CHAIN).unwrap(), &lane, batch).await;
+            // What finds no room is prepared again.
+            let signed = match submit::submit(&engine, engine.network(CHAIN).unwrap(), &lane, batch).await {
+                Ok(rest) => submit::park(&engine, rest, LANE_FULL).await,
+                Err(error) => Err(error),
+            };
             self.judge("submit", signed)?;
         }
         Ok(())

@@ -93,7 +93,7 @@ async fn make(life: &Life, wish: &Wish) -> Result<String> {
     let by = Requester { actor: MAKER.to_owned(), request_id: None, idempotency_key: Some(wish.key.clone()) };
     let offering_id = wish.offering.clone();
     let said = match wish.what {
-        What::Deploy => deploy::request(&mut tx, &life.settings, deploy::Request { offering_id }, &by).await?.id,
+        What::Deploy => deploy::request(&mut tx, &life.settings, deploy::Request::of(offering_id), &by).await?.id,
         What::Mint => {
             let request = mint::Request { offering_id, subscription_ids: None, lockup_release_at: None };
             format!("{} pages", mint::request(&mut tx, &life.settings, request, &by).await?.pages.len())
