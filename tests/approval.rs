@@ -3,7 +3,7 @@
 use muniment_domain::approval::{self as approvals, Approval, Status};
 use muniment_domain::operation::Resolution;
 use muniment_domain::point::{Point, When};
-use muniment_domain::user::Role;
+use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Code, Error};
 use muniment_workflows::abandon;
 use muniment_workflows::action::Action;
@@ -46,8 +46,13 @@ async fn ask_to_abandon(engine: &Engine, operation_id: &str) -> Result<Approval,
 
 async fn approve(engine: &Engine, a: &Approval, by: &str) -> Result<Approval, Error> {
     let mut tx = engine.db.begin().await?;
-    let decision =
-        Decision { approval_id: a.id.clone(), version: a.version, by: person(by), role: Role::Operator, comment: None };
+    let decision = Decision {
+        approval_id: a.id.clone(),
+        version: a.version,
+        by: person(by),
+        roles: Roles::only(Role::Operator),
+        comment: None,
+    };
     let approved = approval::approve(&mut tx, &engine.settings, &a.payload_sha256, decision).await?;
     tx.commit(Point::Accept).await?;
     Ok(approved)
@@ -90,7 +95,7 @@ on_both_databases! {
         desk.halt().await;
         let mut tx = engine.db.begin().await.unwrap();
         let decision = Decision {
-            approval_id: asked.id.clone(), version: 1, by: person("checker"), role: Role::Admin, comment: Some("fine".to_owned()),
+            approval_id: asked.id.clone(), version: 1, by: person("checker"), roles: Roles::only(Role::Admin), comment: Some("fine".to_owned()),
         };
         approval::approve(&mut tx, &engine.settings, &asked.payload_sha256, decision).await.unwrap();
         tx.commit(Point::Accept).await.unwrap();

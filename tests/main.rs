@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a failing test names its line")]
 
 mod absence;
+mod access_token;
 mod approval;
 mod architecture;
 mod backup;
 mod bulk_retry;
 mod cancel;
 mod crash;
+mod csrf;
 mod deploy;
 mod drain;
 mod fault_proxy;
@@ -18,6 +20,7 @@ mod freeze;
 mod installation;
 mod kill;
 mod lock;
+mod login;
 mod mint;
 mod mint_approval;
 mod operator;
@@ -30,6 +33,8 @@ mod restore;
 mod restrict;
 mod retry;
 mod runbooks;
+mod second_factor;
+mod sessions;
 mod signers;
 mod source;
 mod split;

@@ -1,5 +1,6 @@
 //! `muniment admin`: what has to be done on the host before anybody can log in.
 
+use muniment_domain::api_key;
 use muniment_domain::point::Point;
 use muniment_domain::user;
 
@@ -24,12 +25,12 @@ pub async fn create_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
         None => user::insert(&mut tx, &new.email, &new.email, new.role).await?,
     };
     let scopes = scopes.split_whitespace().collect::<Vec<_>>().join(" ");
-    let key = user::insert_key(&mut tx, &user_id, &new.name, &scopes, new.days, secret).await?;
-    let principal = user::by_key(&mut tx, &key).await?;
-    if principal.role != new.role {
-        let (email, role) = (principal.email, principal.role);
-        return Err(Failure::new(format!("{email} has the role {role}, not {}; no key was made.", new.role)));
+    let owner = user::find(&mut tx, &user_id).await?;
+    if !owner.roles.has(new.role) {
+        let (email, roles) = (owner.email, owner.roles);
+        return Err(Failure::new(format!("{email} has the role {roles}, not {}; no key was made.", new.role)));
     }
+    let key = api_key::issue(&mut tx, &user_id, &new.name, &scopes, new.days, secret).await?;
     tx.commit(Point::Housekeeping).await?;
     eprintln!(
         "A key of {} ({}), for {} days, with the scopes {scopes}. It is shown this once:",

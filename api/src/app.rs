@@ -9,8 +9,10 @@ use muniment_domain::db::Db;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
 
+use crate::auth::Auth;
 use crate::config::{Config, Limits};
 use crate::failure::Failure;
+use crate::rate::{Limiter, Rates};
 
 /// The state of the REST interface. Clones share it.
 #[derive(Clone)]
@@ -25,6 +27,12 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// Idempotency keys whose first request is being answered by this process.
     pub keys_in_use: Arc<Mutex<HashSet<String>>>,
+    /// How people log in.
+    pub auth: Arc<Auth>,
+    /// How often callers may ask.
+    pub rates: Arc<Rates>,
+    /// How often they did.
+    pub limiter: Arc<Limiter>,
     chains: Arc<Vec<ChainConfig>>,
 }
 
@@ -34,6 +42,9 @@ impl App {
         let chains = config.chains.iter().map(|chain| Chain::over_http(chain.clone()).map_err(Failure::new));
         let desk = Engine::reader(db.clone(), config.engine.clone(), chains.collect::<Result<_, _>>()?);
         Ok(Self {
+            auth: Arc::new(Auth::new(config, db.ids())?),
+            rates: Arc::new(config.rates.clone()),
+            limiter: Arc::default(),
             db,
             desk,
             settings: Arc::new(config.engine.clone()),

@@ -1,14 +1,42 @@
 //! Reads a body into what a handler asked for, and says exactly what does not fit.
 
 use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 
+use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::media;
 
 /// How deep objects and lists may be nested.
 const DEPTH_MAX: usize = 32;
+
+/// The body of a request, as what a handler asks for.
+#[derive(Debug)]
+pub struct Input<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Input<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
+        let bytes = read(request.into_body(), app.limits.body_bytes_max).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// The same where nothing needs to be sent: no body is an empty object.
+#[derive(Debug)]
+pub struct Optional<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Optional<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
+        let bytes = read(request.into_body(), app.limits.body_bytes_max).await?;
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
+    }
+}
 
 /// The bytes, up to the limit.
 pub async fn read(body: Body, bytes_max: usize) -> Result<Bytes> {

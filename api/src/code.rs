@@ -37,9 +37,22 @@ codes! {
     IdempotencyKeyRequired = "idempotency_key_required", 400, "An Idempotency-Key is needed";
     TokenMissing = "token_missing", 401, "A bearer token is needed";
     TokenInvalid = "token_invalid", 401, "The bearer token is not valid";
+    TokenExpired = "token_expired", 401, "The access token has expired";
+    SessionRevoked = "session_revoked", 401, "The session has ended";
+    InvalidCredentials = "invalid_credentials", 401, "E-mail address and password do not fit";
+    MfaInvalid = "mfa_invalid", 401, "The code is not valid";
+    RefreshTokenInvalid = "refresh_token_invalid", 401, "The refresh token is not valid";
+    RefreshTokenReused = "refresh_token_reused", 401, "The refresh token was used before";
     RoleForbidden = "role_forbidden", 403, "The role does not allow this";
     ScopeInsufficient = "scope_insufficient", 403, "The key lacks a scope";
     SelfApprovalForbidden = "self_approval_forbidden", 403, "Another person has to decide";
+    Forbidden = "forbidden", 403, "This is not allowed here";
+    CsrfTokenMissing = "csrf_token_missing", 403, "A CSRF token is needed";
+    CsrfTokenInvalid = "csrf_token_invalid", 403, "The CSRF token is not this session's";
+    CsrfTokenExpired = "csrf_token_expired", 403, "The CSRF token has expired";
+    StepUpRequired = "step_up_required", 403, "The person must show again who they are";
+    AccountDisabled = "account_disabled", 403, "The account is disabled";
+    IpNotAllowed = "ip_not_allowed", 403, "The key is not for this network";
     NotFound = "not_found", 404, "There is no such thing";
     MethodNotAllowed = "method_not_allowed", 405, "The path does not know this method";
     InvalidState = "invalid_state", 409, "The state does not allow this";
@@ -57,6 +70,7 @@ codes! {
     SnapshotMismatch = "snapshot_mismatch", 409, "What was allowed is not what stands there now";
     UnknownCalls = "unknown_calls", 409, "The chain executed calls that are not known here";
     FeeCapReached = "fee_cap_reached", 409, "The fee is at its cap";
+    EmailTaken = "email_taken", 409, "The e-mail address has an account";
     IdempotencyInProgress = "idempotency_in_progress", 409, "A request with this key is being answered";
     IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect before";
     VersionConflict = "version_conflict", 412, "It was changed since it was read";
@@ -66,6 +80,8 @@ codes! {
     IdempotencyKeyReuse = "idempotency_key_reuse", 422, "The key came with another request before";
     ReconcileVerificationFailed = "reconcile_verification_failed", 422, "The hash does not prove the effect";
     PreconditionRequired = "precondition_required", 428, "The header If-Match is needed";
+    RateLimited = "rate_limited", 429, "Too many requests";
+    LoginThrottled = "login_throttled", 429, "Too many failed attempts";
     InternalError = "internal_error", 500, "Something went wrong on our side";
     ServiceUnavailable = "service_unavailable", 503, "The service cannot answer now";
     ChainUnavailable = "chain_unavailable", 503, "The chain cannot be asked now";
@@ -79,6 +95,8 @@ impl Code {
             Self::IdempotencyInProgress
                 | Self::OperationInProgress
                 | Self::NonceStillOpen
+                | Self::RateLimited
+                | Self::LoginThrottled
                 | Self::ServiceUnavailable
                 | Self::ChainUnavailable
                 | Self::InternalError

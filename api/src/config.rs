@@ -1,14 +1,16 @@
 //! The configuration: one file, every key with a default, and the environment above it. `ops/muniment.toml` shows them all.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use muniment_activities::config::{ChainConfig, Profile, SignerConfig};
 use muniment_workflows::settings::Settings;
 use serde::{Deserialize, Serialize};
 
+use crate::auth::config::Auth;
 use crate::failure::Failure;
 use crate::override_by::overridden;
+use crate::rate::Rates;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,6 +28,10 @@ pub struct Config {
     pub database: Database,
     /// What the REST interface bears.
     pub limits: Limits,
+    /// How often callers may ask.
+    pub rates: Rates,
+    /// How people log in.
+    pub auth: Auth,
     /// The engine's own limits.
     pub engine: Settings,
     /// The chains that are worked on.
@@ -64,6 +70,10 @@ pub struct Limits {
     pub request_timeout_seconds: u64,
     /// How long a stopping process waits for what is under way, in seconds.
     pub shutdown_seconds: u64,
+    /// The portals whose pages may read answers and log people in, such as `https://portal.example`.
+    pub origins: Vec<String>,
+    /// The proxies whose word about a caller's address counts.
+    pub trusted_proxies: Vec<IpAddr>,
 }
 
 impl Default for Config {
@@ -75,6 +85,8 @@ impl Default for Config {
             log_format: LogFormat::Text,
             database: Database::default(),
             limits: Limits::default(),
+            rates: Rates::default(),
+            auth: Auth::default(),
             engine: Settings::default(),
             chains: Vec::new(),
         }
@@ -89,7 +101,14 @@ impl Default for Database {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body_bytes_max: 256 * 1024, connections_max: 1024, request_timeout_seconds: 15, shutdown_seconds: 30 }
+        Self {
+            body_bytes_max: 256 * 1024,
+            connections_max: 1024,
+            request_timeout_seconds: 15,
+            shutdown_seconds: 30,
+            origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+        }
     }
 }
 

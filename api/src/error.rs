@@ -29,6 +29,7 @@ struct More {
     resource: Option<String>,
     checks: Option<Value>,
     authenticate: Option<String>,
+    retry_after: Option<u64>,
     // For the log, never for the answer.
     cause: Option<String>,
 }
@@ -94,6 +95,13 @@ impl Problem {
         self
     }
 
+    /// Says after how many seconds it is worth trying again.
+    #[must_use]
+    pub fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.more.retry_after = Some(seconds);
+        self
+    }
+
     /// What went wrong inside, for the log.
     pub fn cause(&self) -> Option<&str> {
         self.more.cause.as_deref()
@@ -105,8 +113,9 @@ impl Problem {
     }
 
     /// After how many seconds it is worth trying again, if waiting helps.
-    pub const fn retry_after_seconds(&self) -> Option<u64> {
+    pub fn retry_after_seconds(&self) -> Option<u64> {
         match self.code {
+            _ if self.more.retry_after.is_some() => self.more.retry_after,
             Code::IdempotencyInProgress | Code::ServiceUnavailable => Some(1),
             Code::ChainUnavailable => Some(15),
             _ => None,

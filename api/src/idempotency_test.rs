@@ -56,7 +56,10 @@ fn submission(key: &str, fingerprint: &str, refused: Option<&str>) -> Submission
 async fn app() -> App {
     let db = Db::open("sqlite::memory:", 1, Clock::System, Ids::Random).await.unwrap();
     migrate::run(&db).await.unwrap();
-    App::new(db, &Config::default()).unwrap()
+    let mut config = Config::default();
+    config.auth.key_file = std::env::temp_dir().join(format!("muniment-idempotency.{}/auth.json", std::process::id()));
+    config.auth.password_memory_kib = 64;
+    App::new(db, &config).unwrap()
 }
 
 /// Status, whether it was a replay, and the body.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_token;
 mod act;
 mod address;
 mod admin;
@@ -7,12 +8,14 @@ mod answer;
 mod app;
 mod approval;
 mod arguments;
+mod auth;
 mod body;
 mod bulk_retry;
 mod cancel;
 mod cause;
 mod code;
 mod config;
+mod csrf;
 mod database;
 #[cfg(feature = "devchain")]
 mod demo;
@@ -37,10 +40,13 @@ mod media;
 mod mint;
 mod offering;
 mod operation;
+mod origin;
 mod override_by;
 mod pages;
+mod password;
 mod permission;
 mod principal;
+mod rate;
 mod reconcile;
 mod recover;
 mod request_id;
@@ -48,11 +54,13 @@ mod restrict;
 mod retry;
 mod router;
 mod run;
+mod secrets;
 mod serve;
 mod signer;
 mod speed_up;
 mod submission;
 mod subscription;
+mod totp;
 mod unfreeze;
 mod unlock;
 mod unrestrict;
@@ -67,6 +75,8 @@ use run::Roles;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // Named before anything signs: were a second crypto backend ever built in, the library would panic at its first use.
+    let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
     match start().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -23,7 +23,9 @@ fn acceptable(method: &Method, headers: &HeaderMap, bytes_max: usize) -> Result<
     if length.is_some_and(|length| length > bytes_max) {
         return Err(too_large(bytes_max));
     }
-    if method.is_safe() {
+    let sends = length.is_some_and(|length| length > 0) || headers.contains_key(header::TRANSFER_ENCODING);
+    let media_type = headers.get(header::CONTENT_TYPE);
+    if method.is_safe() || (media_type.is_none() && !sends) {
         return Ok(());
     }
     // A form cannot be sent as JSON across origins without the browser asking first.
@@ -54,7 +56,11 @@ mod tests {
     fn a_body_is_json_and_small() {
         let json = (header::CONTENT_TYPE, "application/json; charset=utf-8");
         assert_eq!(refusal(Method::POST, std::slice::from_ref(&json)), None);
-        assert_eq!(refusal(Method::POST, &[]), Some(Code::UnsupportedMediaType));
+        let length = (header::CONTENT_LENGTH, "2");
+        assert_eq!(refusal(Method::POST, std::slice::from_ref(&length)), Some(Code::UnsupportedMediaType));
+        assert_eq!(refusal(Method::POST, &[(header::TRANSFER_ENCODING, "chunked")]), Some(Code::UnsupportedMediaType));
+        // Nothing is sent: nothing can be of the wrong type.
+        assert_eq!(refusal(Method::DELETE, &[]), None);
         assert_eq!(refusal(Method::POST, &[(header::CONTENT_TYPE, "text/plain")]), Some(Code::UnsupportedMediaType));
         assert_eq!(refusal(Method::POST, &[json, (header::CONTENT_LENGTH, "101")]), Some(Code::PayloadTooLarge));
         assert_eq!(refusal(Method::GET, &[]), None);

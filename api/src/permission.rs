@@ -1,8 +1,9 @@
 //! Who may call what: one row for each route, read by the router and by a test. A route without a row answers nobody.
 
 use axum::http::Method;
-use muniment_domain::user::Role;
+use muniment_domain::user::{Role, Roles};
 
+use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::principal::Principal;
@@ -12,13 +13,20 @@ use crate::principal::Principal;
 pub enum Access {
     /// Nothing, and nothing is looked at.
     Open,
-    /// Nothing; a key that is shown must be valid and may see more.
+    /// Nothing: here one gets a token. What is sent in the body decides.
+    Door,
+    /// Nothing; a token that is shown must be valid and may see more.
     Public,
-    /// A key with this scope, of somebody with one of these roles.
-    Key {
+    /// A session of somebody with one of these roles. No key, whatever its scopes.
+    Person {
         /// Whose.
         roles: &'static [Role],
-        /// With what.
+    },
+    /// A session of somebody with one of these roles, or such a person's key with this scope.
+    Caller {
+        /// Whose.
+        roles: &'static [Role],
+        /// What a key needs besides.
         scope: &'static str,
     },
 }
@@ -37,10 +45,12 @@ pub struct Permission {
 const READERS: &[Role] = &[Role::Operator, Role::Admin, Role::Auditor];
 const OPERATORS: &[Role] = &[Role::Operator, Role::Admin];
 
-const OFFERINGS: Access = Access::Key { roles: READERS, scope: "offerings:read" };
-const OPERATIONS: Access = Access::Key { roles: READERS, scope: "ops:read" };
-const EXECUTION: Access = Access::Key { roles: OPERATORS, scope: "ops:write" };
-const FREEZE: Access = Access::Key { roles: OPERATORS, scope: "ops:freeze" };
+const OWN: Access = Access::Person { roles: Role::ALL };
+const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
+const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:read" };
+const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
+const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
+const FREEZE: Access = Access::Caller { roles: OPERATORS, scope: "ops:freeze" };
 
 const fn row(method: &'static str, path: &'static str, access: Access) -> Permission {
     Permission { method, path, access }
@@ -51,6 +61,28 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/healthz", Access::Open),
     row("GET", "/readyz", Access::Open),
     row("GET", "/version", Access::Open),
+    row("GET", "/.well-known/jwks.json", Access::Open),
+    row("POST", "/v1/auth/register", Access::Door),
+    row("POST", "/v1/auth/login", Access::Door),
+    row("POST", "/v1/auth/mfa/verify", Access::Door),
+    row("POST", "/v1/auth/refresh", Access::Door),
+    row("POST", "/v1/auth/password/forgot", Access::Door),
+    row("POST", "/v1/auth/password/reset", Access::Door),
+    row("POST", "/v1/auth/verify-email", Access::Door),
+    row("POST", "/v1/auth/verify-email/resend", OWN),
+    row("GET", "/v1/csrf-token", OWN),
+    row("POST", "/v1/auth/logout", OWN),
+    row("GET", "/v1/auth/me", OWN_READ),
+    row("PATCH", "/v1/auth/me", OWN),
+    row("GET", "/v1/auth/sessions", OWN),
+    row("DELETE", "/v1/auth/sessions", OWN),
+    row("DELETE", "/v1/auth/sessions/{id}", OWN),
+    row("POST", "/v1/auth/password/change", OWN),
+    row("POST", "/v1/auth/mfa/totp", OWN),
+    row("DELETE", "/v1/auth/mfa/totp", OWN),
+    row("POST", "/v1/auth/mfa/totp/confirm", OWN),
+    row("POST", "/v1/auth/mfa/recovery-codes", OWN),
+    row("POST", "/v1/auth/step-up", OWN),
     row("GET", "/v1/offerings/{id}", Access::Public),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),
@@ -83,28 +115,52 @@ pub const PERMISSIONS: &[Permission] = &[
 ];
 
 /// Every scope that a key may be given.
-pub const SCOPES: &[&str] = &["offerings:read", "ops:freeze", "ops:read", "ops:write"];
+pub const SCOPES: &[&str] = &["me:read", "offerings:read", "ops:freeze", "ops:read", "ops:write"];
 
 /// The row of a route.
 pub fn of(method: &Method, path: &str) -> Option<&'static Permission> {
     PERMISSIONS.iter().find(|p| p.method == method.as_str() && p.path == path)
 }
 
-impl Access {
+impl Permission {
     /// Whether a known caller may pass.
-    pub fn admit(self, principal: &Principal) -> Result<()> {
-        let Self::Key { roles, scope } = self else { return Ok(()) };
-        if !roles.contains(&principal.0.role) {
-            let role = principal.0.role;
-            return Err(Problem::new(Code::RoleForbidden, format!("The role {role} may not do this.")));
+    pub fn admit(&self, app: &App, principal: &Principal) -> Result<()> {
+        let (roles, scope) = match self.access {
+            Access::Open | Access::Door | Access::Public => return Ok(()),
+            Access::Person { roles } => (roles, None),
+            Access::Caller { roles, scope } => (roles, Some(scope)),
+        };
+        if !principal.0.roles.any_of(roles) {
+            return Err(Problem::new(Code::RoleForbidden, format!("The role {} may not do this.", principal.0.roles)));
         }
-        if !principal.0.has_scope(scope) {
+        if !principal.0.is_person() && scope.is_none() {
+            return Err(Problem::new(Code::RoleForbidden, "A person may do this, an API key may not."));
+        }
+        if let Some(scope) = scope.filter(|scope| !principal.0.has_scope(scope)) {
             let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
             let problem = Problem::new(Code::ScopeInsufficient, format!("The key needs the scope {scope}."));
             return Err(problem.with_authenticate(challenge));
         }
+        // Whoever can move other people's money shows two things; until then only the second one can be added.
+        let own = self.path.starts_with("/v1/auth/") || self.path == "/v1/csrf-token";
+        let lacks = principal.0.session().is_some_and(|session| !session.has_second_factor());
+        if app.auth.config.staff_second_factor && principal.is_staff() && lacks && !own {
+            let detail =
+                "Staff needs a second factor: add one by POST /v1/auth/mfa/totp, and show it by POST /v1/auth/step-up.";
+            return Err(Problem::new(Code::StepUpRequired, detail));
+        }
         Ok(())
     }
+}
+
+/// The scopes that somebody with these roles may give to a key: those of the rows that the roles open.
+pub fn scopes_of(roles: &Roles) -> Vec<&'static str> {
+    let opens = |scope: &&&str| {
+        PERMISSIONS.iter().any(
+            |p| matches!(p.access, Access::Caller { roles: of, scope: needed } if needed == **scope && roles.any_of(of)),
+        )
+    };
+    SCOPES.iter().filter(opens).copied().collect()
 }
 
 #[cfg(test)]
@@ -125,12 +181,38 @@ mod tests {
     }
 
     #[test]
-    fn an_auditor_changes_nothing_and_every_scope_is_listed() {
+    fn an_auditor_changes_nothing_but_his_own_account_and_every_scope_is_listed() {
         for permission in PERMISSIONS {
-            if let Access::Key { roles, scope } = permission.access {
-                assert!(SCOPES.contains(&scope), "{scope}");
-                assert!(permission.method == "GET" || !roles.contains(&Role::Auditor), "{}", permission.path);
-            }
+            let own = permission.path.starts_with("/v1/auth/");
+            let roles = match permission.access {
+                Access::Caller { roles, scope } => {
+                    assert!(SCOPES.contains(&scope), "{scope}");
+                    roles
+                }
+                Access::Person { roles } => roles,
+                Access::Open | Access::Door | Access::Public => &[],
+            };
+            assert!(permission.method == "GET" || own || !roles.contains(&Role::Auditor), "{}", permission.path);
         }
+    }
+
+    #[test]
+    fn only_a_door_and_nothing_else_is_changed_without_a_token() {
+        for permission in PERMISSIONS {
+            let free = matches!(permission.access, Access::Open | Access::Public);
+            assert!(permission.method == "GET" || !free, "{}", permission.path);
+            assert!(
+                permission.access != Access::Door || permission.path.starts_with("/v1/auth/"),
+                "{}",
+                permission.path
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_can_be_given_what_its_owner_may_and_no_more() {
+        assert_eq!(scopes_of(&Roles::only(Role::Investor)), ["me:read"]);
+        assert!(scopes_of(&Roles::only(Role::Operator)).contains(&"ops:write"));
+        assert!(!scopes_of(&Roles::only(Role::Auditor)).contains(&"ops:write"));
     }
 }

@@ -1,75 +1,195 @@
-//! Who calls: the bearer key of a request and the person behind it.
+//! Who calls: the bearer token of a request, and the person or the key behind it.
 
 use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use muniment_domain::user::{self, Role};
+use muniment_domain::principal;
+use muniment_domain::session::Session;
 
 use crate::app::App;
 use crate::code::Code;
+use crate::csrf;
 use crate::error::{Problem, Result};
+use crate::origin::{self, Origin};
 use crate::permission::{Access, Permission};
+use crate::rate::Standing;
 
-/// The caller, as the key's row says now: a revoked key or a changed role bites at once.
+const KEY_PREFIX: &str = "rap_";
+
+/// The caller, as the rows say now: a revoked key, an ended session or a changed role bites at once.
 #[derive(Clone, Debug)]
-pub struct Principal(pub user::Principal);
+pub struct Principal(pub principal::Principal);
 
 impl Principal {
     /// Whether this person belongs to the platform's staff.
-    pub const fn is_staff(&self) -> bool {
-        matches!(self.0.role, Role::Operator | Role::Admin | Role::Auditor)
+    pub fn is_staff(&self) -> bool {
+        self.0.roles.is_staff()
+    }
+
+    /// The session; 403 for a key, which has none.
+    pub fn session(&self) -> Result<&Session> {
+        self.0.session().ok_or_else(|| Problem::new(Code::RoleForbidden, "A person may do this, an API key may not."))
+    }
+
+    /// Demands that the person has just shown again who they are.
+    pub fn stepped_up(&self, app: &App) -> Result<()> {
+        if self.0.is_stepped_up(app.db.clock().now()) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::StepUpRequired,
+            "Show again who you are, by POST /v1/auth/step-up, and repeat this within five minutes.",
+        ))
     }
 }
 
 /// The layer of one route: lets in whom the route's row admits. Without a row nobody is.
 pub async fn admit(
     State((app, permission)): State<(App, Option<&'static Permission>)>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    match authenticate(&app, permission, request.headers()).await {
+    let mut standing = None;
+    let (mut parts, body) = request.into_parts();
+    let mut response = match judge(&app, permission, &parts, &mut standing).await {
         Ok(principal) => {
             if let Some(principal) = principal {
-                request.extensions_mut().insert(principal);
+                parts.extensions.insert(principal);
             }
-            next.run(request).await
+            next.run(Request::from_parts(parts, body)).await
         }
         Err(problem) => problem.into_response(),
+    };
+    if let Some(standing) = standing {
+        standing.tell(response.headers_mut());
     }
+    response
 }
 
-async fn authenticate(app: &App, permission: Option<&Permission>, headers: &HeaderMap) -> Result<Option<Principal>> {
+/// In this order: who calls (401), whether a page of somebody else made it call (403), how often (429), and whether it may (403).
+async fn judge(
+    app: &App,
+    permission: Option<&Permission>,
+    request: &Parts,
+    standing: &mut Option<Standing>,
+) -> Result<Option<Principal>> {
     let Some(permission) = permission else { return Err(Problem::bare(Code::RoleForbidden)) };
-    let key = match (permission.access, headers.get(header::AUTHORIZATION)) {
-        (Access::Open, _) | (Access::Public, None) => return Ok(None),
-        (Access::Key { .. }, None) => {
-            let problem = Problem::new(Code::TokenMissing, "Send the header Authorization: Bearer <key>.");
-            return Err(problem.with_authenticate("Bearer".to_owned()));
+    let headers = &request.headers;
+    let origin = Origin::of(headers, request.extensions.get(), &app.limits.trusted_proxies);
+    let mut limit = |name, who: &str, quota| match app.limiter.take(name, who, quota, app.db.clock().now()) {
+        Ok(stands) => {
+            *standing = stands;
+            Ok(())
         }
-        (_, Some(value)) => value.to_str().ok().and_then(bearer).ok_or_else(invalid)?,
+        Err((problem, stands)) => {
+            *standing = Some(stands);
+            Err(problem)
+        }
     };
-    let mut tx = app.db.read().await?;
-    let principal = user::by_key(&mut tx, key).await.map_err(|error| match Problem::from(error) {
-        refused if refused.code == Code::TokenInvalid => invalid(),
-        other => other,
-    })?;
-    let principal = Principal(principal);
-    permission.access.admit(&principal)?;
+    let token = match (permission.access, headers.get(header::AUTHORIZATION)) {
+        (Access::Open, _) => return Ok(None),
+        (Access::Door, _) => {
+            limit("login", &origin.network(), app.rates.login_per_minute)?;
+            origin::check_page(headers, &app.limits.origins)?;
+            return Ok(None);
+        }
+        (Access::Public, None) => {
+            limit("anonymous", &origin.network(), app.rates.anonymous_per_minute)?;
+            return Ok(None);
+        }
+        (_, None) => Err(missing()),
+        (_, Some(value)) => value.to_str().ok().and_then(bearer).ok_or_else(|| invalid(Code::TokenInvalid)),
+    };
+    let known = match token {
+        Ok(token) => authenticate(app, token, &origin).await,
+        Err(problem) => Err(problem),
+    };
+    let principal = match known {
+        Ok(principal) => principal,
+        Err(problem) => {
+            // Whoever tries tokens counts as nobody.
+            limit("anonymous", &origin.network(), app.rates.anonymous_per_minute)?;
+            return Err(problem);
+        }
+    };
+    if !request.method.is_safe() {
+        csrf::check(app, &principal.0, headers)?;
+    }
+    let (name, who, quota) = bucket(app, &principal.0, request);
+    limit(name, who, quota)?;
+    permission.admit(app, &principal)?;
     Ok(Some(principal))
 }
 
-fn bearer(header: &str) -> Option<&str> {
-    let (scheme, key) = header.split_once(' ')?;
-    let key = key.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && key.starts_with("rap_")).then_some(key)
+fn bucket<'a>(app: &App, principal: &'a principal::Principal, request: &Parts) -> (&'static str, &'a str, u32) {
+    let rates = &app.rates;
+    match principal.key() {
+        Some(key) => {
+            ("key", &key.id, key.per_minute.and_then(|own| u32::try_from(own).ok()).unwrap_or(rates.key_per_minute))
+        }
+        None if request.method.is_safe() => ("user-read", &principal.user_id, rates.read_per_minute),
+        None if request.uri.path().starts_with("/blockchain/") => {
+            ("operator-write", &principal.user_id, rates.operator_write_per_minute)
+        }
+        None => ("user-write", &principal.user_id, rates.write_per_minute),
+    }
 }
 
-// One text for unknown, expired and revoked: which of them it is tells a thief something and the owner nothing new.
-fn invalid() -> Problem {
-    let problem = Problem::new(Code::TokenInvalid, "The bearer token is unknown, expired or revoked.");
-    problem.with_authenticate("Bearer error=\"invalid_token\"".to_owned())
+async fn authenticate(app: &App, token: &str, origin: &Origin) -> Result<Principal> {
+    if token.starts_with(KEY_PREFIX) {
+        let mut tx = app.db.read().await?;
+        let known = principal::by_key(&mut tx, token).await.map_err(challenged)?;
+        let allowed = known.key().map_or("", |key| key.allowed_cidrs.as_str());
+        if !allowed.is_empty() && !allowed.split(' ').any(|network| origin::is_within(origin.ip, network) == Some(true))
+        {
+            return Err(Problem::new(Code::IpNotAllowed, format!("The key may not be used from {}.", origin.ip)));
+        }
+        return Ok(Principal(known));
+    }
+    let claims = app.auth.tokens.read(token).map_err(invalid)?;
+    let mut tx = app.db.read().await?;
+    let known = principal::by_session(&mut tx, &claims.sid).await.map_err(challenged)?;
+    if known.user_id != claims.sub {
+        return Err(invalid(Code::TokenInvalid));
+    }
+    Ok(Principal(known))
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+fn missing() -> Problem {
+    let problem = Problem::new(Code::TokenMissing, "Send the header Authorization: Bearer <access token or API key>.");
+    problem.with_authenticate("Bearer".to_owned())
+}
+
+// One text for unknown, expired and revoked keys: which of them it is tells a thief something and the owner nothing new.
+fn invalid(code: Code) -> Problem {
+    let detail = match code {
+        Code::TokenExpired => "The access token has expired. Get a new one by POST /v1/auth/refresh.",
+        _ => "The bearer token is unknown, expired or revoked.",
+    };
+    Problem::new(code, detail).with_authenticate(challenge(code))
+}
+
+fn challenge(code: Code) -> String {
+    format!("Bearer error=\"invalid_token\", error_description=\"{}\"", code.title())
+}
+
+fn challenged(error: muniment_domain::Error) -> Problem {
+    let problem = Problem::from(error);
+    match problem.code.status() {
+        401 => {
+            let challenge = challenge(problem.code);
+            problem.with_authenticate(challenge)
+        }
+        _ => problem,
+    }
 }
 
 impl<S: Sync> FromRequestParts<S> for Principal {
@@ -86,10 +206,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bearer_key_is_read_whatever_the_case_of_its_scheme() {
+    fn a_bearer_token_is_read_whatever_the_case_of_its_scheme() {
         assert_eq!(bearer("Bearer rap_live_ab"), Some("rap_live_ab"));
-        assert_eq!(bearer("bearer  rap_live_ab "), Some("rap_live_ab"));
-        for header in ["Basic cmFw", "Bearer", "Bearer ", "rap_live_ab", "Bearer eyJhbGciOi"] {
+        assert_eq!(bearer("bearer  eyJhbGciOi "), Some("eyJhbGciOi"));
+        for header in ["Basic cmFw", "Bearer", "Bearer ", "rap_live_ab"] {
             assert_eq!(bearer(header), None, "{header}");
         }
     }

@@ -4,15 +4,15 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, patch, post};
 
 use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, approval, bulk_retry, cancel, deploy, force_transfer, freeze, health, holder, lock, media, mint, offering,
-    operation, permission, principal, reconcile, recover, restrict, retry, signer, speed_up, subscription, unfreeze,
-    unlock, unrestrict,
+    answer, approval, auth, bulk_retry, cancel, csrf, deploy, force_transfer, freeze, health, holder, lock, media,
+    mint, offering, operation, origin, permission, principal, reconcile, recover, restrict, retry, signer, speed_up,
+    subscription, unfreeze, unlock, unrestrict,
 };
 
 /// One route.
@@ -27,11 +27,35 @@ pub struct Route {
 /// Every route there is.
 pub fn routes() -> Vec<Route> {
     let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_patch = |path, handler| Route { method: Method::PATCH, path, handler };
+    let on_delete = |path, handler| Route { method: Method::DELETE, path, handler };
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
     vec![
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
         on_get("/version", get(health::version)),
+        on_get("/.well-known/jwks.json", get(auth::jwks)),
+        on_get("/v1/csrf-token", get(csrf::token)),
+        on_post("/v1/auth/register", post(auth::register::register)),
+        on_post("/v1/auth/login", post(auth::login::login)),
+        on_post("/v1/auth/mfa/verify", post(auth::login::verify_second_factor)),
+        on_post("/v1/auth/refresh", post(auth::refresh::refresh)),
+        on_post("/v1/auth/verify-email", post(auth::email::verify)),
+        on_post("/v1/auth/verify-email/resend", post(auth::email::resend)),
+        on_post("/v1/auth/logout", post(auth::session::logout)),
+        on_get("/v1/auth/me", get(auth::me::read)),
+        on_patch("/v1/auth/me", patch(auth::me::change)),
+        on_get("/v1/auth/sessions", get(auth::session::list)),
+        on_delete("/v1/auth/sessions", delete(auth::session::end_others)),
+        on_delete("/v1/auth/sessions/{id}", delete(auth::session::end)),
+        on_post("/v1/auth/password/change", post(auth::password::change)),
+        on_post("/v1/auth/password/forgot", post(auth::password::forgot)),
+        on_post("/v1/auth/password/reset", post(auth::password::reset)),
+        on_post("/v1/auth/mfa/totp", post(auth::second_factor::enrol)),
+        on_delete("/v1/auth/mfa/totp", delete(auth::second_factor::remove)),
+        on_post("/v1/auth/mfa/totp/confirm", post(auth::second_factor::confirm)),
+        on_post("/v1/auth/mfa/recovery-codes", post(auth::second_factor::recovery_codes)),
+        on_post("/v1/auth/step-up", post(auth::step_up::step_up)),
         on_get("/v1/offerings/{id}", get(offering::detail)),
         on_get("/v1/offerings/{id}/subscriptions", get(subscription::list)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),
@@ -81,5 +105,6 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(async || Problem::bare(Code::MethodNotAllowed))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(app.clone(), answer::finish))
+        .layer(from_fn_with_state(app.clone(), origin::cross))
         .with_state(app)
 }

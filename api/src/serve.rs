@@ -6,16 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower_service::Service;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::origin::Peer;
 use crate::router::router;
 
 /// The largest head of a request: its line and all headers.
@@ -45,10 +49,10 @@ pub async fn serve(app: App, listener: TcpListener, stop: CancellationToken) -> 
     let (router, connections) = (router(app), TaskTracker::new());
     tracing::info!(server.address = %address, "listening");
     while let Some(accepted) = stop.run_until_cancelled(accept(&listener, &room)).await {
-        let (stream, place) = accepted?;
+        let (stream, peer, place) = accepted?;
         let (router, stop) = (router.clone(), stop.clone());
         connections.spawn(async move {
-            converse(stream, router, stop).await;
+            converse(stream, peer, router, stop).await;
             drop(place);
         });
     }
@@ -61,11 +65,11 @@ pub async fn serve(app: App, listener: TcpListener, stop: CancellationToken) -> 
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> Result<(TcpStream, tokio::sync::OwnedSemaphorePermit), Failure> {
+) -> Result<(TcpStream, Peer, tokio::sync::OwnedSemaphorePermit), Failure> {
     let place = room.clone().acquire_owned().await.map_err(Failure::new)?;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return Ok((stream, place)),
+            Ok((stream, address)) => return Ok((stream, Peer(address.ip()), place)),
             // Out of file descriptors, or a caller that left: neither is a reason to stop serving the others.
             Err(error) => {
                 tracing::warn!(error.cause = %error, "a connection was not accepted");
@@ -76,14 +80,18 @@ async fn accept(
 }
 
 /// One connection until it ends. A caller that sends its head drop by drop loses it.
-async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn converse(stream: TcpStream, peer: Peer, router: Router, stop: CancellationToken) {
     // Answers are small and whole: waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.clone().call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_secs(HEAD_SECONDS_MAX))
         .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let ended = match stop.run_until_cancelled(connection.as_mut()).await {
         Some(ended) => ended,

@@ -144,5 +144,11 @@ crate::words! {
         UnknownCalls = "unknown_calls",
         /// A key or token is unknown, expired or revoked.
         TokenInvalid = "token_invalid",
+        /// The session was ended, or ran out.
+        SessionRevoked = "session_revoked",
+        /// An admin shut the person out.
+        AccountDisabled = "account_disabled",
+        /// Somebody has this e-mail address.
+        EmailTaken = "email_taken",
     }
 }

@@ -16,6 +16,16 @@ pub async fn insert(tx: &mut Tx, id: &str, user_id: Option<&str>, legal_name: &s
     Ok(())
 }
 
+/// Stores an investor who has registered and shown nothing yet.
+pub async fn register(tx: &mut Tx, id: &str, user_id: &str, legal_name: &str, country: &str) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into investors (id, user_id, legal_name, country, kyc_status, version, created_at, updated_at) \
+         values ($1, $2, $3, $4, 'not_started', 1, $5, $5)")
+        .bind(id).bind(user_id).bind(legal_name).bind(country).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
 /// Stores a wallet whose control was proved.
 pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
     let (id, now) = (tx.new_id("wal"), tx.now());

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 pub mod acknowledgement;
+pub mod api_key;
 pub mod approval;
 pub mod attempt;
+pub mod attempt_counter;
 pub mod book;
 pub mod canonical;
 pub mod chain;
@@ -11,6 +13,7 @@ pub mod clock;
 pub mod column;
 pub mod contract;
 pub mod db;
+pub mod email_link;
 pub mod error;
 pub mod event;
 pub mod holding;
@@ -20,14 +23,19 @@ pub mod investor;
 pub mod item;
 pub mod lane;
 pub mod lease;
+pub mod login_attempt;
 pub mod migrate;
 pub mod money;
 pub mod offering;
 pub mod operation;
 pub mod payout_day;
 pub mod point;
+pub mod principal;
 pub mod reason;
+pub mod role;
 mod rows;
+pub mod second_factor;
+pub mod session;
 pub mod step;
 pub mod subscription;
 pub mod token;

@@ -126,6 +126,15 @@ pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
     Ok(())
 }
 
+/// Stores an issuer that nobody has approved yet.
+pub async fn insert_pending_issuer(tx: &mut Tx, id: &str, name: &str) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into issuers (id, name, status, version, created_at, updated_at) values ($1, $2, 'pending', 1, $3, $3)")
+        .bind(id).bind(name).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
 /// Stores an issuer.
 pub async fn insert_issuer(tx: &mut Tx, id: &str, name: &str) -> Result<()> {
     let now = tx.now();

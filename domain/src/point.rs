@@ -51,6 +51,8 @@ crate::words! {
         Approval = "approval",
         /// A part of a comparison of chain and database was done.
         Reconcile = "reconcile",
+        /// A person, a session, a key or a second factor was changed.
+        Account = "account",
         /// Demo rows, keys, pruning: nothing on a chain depends on them.
         Housekeeping = "housekeeping",
     }

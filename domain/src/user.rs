@@ -1,106 +1,127 @@
-//! Users and the API keys that act for them.
+//! Users: the people of the platform.
 
-use chrono::{DateTime, Duration, Utc};
-use sha2::{Digest, Sha256};
+use chrono::{DateTime, Utc};
 
-use crate::db::Tx;
+use crate::db::{Tx, touched};
+use crate::event;
+pub use crate::role::{Role, Roles};
 use crate::{Code, Error, Result, on};
 
 crate::words! {
-    /// What a person is to the platform.
-    Role {
-        /// Subscribes.
-        Investor = "investor",
-        /// Offers.
-        Issuer = "issuer",
-        /// Runs operations and compliance.
-        Operator = "operator",
-        /// Manages users, keys and policies.
-        Admin = "admin",
-        /// Reads everything, changes nothing.
-        Auditor = "auditor",
+    /// How far a person is.
+    Status {
+        /// Invited, or the address is not proved yet.
+        PendingVerification = "pending_verification",
+        /// May log in.
+        Active = "active",
+        /// Was shut out by an admin; nothing of theirs works.
+        Disabled = "disabled",
+        /// Asked to be forgotten.
+        Erased = "erased",
     }
 }
 
-/// Who calls, and what the key allows.
+/// A person.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Principal {
-    pub user_id: String,
+pub struct User {
+    pub id: String,
     pub email: String,
-    pub role: Role,
-    pub key_id: String,
-    pub scopes: String,
-    pub expires_at: DateTime<Utc>,
-    pub revoked_at: Option<DateTime<Utc>>,
-    pub user_status: String,
+    pub name: String,
+    #[sqlx(try_from = "String")]
+    pub roles: Roles,
+    pub status: Status,
+    pub password_hash: Option<String>,
+    pub email_verified_at: Option<DateTime<Utc>>,
+    pub locale: Option<String>,
+    pub issuer_id: Option<String>,
+    pub version: i64,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
 }
 
-impl Principal {
-    /// Whether the key was given this scope.
-    pub fn has_scope(&self, scope: &str) -> bool {
-        self.scopes.split(' ').any(|s| s == scope)
-    }
+/// Somebody new.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct New<'a> {
+    pub email: &'a str,
+    pub name: &'a str,
+    pub roles: Roles,
+    pub status: Status,
+    pub password_hash: Option<&'a str>,
+    pub issuer_id: Option<&'a str>,
 }
 
-/// Stores a user.
+/// An address as it is stored and compared: without the blanks around it and in small letters.
+pub fn normal_email(email: &str) -> String {
+    email.trim().to_lowercase()
+}
+
+/// Stores a user who acts by keys, or whose password is set later.
 pub async fn insert(tx: &mut Tx, email: &str, name: &str, role: Role) -> Result<String> {
-    let (id, now) = (tx.new_id("usr"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into users (id, email, name, role, status, version, created_at, updated_at) values ($1, $2, $3, $4, 'active', 1, $5, $5)")
-        .bind(&id).bind(email).bind(name).bind(role).bind(now).execute(conn).await?.rows_affected());
+    let (roles, status) = (Roles::only(role), Status::Active);
+    create(tx, &New { email, name, roles, status, password_hash: None, issuer_id: None }).await
+}
+
+/// Stores a user; `email_taken` if somebody has the address.
+pub async fn create(tx: &mut Tx, new: &New<'_>) -> Result<String> {
+    let (id, now, email) = (tx.new_id("usr"), tx.now(), normal_email(new.email));
+    let rows = on!(tx, conn => sqlx::query(
+        "insert into users (id, email, name, roles, status, password_hash, issuer_id, version, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8) on conflict (email) do nothing")
+        .bind(&id).bind(email).bind(new.name).bind(new.roles.to_string()).bind(new.status).bind(new.password_hash).bind(new.issuer_id)
+        .bind(now).execute(conn).await?.rows_affected());
+    if rows == 0 {
+        return Err(Error::refused(Code::EmailTaken, "There is an account with this e-mail address."));
+    }
+    let data = serde_json::json!({ "roles": new.roles.list(), "status": new.status });
+    event::write(tx, "user.created", "user", &id, 1, data).await?;
     Ok(id)
 }
 
+/// The user with this id, which may be malformed.
+pub async fn find(tx: &mut Tx, id: &str) -> Result<User> {
+    crate::id::check("usr", id)?;
+    on!(tx, conn => sqlx::query_as::<_, User>("select * from users where id = $1").bind(id).fetch_optional(conn).await?)
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no user {id}.")))
+}
+
 /// The user with this e-mail address.
+pub async fn by_email(tx: &mut Tx, email: &str) -> Result<Option<User>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, User>("select * from users where email = $1")
+        .bind(normal_email(email)).fetch_optional(conn).await?))
+}
+
+/// The id of the user with this e-mail address.
 pub async fn find_by_email(tx: &mut Tx, email: &str) -> Result<Option<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>("select id from users where email = $1")
-        .bind(email).fetch_optional(conn).await?))
+    Ok(by_email(tx, email).await?.map(|user| user.id))
 }
 
-/// Stores a key for a user and returns it; it cannot be read again.
-pub async fn insert_key(
-    tx: &mut Tx,
-    user_id: &str,
-    name: &str,
-    scopes: &str,
-    days: i64,
-    secret: [u8; 32],
-) -> Result<String> {
-    let key = format!("rap_live_{}", hex(&secret));
-    let (id, now) = (tx.new_id("key"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into api_keys (id, user_id, name, prefix, key_sha256, scopes, expires_at, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8)")
-        .bind(id).bind(user_id).bind(name).bind(&key[..13]).bind(digest(&key)).bind(scopes).bind(now + Duration::days(days)).bind(now)
-        .execute(conn).await?.rows_affected());
-    Ok(key)
+/// One page of the users, the newest first, and how many there are.
+pub async fn page(tx: &mut Tx, limit: i64, offset: i64) -> Result<(Vec<User>, i64)> {
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from users").fetch_one(conn).await?);
+    let rows = on!(tx, conn => sqlx::query_as::<_, User>("select * from users order by id desc limit $1 offset $2")
+        .bind(limit).bind(offset).fetch_all(conn).await?);
+    Ok((rows, total))
 }
 
-/// The principal behind a key; `token_invalid` if it is unknown, expired, revoked or its owner disabled.
-pub async fn by_key(tx: &mut Tx, key: &str) -> Result<Principal> {
+/// How many people other than this one may log in as an admin.
+pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from users where roles like '%admin%' and status = 'active' and id <> $1")
+        .bind(id).fetch_one(conn).await?))
+}
+
+/// Writes what may change of a user, guarded by the version that was read, and tells of it under this name.
+pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query_as::<_, Principal>(
-        "select u.id as user_id, u.email, u.role, u.status as user_status, k.id as key_id, k.scopes, k.expires_at, k.revoked_at \
-         from api_keys k join users u on u.id = k.user_id where k.key_sha256 = $1")
-        .bind(digest(key)).fetch_optional(conn).await?)
-        .filter(|p| p.revoked_at.is_none() && p.expires_at > now && p.user_status == "active")
-        .ok_or_else(|| Error::refused(Code::TokenInvalid, "The bearer token is unknown, expired or revoked."))
-}
-
-/// Revokes every key of a user that bears this name.
-pub async fn revoke_keys(tx: &mut Tx, user_id: &str, name: &str) -> Result<u64> {
-    let now = tx.now();
-    Ok(
-        on!(tx, conn => sqlx::query("update api_keys set revoked_at = $3 where user_id = $1 and name = $2 and revoked_at is null")
-        .bind(user_id).bind(name).bind(now).execute(conn).await?.rows_affected()),
-    )
-}
-
-fn digest(key: &str) -> String {
-    hex(&Sha256::digest(key))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    let rows = on!(tx, conn => sqlx::query(
+        "update users set name = $3, roles = $4, status = $5, password_hash = $6, email_verified_at = $7, locale = $8, issuer_id = $9, \
+         version = version + 1, updated_at = $10 where id = $1 and version = $2")
+        .bind(&user.id).bind(user.version).bind(&user.name).bind(user.roles.to_string()).bind(user.status).bind(&user.password_hash)
+        .bind(user.email_verified_at).bind(&user.locale).bind(&user.issuer_id).bind(now).execute(conn).await?.rows_affected());
+    touched(rows, "user", &user.id)?;
+    let data = serde_json::json!({ "roles": user.roles.list(), "status": user.status });
+    event::write(tx, event, "user", &user.id, user.version + 1, data).await?;
+    Ok(User { version: user.version + 1, updated_at: now, ..user.clone() })
 }

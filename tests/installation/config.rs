@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use muniment_activities::platform::Platform;
 
@@ -11,6 +12,8 @@ pub struct Config {
     root: BTreeMap<String, String>,
     engine: BTreeMap<String, String>,
     chain: BTreeMap<String, String>,
+    auth: BTreeMap<String, String>,
+    rates: BTreeMap<String, String>,
     database: String,
 }
 
@@ -20,7 +23,7 @@ fn quoted(text: &str) -> String {
 
 impl Config {
     /// One chain at this node; quick in everything that a test would have to wait for.
-    pub fn new(database: &str, node: &str, platform: &Platform, keys: &[&str]) -> Self {
+    pub fn new(database: &str, node: &str, platform: &Platform, keys: &[&str], secrets: &Path) -> Self {
         let map =
             |pairs: &[(&str, String)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         let signers: Vec<_> =
@@ -45,7 +48,16 @@ impl Config {
             ("registry", quoted(&platform.registry.to_string())),
             ("signers", format!("[{}]", signers.join(", "))),
         ];
-        Self { root: map(&root), engine: map(&engine), chain: map(&chain), database: quoted(database) }
+        // A password costs a test next to nothing, and nobody is asked to come more slowly.
+        let auth = [
+            ("key_file", format!("{secrets:?}")),
+            ("password_memory_kib", "64".to_owned()),
+            ("staff_second_factor", "false".to_owned()),
+        ];
+        let rates = ["anonymous", "login", "read", "write", "operator_write", "key"];
+        let rates = rates.iter().map(|name| (format!("{name}_per_minute"), "0".to_owned())).collect();
+        let (root, engine, chain, auth) = (map(&root), map(&engine), map(&chain), map(&auth));
+        Self { root, engine, chain, auth, rates, database: quoted(database) }
     }
 
     /// Another database.
@@ -61,6 +73,16 @@ impl Config {
     /// From which amount on a mint needs a second person.
     pub fn mint_threshold(&mut self, amount: &str) {
         self.engine.insert("mint_dual_control_threshold".to_owned(), quoted(amount));
+    }
+
+    /// A key of the logins, its value as TOML writes it.
+    pub fn auth(&mut self, key: &str, value: &str) {
+        self.auth.insert(key.to_owned(), value.to_owned());
+    }
+
+    /// How many requests of a kind a minute may bring; zero is no limit.
+    pub fn rate(&mut self, kind: &str, a_minute: u32) {
+        self.rates.insert(format!("{kind}_per_minute"), a_minute.to_string());
     }
 
     /// A key of the chain, its value as TOML writes it.
@@ -85,6 +107,8 @@ impl Config {
         section("", &self.root);
         section("[database]", &BTreeMap::from([("url".to_owned(), self.database.clone())]));
         section("[engine]", &self.engine);
+        section("[auth]", &self.auth);
+        section("[rates]", &self.rates);
         section("[[chains]]", &self.chain);
         text
     }

@@ -10,7 +10,7 @@ use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
 use muniment_domain::user::{self, Role};
-use muniment_domain::{investor, migrate};
+use muniment_domain::{api_key, investor, migrate};
 use muniment_workflows::queue;
 
 use super::CHAIN_ID;
@@ -57,7 +57,7 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
     let mut tx = db.begin().await.unwrap();
     let operator = user::insert(&mut tx, "operator@test.example", "Operator", Role::Operator).await.unwrap();
-    let key = user::insert_key(&mut tx, &operator, "tests", "offerings:read ops:freeze ops:read ops:write", 1, secret)
+    let key = api_key::issue(&mut tx, &operator, "tests", "offerings:read ops:freeze ops:read ops:write", 1, secret)
         .await
         .unwrap();
     let issuer = tx.new_id("iss");
@@ -89,7 +89,7 @@ pub async fn hire(url: &str, name: &str, role: Role) -> String {
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
     let mut tx = db.begin().await.unwrap();
     let user = user::insert(&mut tx, &format!("{name}@test.example"), name, role).await.unwrap();
-    let key = user::insert_key(&mut tx, &user, "tests", "offerings:read ops:read ops:write", 1, secret).await.unwrap();
+    let key = api_key::issue(&mut tx, &user, "tests", "offerings:read ops:read ops:write", 1, secret).await.unwrap();
     tx.commit(Point::Housekeeping).await.unwrap();
     db.close().await;
     key

@@ -6,8 +6,10 @@ mod compliance;
 mod config;
 mod data;
 mod desk;
+mod door;
 mod ledger;
 mod oracle;
+mod person;
 mod second_person;
 mod server;
 mod token;
@@ -25,6 +27,8 @@ pub use client::Lacks;
 pub use config::Config;
 pub use data::{Terms, wallet};
 pub use desk::{Desk, ended};
+pub use door::Door;
+pub use person::{PASSWORD, Person, register};
 pub use server::{Answer, Remote, Server};
 
 /// Long enough for a machine that is busy with other tests; nothing waits for it when all is well.
@@ -58,7 +62,7 @@ impl Installation {
         let platform = chain::deploy(&anvil, mining, &world::KEYS[1..]).await;
         let (key, offerings) = data::fill(&database.url(), terms).await;
         let folder = tempfile::Builder::new().prefix("muniment-installation.").tempdir().unwrap();
-        let config = Config::new(&database.url(), anvil.url(), &platform, keys);
+        let config = Config::new(&database.url(), anvil.url(), &platform, keys, &folder.path().join("auth.json"));
         Self { anvil, database, platform, config, key, offerings, folder }
     }
 

@@ -58,7 +58,7 @@ impl Server {
 
     /// A client that can outlive the borrow, to ask many things at once.
     pub fn client(&self) -> Remote {
-        Remote { url: self.url.clone(), key: self.key.clone(), version: None, client: self.client.clone() }
+        Remote { url: self.url.clone(), key: self.key.clone(), version: None, csrf: None, client: self.client.clone() }
     }
 
     /// Asks, and must be answered.
@@ -88,6 +88,7 @@ pub struct Remote {
     url: String,
     key: String,
     version: Option<i64>,
+    csrf: Option<String>,
     client: Client,
 }
 
@@ -98,6 +99,11 @@ impl Remote {
         self
     }
 
+    /// As a person: with an access token, and the CSRF token that belongs to its session.
+    pub fn in_session(self, access_token: &str, csrf_token: &str) -> Self {
+        Self { csrf: Some(csrf_token.to_owned()), ..self.with_key(access_token) }
+    }
+
     /// With another bearer token, or none.
     pub fn with_key(mut self, key: &str) -> Self {
         key.clone_into(&mut self.key);
@@ -106,7 +112,7 @@ impl Remote {
 
     /// Asks; none if nobody answers.
     pub async fn get(&self, path: &str) -> Option<Answer> {
-        answer(self.client.get(format!("{}{path}", self.url)).bearer_auth(&self.key)).await
+        self.send("GET", path, &[], None).await
     }
 
     /// Posts; none if nobody answers.
@@ -116,17 +122,40 @@ impl Remote {
 
     /// Posts a text that may be anything.
     pub async fn post_text(&self, path: &str, idempotency_key: Option<&str>, body: String) -> Option<Answer> {
-        let mut request = self.client.post(format!("{}{path}", self.url)).header("content-type", "application/json");
+        let key = idempotency_key.map(|key| ("idempotency-key", key));
+        self.send("POST", path, key.as_slice(), Some(body)).await
+    }
+
+    /// Changes something by another method, with a body or without.
+    pub async fn change(&self, method: &str, path: &str, body: Option<Value>) -> Option<Answer> {
+        self.send(method, path, &[], body.map(|body| body.to_string())).await
+    }
+
+    /// Sends anything; none if nobody answers.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<String>,
+    ) -> Option<Answer> {
+        let mut request = self.client.request(method.parse().unwrap(), format!("{}{path}", self.url));
         if !self.key.is_empty() {
             request = request.bearer_auth(&self.key);
         }
-        if let Some(key) = idempotency_key {
-            request = request.header("idempotency-key", key);
+        if let Some(csrf) = self.csrf.as_ref().filter(|_| method != "GET") {
+            request = request.header("x-csrf-token", csrf);
         }
-        if let Some(version) = self.version {
+        if let Some(version) = self.version.filter(|_| method != "GET") {
             request = request.header("if-match", format!("\"v{version}\""));
         }
-        answer(request.body(body)).await
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body);
+        }
+        answer(request).await
     }
 }
 

@@ -5,7 +5,7 @@ use chrono::Duration;
 use muniment_domain::approval::{self, Approval, Move, NewApproval, Status};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::user::Role;
+use muniment_domain::user::Roles;
 use muniment_domain::{Code, Error, Result};
 
 use crate::abandon;
@@ -25,7 +25,7 @@ pub struct Decision {
     /// Who decides.
     pub by: Requester,
     /// What they are to the platform.
-    pub role: Role,
+    pub roles: Roles,
     /// Why.
     pub comment: Option<String>,
 }
@@ -67,8 +67,8 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
     }
     let action = Action::read(&a.id, payload)?;
     must_show(&a, &action)?;
-    if !action.checkers().contains(&d.role) {
-        let detail = format!("The role {} cannot allow {}.", d.role, a.action);
+    if !d.roles.any_of(action.checkers()) {
+        let detail = format!("The role {} cannot allow {}.", d.roles, a.action);
         return Err(Error::refused(Code::RoleForbidden, detail));
     }
     a.checker = Some(d.by.actor.clone());

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::approval::{Approval, Status};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::user::Role;
+use muniment_domain::user::Roles;
 use muniment_domain::{Code, Error, id};
 use muniment_workflows::approval::{self, Decision};
 use muniment_workflows::requester::Requester;
@@ -27,21 +27,23 @@ const COMMENT_CHARACTERS_MAX: usize = 2_000;
 struct Seen {
     approval_id: String,
     version: i64,
-    role: Option<Role>,
+    roles: Option<Roles>,
 }
 
 impl Seen {
     fn of(approval_id: String, IfMatch(version): IfMatch, principal: &Principal) -> Result<Self> {
         id::check("apr", &approval_id)?;
-        Ok(Self { approval_id, version, role: Some(principal.0.role) })
+        Ok(Self { approval_id, version, roles: Some(principal.0.roles.clone()) })
     }
 
     fn decision(&self, by: Requester, comment: Option<&String>) -> muniment_domain::Result<Decision> {
         let (approval_id, version) = (self.approval_id.clone(), self.version);
         // Without a role nobody decides anything; the route has let nobody in who has none.
-        let role =
-            self.role.ok_or_else(|| Error::refused(Code::RoleForbidden, "Nobody in particular decides nothing."))?;
-        Ok(Decision { approval_id, version, by, role, comment: comment.cloned() })
+        let roles = self
+            .roles
+            .clone()
+            .ok_or_else(|| Error::refused(Code::RoleForbidden, "Nobody in particular decides nothing."))?;
+        Ok(Decision { approval_id, version, by, roles, comment: comment.cloned() })
     }
 }
 

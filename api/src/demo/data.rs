@@ -8,7 +8,7 @@ use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
 use muniment_domain::user::{self, Role};
-use muniment_domain::{Error, Result};
+use muniment_domain::{Error, Result, api_key};
 
 use super::account;
 use crate::permission::SCOPES;
@@ -50,8 +50,8 @@ pub async fn ensure(db: &Db, chain_id: u64) -> Result<Demo> {
         Some(known) => known,
         None => insert_all(&mut tx, chain_id.cast_signed()).await?,
     };
-    user::revoke_keys(&mut tx, &operator, KEY_NAME).await?;
-    let key = user::insert_key(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
+    api_key::revoke_named(&mut tx, &operator, KEY_NAME).await?;
+    let key = api_key::issue(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
     let (mut offerings, _) = offering::list(&mut tx, None, 100, 0).await?;
     offerings.sort_by_key(|offering| (offering.lockup_release_at.is_some(), offering.id.clone()));
     tx.commit(Point::Housekeeping).await?;

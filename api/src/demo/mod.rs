@@ -28,6 +28,8 @@ pub async fn run(mut config: Config) -> Result<(), Failure> {
     let listener = serve::bind(config.listen, "MUNIMENT_LISTEN").await?;
     let served_at = listener.local_addr().map_err(Failure::new)?;
     config.profile = Profile::Development;
+    config.auth.key_file = folder.join("auth.json");
+    config.auth.staff_second_factor = false;
     config.database.url = format!("sqlite:{}", folder.join("muniment.db").display());
     let mut running = Running::new(&config);
     // The chain stops last, so that what is under way can still be looked at.

@@ -10,9 +10,9 @@ use muniment_domain::clock::Clock;
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::db::Db;
 use muniment_domain::id::Ids;
-use muniment_domain::migrate;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role};
+use muniment_domain::{api_key, migrate};
 use muniment_workflows::deploy::{self, Request};
 use muniment_workflows::queue;
 use muniment_workflows::requester::Requester;
@@ -71,7 +71,7 @@ impl Stand {
         let secret: [u8; 32] = [db.ids().bytes(), db.ids().bytes()].concat().try_into().expect("32 bytes");
         let operator = user::insert(&mut tx, "bench@demo.example", "Bench", Role::Operator).await.expect("a user");
         let scopes = "offerings:read ops:read ops:write";
-        let key = user::insert_key(&mut tx, &operator, "bench", scopes, 1, secret).await.expect("a key");
+        let key = api_key::issue(&mut tx, &operator, "bench", scopes, 1, secret).await.expect("a key");
         let chain_id = CHAIN_ID.cast_signed();
         contract::ensure(&mut tx, chain_id, platform.factory, Kind::Factory, None).await.expect("a contract");
         tx.commit(Point::Housekeeping).await.expect("a commit");
@@ -119,9 +119,9 @@ impl Stand {
     }
 
     fn configuration(&self, port: u16, link: Option<&Link<'_>>) -> String {
-        let url = &self.url;
+        let (url, key_file) = (&self.url, self.folder.path().join("auth.json"));
         let mut text = format!(
-            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[database]\nurl = \"{url}\"\n\
+            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[auth]\nkey_file = {key_file:?}\n[rates]\nkey_per_minute = 0\n[database]\nurl = \"{url}\"\n\
              [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\n"
         );
         if let Some(link) = link {

@@ -1,0 +1,73 @@
+//! Mails: an event tells the mailer which link to send; its token is computed and never stored.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use muniment_domain::db::Tx;
+use muniment_domain::email_link::{self, EmailLink, Purpose};
+use muniment_domain::point::Point;
+use muniment_domain::user::{self, User};
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::body::Input;
+use crate::error::{Problem, Result};
+use crate::principal::Principal;
+
+const PURPOSE: &str = "email";
+
+/// The token of a link.
+pub fn token(app: &App, link_id: &str) -> String {
+    format!("{link_id}.{}", app.auth.secrets.text_mac(PURPOSE, &[link_id.as_bytes()]))
+}
+
+/// The link behind a token, if it is for one of these purposes and can still be used.
+pub async fn link(app: &App, tx: &mut Tx, token: &str, purposes: &[Purpose]) -> Result<EmailLink> {
+    let invalid = || {
+        Problem::field(
+            "/token",
+            "token_invalid",
+            "The link is unknown, was used, or its time is over. Ask for a new one.",
+        )
+    };
+    let (link_id, code) = token.split_once('.').ok_or_else(invalid)?;
+    if !app.auth.secrets.is_text_mac(code, PURPOSE, &[link_id.as_bytes()]) {
+        return Err(invalid());
+    }
+    email_link::find(tx, link_id).await?.filter(|link| purposes.contains(&link.purpose)).ok_or_else(invalid)
+}
+
+/// Shows a mail in the log of a development machine, which has nobody who would send it.
+pub fn show(app: &App, to: &User, link: &EmailLink) {
+    if app.auth.shows_mails {
+        tracing::info!(mail.to = %to.email, mail.purpose = %link.purpose, mail.token = token(app, &link.id), "mail");
+    }
+}
+
+/// The token of a mail.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    token: String,
+}
+
+/// `POST /v1/auth/verify-email`: whoever got the mail has the address.
+pub async fn verify(State(app): State<App>, Input(body): Input<Proof>) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    let link = link(&app, &mut tx, &body.token, &[Purpose::VerifyEmail]).await?;
+    email_link::take(&mut tx, &link).await?;
+    let user = user::find(&mut tx, &link.user_id).await?;
+    let verified = User { email_verified_at: Some(tx.now()), ..user };
+    user::update(&mut tx, &verified, "user.email_verified").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /v1/auth/verify-email/resend`.
+pub async fn resend(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    let user = user::find(&mut tx, &principal.0.user_id).await?;
+    let link = email_link::insert(&mut tx, &user.id, Purpose::VerifyEmail).await?;
+    tx.commit(Point::Account).await?;
+    show(&app, &user, &link);
+    Ok(StatusCode::ACCEPTED)
+}

@@ -1,0 +1,58 @@
+//! Logging in and staying so: passwords, second factors, sessions and their tokens.
+
+pub mod config;
+pub mod email;
+pub mod login;
+pub mod me;
+pub mod password;
+pub mod refresh;
+pub mod register;
+pub mod second_factor;
+pub mod session;
+pub mod step_up;
+mod throttle;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use muniment_activities::config::Profile;
+use muniment_domain::id::Ids;
+use serde_json::Value;
+
+use crate::access_token::AccessTokens;
+use crate::app::App;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::password::Passwords;
+use crate::secrets::Secrets;
+
+/// What logging in needs besides the database.
+pub struct Auth {
+    /// Its limits.
+    pub config: config::Auth,
+    /// What every token is computed from.
+    pub secrets: Secrets,
+    /// The access tokens.
+    pub tokens: AccessTokens,
+    /// The hashes.
+    pub passwords: Passwords,
+    /// Whether mails are shown in the log, because there is nobody who sends them.
+    pub shows_mails: bool,
+}
+
+impl Auth {
+    /// Reads the secrets, or makes them.
+    pub fn new(config: &Config, ids: &Ids) -> Result<Self, Failure> {
+        let secrets = Secrets::open(&config.auth.key_file, || ids.bytes())?;
+        let tokens = AccessTokens::new(&secrets, &config.auth.issuer, config.auth.access_seconds)?;
+        let passwords = Passwords::new(&config.auth, ids.bytes())?;
+        let shows_mails = config.profile == Profile::Development;
+        Ok(Self { config: config.auth.clone(), secrets, tokens, passwords, shows_mails })
+    }
+}
+
+/// `GET /.well-known/jwks.json`: the keys that others can check our access tokens by.
+pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, "public, max-age=300")], Json::<Value>(app.auth.tokens.jwks()))
+}

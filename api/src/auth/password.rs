@@ -1,0 +1,111 @@
+//! A new password: by the old one, or by a mail.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use muniment_domain::email_link::{self, Purpose};
+use muniment_domain::point::Point;
+use muniment_domain::session;
+use muniment_domain::user::{self, Status, User};
+use serde::Deserialize;
+use tokio::time::{Instant, sleep_until};
+
+use super::email;
+use super::throttle::Attempt;
+use crate::app::App;
+use crate::body::Input;
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::origin::Origin;
+use crate::password;
+use crate::principal::Principal;
+
+/// An answer about a forgotten password comes after this time, whether there is such an account or not.
+const ANSWERED_AFTER: Duration = Duration::from_millis(250);
+
+/// The old and the new one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    current_password: String,
+    new_password: String,
+}
+
+/// `POST /v1/auth/password/change`: ends every other session.
+pub async fn change(
+    State(app): State<App>,
+    origin: Origin,
+    principal: Principal,
+    Input(body): Input<Change>,
+) -> Result<StatusCode> {
+    let session_id = principal.session()?.id.clone();
+    password::check("/new_password", &body.new_password, &principal.0.email)?;
+    let attempt = Attempt::on_user(&app, &principal.0.user_id, &origin).await?;
+    let user = user::find(&mut app.db.read().await?, &principal.0.user_id).await?;
+    if !app.auth.passwords.compare(body.current_password, user.password_hash.as_deref()).await?.right {
+        return Err(Problem::new(Code::InvalidCredentials, "The current password is wrong."));
+    }
+    let hash = app.auth.passwords.hash(body.new_password, app.db.ids().bytes()).await?;
+    let mut tx = app.db.begin().await?;
+    attempt.succeeded(&mut tx).await?;
+    user::update(&mut tx, &User { password_hash: Some(hash), ..user }, "user.password_changed").await?;
+    session::revoke_all(&mut tx, &principal.0.user_id, Some(&session_id), "password_changed").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Whose password is forgotten.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forgotten {
+    email: String,
+}
+
+/// `POST /v1/auth/password/forgot`: always the same answer after the same time.
+pub async fn forgot(State(app): State<App>, Input(body): Input<Forgotten>) -> Result<StatusCode> {
+    let answer_at = Instant::now() + ANSWERED_AFTER;
+    let mut tx = app.db.begin().await?;
+    if let Some(user) = user::by_email(&mut tx, &body.email).await?.filter(|user| user.status == Status::Active) {
+        let link = email_link::insert(&mut tx, &user.id, Purpose::ResetPassword).await?;
+        tx.commit(Point::Account).await?;
+        email::show(&app, &user, &link);
+    } else {
+        // The writer of SQLite is one for all: it must not be held while the answer waits.
+        drop(tx);
+    }
+    sleep_until(answer_at).await;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// The token of the mail and the new password.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reset {
+    token: String,
+    new_password: String,
+}
+
+/// `POST /v1/auth/password/reset`: also how somebody who was invited sets the first one. Ends every session.
+pub async fn reset(State(app): State<App>, Input(body): Input<Reset>) -> Result<StatusCode> {
+    let purposes = [Purpose::ResetPassword, Purpose::Invitation];
+    let mut tx = app.db.read().await?;
+    let link = email::link(&app, &mut tx, &body.token, &purposes).await?;
+    let user = user::find(&mut tx, &link.user_id).await?;
+    drop(tx);
+    password::check("/new_password", &body.new_password, &user.email)?;
+    let hash = app.auth.passwords.hash(body.new_password, app.db.ids().bytes()).await?;
+    let mut tx = app.db.begin().await?;
+    email_link::take(&mut tx, &link).await?;
+    let user = user::find(&mut tx, &link.user_id).await?;
+    if matches!(user.status, Status::Disabled | Status::Erased) {
+        return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));
+    }
+    // Whoever got the mail has the address.
+    let verified = Some(user.email_verified_at.unwrap_or(tx.now()));
+    let user = User { password_hash: Some(hash), status: Status::Active, email_verified_at: verified, ..user };
+    user::update(&mut tx, &user, "user.password_changed").await?;
+    session::revoke_all(&mut tx, &user.id, None, "password_changed").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,140 @@
+//! `POST /v1/auth/register`: an investor, or an issuer whose organisation an operator has yet to approve.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use muniment_domain::db::Tx;
+use muniment_domain::email_link::Purpose;
+use muniment_domain::point::Point;
+use muniment_domain::user::{self, Role, Roles, Status};
+use muniment_domain::{email_link, investor, offering};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{email, me};
+use crate::app::App;
+use crate::body::Input;
+use crate::error::{Problem, Result};
+use crate::password;
+
+const NAME_CHARACTERS_MAX: usize = 120;
+const EMAIL_CHARACTERS_MAX: usize = 254;
+
+/// What somebody new says.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registration {
+    email: String,
+    password: String,
+    name: String,
+    #[serde(default)]
+    account_type: AccountType,
+    country: Option<String>,
+    organization_name: Option<String>,
+    accept_terms_version: Option<String>,
+}
+
+/// As what somebody comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountType {
+    /// To subscribe.
+    #[default]
+    Investor,
+    /// To offer.
+    Issuer,
+}
+
+/// Registers, and gives no token: the person logs in next.
+pub async fn register(State(app): State<App>, Input(body): Input<Registration>) -> Result<impl IntoResponse> {
+    check(&body)?;
+    // Before anything is looked up, so that a taken address takes as long as a free one.
+    let hash = app.auth.passwords.hash(body.password.clone(), app.db.ids().bytes()).await?;
+    let mut tx = app.db.begin().await?;
+    let role = if body.account_type == AccountType::Issuer { Role::Issuer } else { Role::Investor };
+    let issuer_id = match &body.organization_name {
+        Some(name) if role == Role::Issuer => {
+            let id = tx.new_id("iss");
+            offering::insert_pending_issuer(&mut tx, &id, name).await?;
+            Some(id)
+        }
+        _ => None,
+    };
+    let (roles, password_hash) = (Roles::only(role), Some(hash.as_str()));
+    let (email, name, issuer_id) = (body.email.as_str(), body.name.trim(), issuer_id.as_deref());
+    let new = user::New { email, name, roles, status: Status::Active, password_hash, issuer_id };
+    let id = user::create(&mut tx, &new).await?;
+    let investor_id = match role {
+        Role::Investor => Some(insert_investor(&mut tx, &id, &body).await?),
+        _ => None,
+    };
+    let link = email_link::insert(&mut tx, &id, Purpose::VerifyEmail).await?;
+    let person = user::find(&mut tx, &id).await?;
+    tx.commit(Point::Account).await?;
+    email::show(&app, &person, &link);
+    let mut answer = me::profile(&person);
+    answer["investor_id"] = json!(investor_id);
+    answer["accepted_terms_version"] = json!(body.accept_terms_version);
+    Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/auth/me")], Json(answer)))
+}
+
+async fn insert_investor(tx: &mut Tx, user_id: &str, body: &Registration) -> Result<String> {
+    let id = tx.new_id("inv");
+    // ZZ is the code that the standard leaves to its users: not told yet.
+    let country = body.country.as_deref().unwrap_or("ZZ");
+    investor::register(tx, &id, user_id, body.name.trim(), country).await?;
+    Ok(id)
+}
+
+fn check(body: &Registration) -> Result<()> {
+    check_email("/email", &body.email)?;
+    check_name("/name", &body.name)?;
+    password::check("/password", &body.password, &body.email)?;
+    if body
+        .country
+        .as_ref()
+        .is_some_and(|country| country.len() != 2 || !country.bytes().all(|b| b.is_ascii_uppercase()))
+    {
+        return Err(Problem::field(
+            "/country",
+            "country_format",
+            "Two capital letters of ISO 3166-1 are expected, such as DE.",
+        ));
+    }
+    if body.accept_terms_version.as_ref().is_some_and(|version| version.chars().count() > NAME_CHARACTERS_MAX) {
+        return Err(Problem::field("/accept_terms_version", "too_long", "A version is short."));
+    }
+    match (&body.organization_name, body.account_type) {
+        (None, AccountType::Issuer) => {
+            Err(Problem::field("/organization_name", "required", "An issuer says the name of its organisation."))
+        }
+        (Some(_), AccountType::Investor) => {
+            Err(Problem::field("/organization_name", "unexpected", "Only an issuer has an organisation."))
+        }
+        (Some(name), AccountType::Issuer) => check_name("/organization_name", name),
+        (None, AccountType::Investor) => Ok(()),
+    }
+}
+
+/// Refuses what is no name.
+pub fn check_name(pointer: &'static str, name: &str) -> Result<()> {
+    let length = name.trim().chars().count();
+    if (1..=NAME_CHARACTERS_MAX).contains(&length) && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(Problem::field(pointer, "name_format", format!("A name has 1 to {NAME_CHARACTERS_MAX} characters.")))
+}
+
+/// Refuses what can be no address. Whether it is one, only a mail can tell.
+pub fn check_email(pointer: &'static str, email: &str) -> Result<()> {
+    let sound = email.split_once('@').is_some_and(|(local, domain)| {
+        let named =
+            !local.is_empty() && domain.split('.').count() > 1 && domain.split('.').all(|part| !part.is_empty());
+        named && !domain.contains('@') && !email.chars().any(|c| c.is_whitespace() || c.is_control())
+    });
+    if sound && email.len() <= EMAIL_CHARACTERS_MAX {
+        return Ok(());
+    }
+    Err(Problem::field(pointer, "email_format", "An e-mail address is expected."))
+}

@@ -1,0 +1,145 @@
+//! Second factors: codes of an authenticator app, and recovery codes for the day it is lost.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use muniment_domain::db::Tx;
+use muniment_domain::point::Point;
+use muniment_domain::second_factor::{self, SecondFactor};
+use muniment_domain::{Error, session};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::step_up;
+use super::throttle::Attempt;
+use crate::app::App;
+use crate::body::Input;
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::origin::Origin;
+use crate::principal::Principal;
+use crate::totp;
+
+const RECOVERY_CODES: usize = 10;
+const RECOVERY_BYTES: usize = 10;
+const PURPOSE: &str = "recovery code";
+/// The length that RFC 4226 asks for.
+const SECRET_BYTES: usize = 20;
+
+/// Whether a code is the app's of now, or a recovery code; either is used up by it.
+pub async fn shows(app: &App, tx: &mut Tx, user_id: &str, code: &str) -> Result<bool> {
+    let Some(factor) = second_factor::find(tx, user_id).await?.filter(|factor| factor.confirmed_at.is_some()) else {
+        return Ok(false);
+    };
+    if code.len() != 6 {
+        return Ok(second_factor::use_recovery_code(tx, user_id, &recovery_mac(app, user_id, code)).await?);
+    }
+    takes(app, tx, &factor, code).await
+}
+
+async fn takes(app: &App, tx: &mut Tx, factor: &SecondFactor, code: &str) -> Result<bool> {
+    let secret = app.auth.secrets.unseal(&factor.user_id, &factor.secret_sealed);
+    let secret = secret.ok_or_else(|| Problem::internal("a second factor was sealed with another secret"))?;
+    let Some(step) = totp::step_of(&secret, code, tx.now().timestamp(), factor.last_step) else { return Ok(false) };
+    match second_factor::take_step(tx, &factor.user_id, step).await {
+        Ok(()) => Ok(true),
+        // Of two that show one code at once, one has it.
+        Err(Error::Stale { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The problem of a code that does not fit.
+pub fn wrong() -> Problem {
+    Problem::new(Code::MfaInvalid, "The code is wrong, or was used before. Wait for the next one.")
+}
+
+fn recovery_mac(app: &App, user_id: &str, code: &str) -> String {
+    let code: String = code.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect();
+    app.auth.secrets.text_mac(PURPOSE, &[user_id.as_bytes(), code.as_bytes()])
+}
+
+/// `POST /v1/auth/mfa/totp`: a secret for the app, which guards nothing before it is confirmed.
+pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+    principal.stepped_up(&app)?;
+    let user_id = &principal.0.user_id;
+    let secret: Vec<u8> =
+        [app.db.ids().bytes(), app.db.ids().bytes()].concat().into_iter().take(SECRET_BYTES).collect();
+    let sealed = app.auth.secrets.seal(user_id, &secret, app.db.ids().bytes());
+    let sealed = sealed.ok_or_else(|| Problem::internal("a secret cannot be sealed"))?;
+    let mut tx = app.db.begin().await?;
+    second_factor::enrol(&mut tx, user_id, &sealed).await.map_err(|error| match error {
+        Error::Stale { .. } => Problem::new(Code::InvalidState, "There is a second factor. Remove it first."),
+        other => other.into(),
+    })?;
+    tx.commit(Point::Account).await?;
+    let text = totp::base32(&secret);
+    let account = principal.0.email.replace('%', "%25").replace(':', "%3A").replace('?', "%3F").replace('#', "%23");
+    let uri =
+        format!("otpauth://totp/Muniment:{account}?secret={text}&issuer=Muniment&algorithm=SHA1&digits=6&period=30");
+    Ok(Json(json!({ "secret": text, "otpauth_uri": uri })))
+}
+
+/// The code that the app shows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    code: String,
+}
+
+/// `POST /v1/auth/mfa/totp/confirm`: from now on a login asks for it. Sessions that never showed it end.
+pub async fn confirm(
+    State(app): State<App>,
+    origin: Origin,
+    principal: Principal,
+    Input(body): Input<Shown>,
+) -> Result<StatusCode> {
+    let session_id = principal.session()?.id.clone();
+    let user_id = &principal.0.user_id;
+    let attempt = Attempt::on_user(&app, user_id, &origin).await?;
+    let mut tx = app.db.begin().await?;
+    let factor = second_factor::find(&mut tx, user_id).await?.filter(|factor| factor.confirmed_at.is_none());
+    let factor = factor.ok_or_else(|| {
+        Problem::new(Code::InvalidState, "Nothing waits to be confirmed. Start by POST /v1/auth/mfa/totp.")
+    })?;
+    if !takes(&app, &mut tx, &factor, &body.code).await? {
+        return Err(wrong());
+    }
+    attempt.succeeded(&mut tx).await?;
+    second_factor::confirm(&mut tx, user_id).await?;
+    step_up::note(&app, &mut tx, &session_id, "pwd otp").await?;
+    session::revoke_all(&mut tx, user_id, Some(&session_id), "second_factor_added").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /v1/auth/mfa/totp`.
+pub async fn remove(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
+    principal.stepped_up(&app)?;
+    let mut tx = app.db.begin().await?;
+    second_factor::remove(&mut tx, &principal.0.user_id).await?;
+    let session_id = &principal.session()?.id;
+    session::revoke_all(&mut tx, &principal.0.user_id, Some(session_id), "second_factor_removed").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /v1/auth/mfa/recovery-codes`: ten new ones, shown once; the old ones are void.
+pub async fn recovery_codes(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+    principal.stepped_up(&app)?;
+    let user_id = &principal.0.user_id;
+    let code = || {
+        let text = totp::base32(&app.db.ids().bytes()[16 - RECOVERY_BYTES..]);
+        format!("{}-{}", &text[..8], &text[8..])
+    };
+    let codes: Vec<_> = std::iter::repeat_with(code).take(RECOVERY_CODES).collect();
+    let macs: Vec<_> = codes.iter().map(|code| recovery_mac(&app, user_id, code)).collect();
+    let mut tx = app.db.begin().await?;
+    let factor = second_factor::find(&mut tx, user_id).await?.filter(|factor| factor.confirmed_at.is_some());
+    if factor.is_none() {
+        return Err(Problem::new(Code::InvalidState, "There is no second factor to recover."));
+    }
+    second_factor::set_recovery_codes(&mut tx, user_id, &macs).await?;
+    tx.commit(Point::Account).await?;
+    Ok(Json(json!({ "recovery_codes": codes })))
+}

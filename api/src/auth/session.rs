@@ -1,0 +1,126 @@
+//! Sessions: what a login gives, which there are, and how they end.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use muniment_domain::db::Tx;
+use muniment_domain::login_attempt::{self, Outcome};
+use muniment_domain::point::Point;
+use muniment_domain::session::{self, Lifetime, New, Session};
+use muniment_domain::user::User;
+use muniment_domain::{Error, id};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{me, refresh};
+use crate::app::App;
+use crate::body::Optional;
+use crate::error::{Problem, Result};
+use crate::instant;
+use crate::origin::Origin;
+use crate::principal::Principal;
+
+const DEVICE_CHARACTERS_MAX: usize = 100;
+
+/// Opens a session for somebody who has shown who they are.
+pub async fn open(tx: &mut Tx, user: &User, amr: &str, origin: &Origin, device: Option<&str>) -> Result<Session> {
+    let (ip, agent) = (origin.ip.to_string(), &origin.user_agent);
+    login_attempt::insert(tx, Some(&user.id), &ip, agent, Outcome::Accepted).await?;
+    let lifetime = Lifetime::of(user.roles.is_staff());
+    let new = New { user_id: &user.id, amr, lifetime, ip: &ip, user_agent: agent, device_name: device };
+    let opened = session::insert(tx, &new).await?;
+    tracing::info!(user.id = %user.id, session.id = %opened.id, client.address = ip, session.amr = amr, "logged in");
+    Ok(opened)
+}
+
+/// The tokens of a session, with whom it belongs to.
+pub fn answer(app: &App, session: &Session, user: &User) -> Result<Value> {
+    let now = app.db.clock().now();
+    let jti = app.db.ids().new_id("jti", now);
+    let token = app.auth.tokens.sign(session, &user.roles, jti, now.timestamp()).map_err(Problem::internal)?;
+    let until = session.idle_expires_at.min(session.absolute_expires_at);
+    Ok(json!({
+        "access_token": token, "token_type": "Bearer", "expires_in": app.auth.tokens.seconds(),
+        "refresh_token": refresh::token(app, session), "refresh_expires_in": (until - now).num_seconds(),
+        "session_id": session.id, "user": me::profile(user),
+    }))
+}
+
+/// Refuses a name of a device that is too long to be one.
+pub fn check_device(name: Option<&str>) -> Result<()> {
+    match name {
+        Some(name) if name.chars().count() > DEVICE_CHARACTERS_MAX => {
+            let detail = format!("At most {DEVICE_CHARACTERS_MAX} characters.");
+            Err(Problem::field("/device_name", "too_long", detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Which sessions are to end.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Logout {
+    all: Option<bool>,
+}
+
+/// `POST /v1/auth/logout`: from the commit on, no token of the session is worth anything.
+pub async fn logout(
+    State(app): State<App>,
+    principal: Principal,
+    Optional(body): Optional<Logout>,
+) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    if body.all == Some(true) {
+        session::revoke_all(&mut tx, &principal.0.user_id, None, "logout").await?;
+    } else {
+        session::revoke(&mut tx, principal.session()?, "logout").await?;
+    }
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `GET /v1/auth/sessions`: at most ten, so they are one page.
+pub async fn list(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+    let current = principal.session()?.id.clone();
+    let sessions = session::of_user(&mut app.db.read().await?, &principal.0.user_id).await?;
+    let data: Vec<_> = sessions.iter().map(|session| item(session, &current)).collect();
+    let pages = i64::from(!data.is_empty());
+    let pagination = json!({ "page": 1, "limit": 100, "total": data.len(), "total_pages": pages });
+    Ok(Json(json!({ "data": data, "pagination": pagination })))
+}
+
+/// `DELETE /v1/auth/sessions/{id}`.
+pub async fn end(State(app): State<App>, Path(session_id): Path<String>, principal: Principal) -> Result<StatusCode> {
+    id::check("ses", &session_id)?;
+    let mut tx = app.db.begin().await?;
+    let found = session::find(&mut tx, &session_id).await?;
+    if found.user_id != principal.0.user_id {
+        return Err(
+            Error::refused(muniment_domain::Code::NotFound, format!("There is no session {session_id}.")).into()
+        );
+    }
+    session::revoke(&mut tx, &found, "ended_by_owner").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /v1/auth/sessions`: all but this one.
+pub async fn end_others(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    session::revoke_all(&mut tx, &principal.0.user_id, Some(&principal.session()?.id), "ended_by_owner").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How a session looks to its owner.
+pub fn item(session: &Session, current: &str) -> Value {
+    json!({
+        "id": session.id, "current": session.id == current, "device_name": session.device_name, "ip": session.ip,
+        "user_agent": session.user_agent, "amr": session.amr.split(' ').collect::<Vec<_>>(),
+        "auth_time": instant::text(session.auth_time), "created_at": instant::text(session.created_at),
+        "last_used_at": instant::text(session.last_used_at),
+        "expires_at": instant::text(session.idle_expires_at.min(session.absolute_expires_at)),
+        "step_up_expires_at": instant::optional(session.step_up_until),
+    })
+}

@@ -1,0 +1,70 @@
+//! `POST /v1/auth/step-up`: the person shows again who they are, before something that cannot be taken back.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::point::Point;
+use muniment_domain::{second_factor, session, user};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::second_factor as factor;
+use super::throttle::Attempt;
+use crate::app::App;
+use crate::body::Input;
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::instant;
+use crate::origin::Origin;
+use crate::principal::Principal;
+
+/// What is shown.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    code: Option<String>,
+    password: Option<String>,
+}
+
+/// Whoever has a second factor shows that; a password alone is enough only where there is none.
+pub async fn step_up(
+    State(app): State<App>,
+    origin: Origin,
+    principal: Principal,
+    Input(body): Input<Shown>,
+) -> Result<Json<Value>> {
+    let (session_id, user_id) = (principal.session()?.id.clone(), &principal.0.user_id);
+    let mut tx = app.db.read().await?;
+    let person = user::find(&mut tx, user_id).await?;
+    let guarded = second_factor::find(&mut tx, user_id).await?.is_some_and(|factor| factor.confirmed_at.is_some());
+    drop(tx);
+    let wanted = if guarded { ("/code", body.code) } else { ("/password", body.password) };
+    let (pointer, Some(shown)) = wanted else {
+        return Err(Problem::field(wanted.0, "required", "This is what this account is asked for."));
+    };
+    let attempt = Attempt::on_user(&app, user_id, &origin).await?;
+    let (mut tx, amr) = if pointer == "/code" {
+        let mut tx = app.db.begin().await?;
+        if !factor::shows(&app, &mut tx, user_id, &shown).await? {
+            return Err(factor::wrong());
+        }
+        (tx, "pwd otp")
+    } else {
+        if !app.auth.passwords.compare(shown, person.password_hash.as_deref()).await?.right {
+            return Err(Problem::new(Code::InvalidCredentials, "The password is wrong."));
+        }
+        (app.db.begin().await?, "pwd")
+    };
+    attempt.succeeded(&mut tx).await?;
+    let until = note(&app, &mut tx, &session_id, amr).await?;
+    tx.commit(Point::Account).await?;
+    Ok(Json(json!({ "step_up_expires_at": instant::text(until) })))
+}
+
+/// Notes on the session that the person has just shown this.
+pub async fn note(app: &App, tx: &mut Tx, session_id: &str, amr: &str) -> Result<DateTime<Utc>> {
+    let until = tx.now() + Duration::seconds(app.auth.config.step_up_seconds);
+    session::step_up(tx, session_id, until, amr).await?;
+    Ok(until)
+}

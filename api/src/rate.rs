@@ -1,0 +1,183 @@
+//! Rate limits: a bucket of tokens for each caller, refilled all the time. In this process alone; the counters of failed logins, which
+//! guard accounts, are in the database.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::code::Code;
+use crate::error::{Problem, Result};
+
+/// After a minute an untouched bucket is full again, so it can be forgotten.
+const WINDOW_SECONDS: i64 = 60;
+/// How many buckets one window has room for; callers beyond it share one.
+const BUCKETS_MAX: usize = 50_000;
+const CROWD: &str = "everybody else";
+
+/// The `[rates]` section of the configuration: how many requests a minute. Zero is no limit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rates {
+    /// Without a token, for each address.
+    pub anonymous_per_minute: u32,
+    /// Logins, registrations and forgotten passwords, for each address.
+    pub login_per_minute: u32,
+    /// Reads of a person.
+    pub read_per_minute: u32,
+    /// Writes of a person.
+    pub write_per_minute: u32,
+    /// Writes of a person on /blockchain.
+    pub operator_write_per_minute: u32,
+    /// Requests of an API key that has no limit of its own.
+    pub key_per_minute: u32,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self {
+            anonymous_per_minute: 60,
+            login_per_minute: 20,
+            read_per_minute: 600,
+            write_per_minute: 120,
+            operator_write_per_minute: 120,
+            key_per_minute: 1_200,
+        }
+    }
+}
+
+/// Where a caller stands after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The name of the limit.
+    pub name: &'static str,
+    quota: u32,
+    left: u32,
+    full_in_seconds: i64,
+}
+
+#[derive(Clone, Copy)]
+struct Bucket {
+    // In thousandths, because a quota of less than sixty refills by less than one a second.
+    tokens: i64,
+    at: DateTime<Utc>,
+}
+
+#[derive(Default)]
+struct Windows {
+    now: HashMap<String, Bucket>,
+    before: HashMap<String, Bucket>,
+    began: DateTime<Utc>,
+}
+
+/// All buckets.
+#[derive(Default)]
+pub struct Limiter(Mutex<Windows>);
+
+impl Limiter {
+    /// Takes a token out of the caller's bucket; 429 if it is empty. None where there is no limit.
+    pub fn take(
+        &self,
+        name: &'static str,
+        who: &str,
+        quota: u32,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Standing>, (Problem, Standing)> {
+        if quota == 0 {
+            return Ok(None);
+        }
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = i64::from(quota) * 1_000;
+        let bucket = windows.bucket(format!("{name} {who}"), Bucket { tokens: full, at: now }, now);
+        let refill = (now - bucket.at).num_milliseconds().max(0).saturating_mul(i64::from(quota)) / WINDOW_SECONDS;
+        bucket.tokens = full.min(bucket.tokens.saturating_add(refill));
+        bucket.at = now;
+        let taken = bucket.tokens >= 1_000;
+        if taken {
+            bucket.tokens -= 1_000;
+        }
+        let tokens = bucket.tokens;
+        drop(windows);
+        let seconds_for = |thousandths: i64| (thousandths * WINDOW_SECONDS + full - 1) / full;
+        let left = u32::try_from(tokens / 1_000).unwrap_or(0);
+        let standing = Standing { name, quota, left, full_in_seconds: seconds_for(full - tokens) };
+        if taken {
+            return Ok(Some(standing));
+        }
+        let wait = u64::try_from(seconds_for(1_000 - tokens)).unwrap_or(1).max(1);
+        let detail = format!("The limit {name} is {quota} requests a minute. Try again in {wait} seconds.");
+        Err((Problem::new(Code::RateLimited, detail).with_retry_after(wait), standing))
+    }
+}
+
+impl Windows {
+    fn bucket(&mut self, name: String, full: Bucket, now: DateTime<Utc>) -> &mut Bucket {
+        if (now - self.began).num_seconds() >= WINDOW_SECONDS {
+            self.before = std::mem::take(&mut self.now);
+            self.began = now;
+        }
+        let room = self.now.len() < BUCKETS_MAX || self.now.contains_key(&name);
+        let name = if room { name } else { CROWD.to_owned() };
+        let known = self.before.get(&name).copied();
+        self.now.entry(name).or_insert_with(|| known.unwrap_or(full))
+    }
+}
+
+impl Standing {
+    /// Says it in the answer's headers (draft-ietf-httpapi-ratelimit-headers).
+    pub fn tell(&self, headers: &mut HeaderMap) {
+        let policy = format!("\"{}\";q={};w={WINDOW_SECONDS}", self.name, self.quota);
+        let standing = format!("\"{}\";r={};t={}", self.name, self.left, self.full_in_seconds);
+        for (name, text) in [("ratelimit-policy", policy), ("ratelimit", standing)] {
+            if let Ok(value) = HeaderValue::from_str(&text) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Duration;
+
+    use super::*;
+
+    fn left(taken: Result<Option<Standing>, (Problem, Standing)>) -> Option<u32> {
+        taken.ok().flatten().map(|standing| standing.left)
+    }
+
+    #[test]
+    fn a_bucket_empties_refills_and_is_the_callers_own() {
+        let (limiter, start) = (Limiter::default(), DateTime::UNIX_EPOCH + Duration::days(1));
+        let take = |who: &str, seconds: i64| limiter.take("write", who, 6, start + Duration::seconds(seconds));
+        for expected in (0..6).rev() {
+            assert_eq!(left(take("ada", 0)), Some(expected));
+        }
+        let (problem, standing) = take("ada", 0).unwrap_err();
+        assert_eq!((problem.code, problem.retry_after_seconds(), standing.left), (Code::RateLimited, Some(10), 0));
+        assert_eq!(left(take("bruno", 0)), Some(5));
+        assert_eq!(left(take("ada", 10)), Some(0));
+        assert!(take("ada", 19).is_err());
+        assert_eq!(left(take("ada", 300)), Some(5));
+    }
+
+    #[test]
+    fn a_quota_of_zero_is_no_limit() {
+        let limiter = Limiter::default();
+        assert_eq!(limiter.take("read", "ada", 0, DateTime::UNIX_EPOCH).unwrap(), None);
+    }
+
+    #[test]
+    fn any_number_of_callers_takes_bounded_memory_and_gets_no_fresh_bucket_by_it() {
+        let (limiter, now) = (Limiter::default(), DateTime::UNIX_EPOCH + Duration::days(1));
+        assert_eq!(left(limiter.take("anonymous", "first", 2, now)), Some(1));
+        for number in 0..BUCKETS_MAX + 100 {
+            _ = limiter.take("anonymous", &number.to_string(), 2, now);
+        }
+        assert!(limiter.0.lock().unwrap().now.len() <= BUCKETS_MAX + 1);
+        assert_eq!(left(limiter.take("anonymous", "first", 2, now)), Some(0));
+        assert!(limiter.take("anonymous", "the last one", 2, now).is_err());
+    }
+}

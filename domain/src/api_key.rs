@@ -1,0 +1,133 @@
+//! API keys: they act for their owner, with the scopes that they were given and never more. Stored as SHA-256, shown once.
+
+use chrono::{DateTime, Duration, Utc};
+use sha2::{Digest, Sha256};
+
+use crate::db::{Tx, touched};
+use crate::{Code, Error, Result, event, on};
+
+/// How many characters of a key are kept, so that its owner knows it again.
+const PREFIX_LENGTH: usize = 13;
+
+/// A key as its row has it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct ApiKey {
+    pub id: String,
+    pub user_id: String,
+    pub name: String,
+    pub prefix: String,
+    pub scopes: String,
+    /// The networks it may come from, separated by blanks; none for any.
+    pub allowed_cidrs: String,
+    pub per_minute: Option<i64>,
+    pub expires_at: DateTime<Utc>,
+    pub revoked_at: Option<DateTime<Utc>>,
+    pub replaced_by: Option<String>,
+    pub created_at: DateTime<Utc>,
+}
+
+impl ApiKey {
+    /// Whether the key was given this scope.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scopes.split(' ').any(|given| given == scope)
+    }
+}
+
+/// A key to be made.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct New<'a> {
+    pub user_id: &'a str,
+    pub name: &'a str,
+    pub scopes: &'a str,
+    pub allowed_cidrs: &'a str,
+    pub per_minute: Option<i64>,
+    pub expires_at: DateTime<Utc>,
+    pub secret: [u8; 32],
+}
+
+/// Stores a key and returns its id and the key itself, which cannot be read again.
+pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
+    let key = format!("rap_live_{}", hex(&new.secret));
+    let (id, now) = (tx.new_id("key"), tx.now());
+    on!(tx, conn => sqlx::query(
+        "insert into api_keys (id, user_id, name, prefix, key_sha256, scopes, allowed_cidrs, per_minute, expires_at, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
+        .bind(&id).bind(new.user_id).bind(new.name).bind(&key[..PREFIX_LENGTH]).bind(digest(&key)).bind(new.scopes)
+        .bind(new.allowed_cidrs).bind(new.per_minute).bind(new.expires_at).bind(now).execute(conn).await?.rows_affected());
+    let data = serde_json::json!({ "user_id": new.user_id, "scopes": new.scopes.split(' ').collect::<Vec<_>>() });
+    event::write(tx, "api_key.created", "api_key", &id, 1, data).await?;
+    Ok((id, key))
+}
+
+/// Stores a key without any restriction but its scopes, and returns it.
+pub async fn issue(
+    tx: &mut Tx,
+    user_id: &str,
+    name: &str,
+    scopes: &str,
+    days: i64,
+    secret: [u8; 32],
+) -> Result<String> {
+    let expires_at = tx.now() + Duration::days(days);
+    let new = New { user_id, name, scopes, allowed_cidrs: "", per_minute: None, expires_at, secret };
+    Ok(insert(tx, &new).await?.1)
+}
+
+/// One key; of this owner, if one is named.
+pub async fn find(tx: &mut Tx, id: &str, owner: Option<&str>) -> Result<ApiKey> {
+    crate::id::check("key", id)?;
+    on!(tx, conn => sqlx::query_as::<_, ApiKey>("select * from api_keys where id = $1").bind(id).fetch_optional(conn).await?)
+        .filter(|key| owner.is_none_or(|owner| owner == key.user_id))
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no key {id}.")))
+}
+
+/// One page of the keys, of one owner or of all, the newest first, and how many there are.
+pub async fn page(tx: &mut Tx, owner: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<ApiKey>, i64)> {
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from api_keys where ($1 is null or user_id = $1)")
+        .bind(owner).fetch_one(conn).await?);
+    let rows = on!(tx, conn => sqlx::query_as::<_, ApiKey>(
+        "select * from api_keys where ($1 is null or user_id = $1) order by id desc limit $2 offset $3")
+        .bind(owner).bind(limit).bind(offset).fetch_all(conn).await?);
+    Ok((rows, total))
+}
+
+/// Names the key that takes this one's place, and lets this one live no longer than until then.
+pub async fn replace(tx: &mut Tx, key: &ApiKey, by: &str, until: DateTime<Utc>) -> Result<()> {
+    let rows = on!(tx, conn => sqlx::query(
+        "update api_keys set replaced_by = $2, expires_at = $3 where id = $1 and replaced_by is null and revoked_at is null")
+        .bind(&key.id).bind(by).bind(until.min(key.expires_at)).execute(conn).await?.rows_affected());
+    touched(rows, "API key", &key.id)?;
+    event::write(tx, "api_key.rotated", "api_key", &key.id, 2, serde_json::json!({ "replaced_by": by })).await
+}
+
+/// Revokes a key; once is enough.
+pub async fn revoke(tx: &mut Tx, key: &ApiKey) -> Result<()> {
+    let now = tx.now();
+    let rows = on!(tx, conn => sqlx::query("update api_keys set revoked_at = $2 where id = $1 and revoked_at is null")
+        .bind(&key.id).bind(now).execute(conn).await?.rows_affected());
+    if rows == 1 {
+        event::write(tx, "api_key.revoked", "api_key", &key.id, 3, serde_json::json!({ "user_id": key.user_id }))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Revokes every key of a user that bears this name.
+pub async fn revoke_named(tx: &mut Tx, user_id: &str, name: &str) -> Result<u64> {
+    let now = tx.now();
+    Ok(
+        on!(tx, conn => sqlx::query("update api_keys set revoked_at = $3 where user_id = $1 and name = $2 and revoked_at is null")
+        .bind(user_id).bind(name).bind(now).execute(conn).await?.rows_affected()),
+    )
+}
+
+/// How a key stands in its row.
+pub(crate) fn digest(key: &str) -> String {
+    hex(&Sha256::digest(key))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

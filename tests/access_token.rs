@@ -1,0 +1,134 @@
+//! Attacks on access tokens: whatever is not exactly what the platform signed for a session that is alive opens nothing.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use world::{Database, on_both_databases};
+
+use crate::installation::{Door, Person, Server, register};
+
+/// What an attacker has: a token of his own, and in the worst case the key.
+struct Forge {
+    key: EncodingKey,
+    public: String,
+    kid: String,
+    claims: Value,
+}
+
+fn part(token: &str, number: usize) -> Value {
+    serde_json::from_slice(&BASE64.decode(token.split('.').nth(number).unwrap()).unwrap()).unwrap()
+}
+
+fn header(kid: &str) -> Header {
+    Header { typ: Some("at+jwt".to_owned()), kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) }
+}
+
+impl Forge {
+    async fn new(door: &Door, server: &Server, victim: &Person) -> Self {
+        let pkcs8 = BASE64.decode(door.secrets()["signing"][0].as_str().unwrap()).unwrap();
+        let jwks = server.anybody().get("/.well-known/jwks.json").await.unwrap();
+        let (public, kid) = (jwks.text("/keys/0/x"), jwks.text("/keys/0/kid"));
+        assert_eq!(part(&victim.access_token, 0), json!({ "typ": "at+jwt", "alg": "EdDSA", "kid": kid }));
+        Self { key: EncodingKey::from_ed_der(&pkcs8), public, kid, claims: part(&victim.access_token, 1) }
+    }
+
+    /// Signed by the real key, with one claim changed or taken away.
+    fn with(&self, claim: &str, value: Option<Value>) -> String {
+        let mut claims = self.claims.clone();
+        match value {
+            Some(value) => claims[claim] = value,
+            None => _ = claims.as_object_mut().unwrap().remove(claim),
+        }
+        encode(&header(&self.kid), &claims, &self.key).unwrap()
+    }
+
+    /// By hand, with any header and any signature.
+    fn by_hand(&self, header: Value, signature: &str) -> String {
+        let encoded = |value: &Value| BASE64.encode(value.to_string());
+        format!("{}.{}.{signature}", encoded(&header), encoded(&self.claims))
+    }
+}
+
+async fn answer(server: &Server, token: &str) -> (u16, String) {
+    let answer = server.anybody().with_key(token).get("/v1/auth/me").await.unwrap();
+    if answer.status == 401 {
+        assert!(answer.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"), "{answer:?}");
+    }
+    answer.problem()
+}
+
+on_both_databases! {
+    async fn a_token_is_what_the_platform_signed_or_nothing(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let ada = Person::log_in(&server, "ada@people.example").await;
+        let forge = Forge::new(&door, &server, &ada).await;
+        let now = forge.claims["iat"].as_i64().unwrap();
+        // The real key signs what it must not accept, so that each check stands for itself. The first one shows that the forge works.
+        assert_eq!(answer(&server, &forge.with("jti", Some(json!("another")))).await.0, 200);
+        let expired = (401, "token_expired".to_owned());
+        assert_eq!(answer(&server, &forge.with("exp", Some(json!(now - 10)))).await, expired);
+        let wrong = [
+            ("aud", Some(json!("another-api"))), ("aud", None), ("iss", Some(json!("somebody"))), ("iss", None), ("exp", None),
+            ("nbf", Some(json!(now + 600))), ("nbf", None), ("sub", Some(json!("usr_01jc0000000000000000000000"))), ("sub", None),
+            ("sid", None), ("exp", Some(json!("tomorrow"))),
+        ];
+        let mut forged: Vec<_> = wrong.into_iter().map(|(claim, value)| (format!("{claim} {value:?}"), forge.with(claim, value))).collect();
+
+        let none = json!({ "typ": "at+jwt", "alg": "none", "kid": forge.kid });
+        let signature = ada.access_token.split('.').nth(2).unwrap();
+        forged.push(("alg none".to_owned(), forge.by_hand(none.clone(), "")));
+        forged.push(("alg none, with a signature".to_owned(), forge.by_hand(none, signature)));
+        let hmac = Header { alg: Algorithm::HS256, ..header(&forge.kid) };
+        for secret in [forge.public.clone().into_bytes(), BASE64.decode(&forge.public).unwrap()] {
+            let token = encode(&hmac, &forge.claims, &EncodingKey::from_secret(&secret)).unwrap();
+            forged.push(("HS256 with the public key".to_owned(), token));
+        }
+        let plain = Header { typ: Some("JWT".to_owned()), ..header(&forge.kid) };
+        forged.push(("another type".to_owned(), encode(&plain, &forge.claims, &forge.key).unwrap()));
+        forged.push(("an unknown key".to_owned(), encode(&header("another"), &forge.claims, &forge.key).unwrap()));
+        let nameless = Header { kid: None, ..header("") };
+        forged.push(("no key".to_owned(), encode(&nameless, &forge.claims, &forge.key).unwrap()));
+        let elsewhere = Header { jku: Some("https://evil.example/jwks.json".to_owned()), ..header(&forge.kid) };
+        forged.push(("a header that brings a key".to_owned(), encode(&elsewhere, &forge.claims, &forge.key).unwrap()));
+        let critical = Header { crit: Some(vec!["b64".to_owned()]), ..header(&forge.kid) };
+        forged.push(("a critical extension".to_owned(), encode(&critical, &forge.claims, &forge.key).unwrap()));
+        let other = part(&ada.access_token, 0);
+        forged.push(("the signature of other claims".to_owned(), Forge { claims: json!({ "sub": "x" }), ..forge }.by_hand(other, signature)));
+        forged.extend(["", ".", "..", "a.b.c", "eyJ"].map(|text| (format!("{text:?}"), format!("x{text}"))));
+        for (name, token) in forged {
+            assert_eq!(answer(&server, &token).await, (401, "token_invalid".to_owned()), "{name}");
+        }
+        assert_eq!(server.anybody().get("/v1/auth/me").await.unwrap().problem(), (401, "token_missing".to_owned()));
+        assert_eq!(ada.get("/v1/auth/me").await.status, 200);
+    }
+
+    async fn a_token_of_another_installation_opens_nothing_here(database: Database) {
+        let door = Door::new(database).await;
+        let other = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
+        let (here, there) = (door.open().await, other.open().await);
+        register(&there, "ada@people.example").await;
+        let stranger = Person::log_in(&there, "ada@people.example").await;
+        assert_eq!(answer(&here, &stranger.access_token).await, (401, "token_invalid".to_owned()));
+        // Even with our key: there is no such session.
+        register(&here, "ada@people.example").await;
+        let ada = Person::log_in(&here, "ada@people.example").await;
+        let forge = Forge::new(&door, &here, &ada).await;
+        let unknown = forge.with("sid", Some(json!(stranger.session_id)));
+        assert_eq!(answer(&here, &unknown).await, (401, "session_revoked".to_owned()));
+    }
+
+    async fn tokens_stay_valid_over_a_restart(database: Database) {
+        let door = Door::new(database).await;
+        let mut server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let ada = Person::log_in(&server, "ada@people.example").await;
+        server.process.terminate(crate::installation::PATIENCE);
+        let server = door.open().await;
+        assert_eq!(answer(&server, &ada.access_token).await.0, 200);
+        let body = json!({ "refresh_token": ada.refresh_token });
+        assert_eq!(server.anybody().change("POST", "/v1/auth/refresh", Some(body)).await.unwrap().status, 200);
+    }
+}

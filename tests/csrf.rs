@@ -1,0 +1,63 @@
+//! Changes of a person need the token of their own session; keys need none.
+
+use muniment_domain::user::Role;
+use serde_json::json;
+use world::{Database, on_both_databases};
+
+use crate::installation::{Door, Person, register};
+
+const CHANGES: &[(&str, &str)] = &[
+    ("PATCH", "/v1/auth/me"),
+    ("POST", "/v1/auth/step-up"),
+    ("DELETE", "/v1/auth/sessions"),
+    ("POST", "/blockchain/deploy-token"),
+    ("POST", "/v1/auth/logout"),
+];
+
+on_both_databases! {
+    async fn a_change_without_the_sessions_own_token_is_403_and_changes_nothing(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Operator).await;
+        let bruno = door.person(&server, "bruno", Role::Operator).await;
+        // The same person on another device has another token.
+        let elsewhere = Person::log_in(&server, "ada@people.example").await;
+        let body = Some(json!({ "name": "Somebody else" }));
+        for (method, path) in CHANGES {
+            let bare = server.anybody().with_key(&ada.access_token);
+            let missing = bare.change(method, path, body.clone()).await.unwrap();
+            assert_eq!(missing.problem(), (403, "csrf_token_missing".to_owned()), "{method} {path}");
+            let half = &ada.csrf_token[..ada.csrf_token.len() / 2];
+            for wrong in [&bruno.csrf_token, &elsewhere.csrf_token, &ada.access_token, "x", half, "%00"] {
+                let forged = bare.clone().in_session(&ada.access_token, wrong);
+                let answer = forged.change(method, path, body.clone()).await.unwrap();
+                assert_eq!(answer.problem(), (403, "csrf_token_invalid".to_owned()), "{method} {path} {wrong}");
+            }
+        }
+        assert_eq!(ada.get("/v1/auth/me").await.text("/name"), "Somebody");
+        assert_eq!(elsewhere.get("/v1/auth/me").await.status, 200);
+        assert_eq!(ada.change("PATCH", "/v1/auth/me", body).await.status, 200);
+    }
+
+    async fn a_token_lives_as_long_as_it_says(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("auth", "csrf_seconds", "0");
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let ada = Person::log_in(&server, "ada@people.example").await;
+        let late = ada.change("PATCH", "/v1/auth/me", Some(json!({ "name": "Ada" }))).await;
+        assert_eq!(late.problem(), (403, "csrf_token_expired".to_owned()));
+        assert_eq!(ada.get("/v1/auth/me").await.status, 200);
+    }
+
+    async fn who_has_no_token_is_told_so_before_csrf_is_looked_at(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        for (method, path) in CHANGES {
+            let answer = server.anybody().change(method, path, Some(json!({}))).await.unwrap();
+            assert_eq!(answer.problem(), (401, "token_missing".to_owned()), "{method} {path}");
+        }
+        let fetched = server.anybody().get("/v1/csrf-token").await.unwrap();
+        assert_eq!(fetched.problem(), (401, "token_missing".to_owned()));
+    }
+}

@@ -1,0 +1,178 @@
+//! Logging in: what guessing costs, and that no answer tells who has an account.
+
+use serde_json::{Value, json};
+use world::{Database, on_both_databases};
+
+use crate::installation::{Answer, Door, PASSWORD, Person, Server, register};
+
+/// What stays the same for the same refusal: everything but the request's own id.
+fn told(answer: &Answer) -> (u16, Value) {
+    let mut body = answer.body.clone();
+    body.as_object_mut().unwrap().remove("request_id");
+    (answer.status, body)
+}
+
+async fn post(server: &Server, path: &str, body: Value) -> Answer {
+    server.anybody().change("POST", path, Some(body)).await.unwrap()
+}
+
+on_both_databases! {
+    async fn an_unknown_address_and_a_wrong_password_are_one_answer(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let wrong = server.log_in("ada@people.example", "wrong wrong wrong").await;
+        let unknown = server.log_in("nobody@people.example", "wrong wrong wrong").await;
+        assert_eq!(wrong.problem(), (401, "invalid_credentials".to_owned()));
+        assert_eq!(told(&wrong), told(&unknown));
+        assert_eq!(wrong.headers.get("www-authenticate"), unknown.headers.get("www-authenticate"));
+        // Who was invited and has no password yet is no exception.
+        door.write("update users set password_hash = null").await;
+        assert_eq!(told(&server.log_in("ada@people.example", PASSWORD).await), told(&unknown));
+    }
+
+    async fn guessing_is_slowed_down_alike_for_known_and_unknown_addresses(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let mut refused = Vec::new();
+        for email in ["ada@people.example", "nobody@people.example"] {
+            for _ in 0..5 {
+                assert_eq!(server.log_in(email, "wrong wrong wrong").await.status, 401);
+            }
+            // The sixth is not looked at, and would it be the right one.
+            let sixth = server.log_in(email, PASSWORD).await;
+            assert_eq!(sixth.problem(), (429, "login_throttled".to_owned()));
+            let wait: u64 = sixth.headers["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((50..=60).contains(&wait), "{wait}");
+            refused.push(sixth.text("/title"));
+        }
+        assert_eq!(refused[0], refused[1]);
+        // The wait is in the database: another process keeps to it, and knocking does not lengthen it.
+        drop(server);
+        let server = door.open().await;
+        assert_eq!(server.log_in("ada@people.example", PASSWORD).await.status, 429);
+        door.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
+        assert_eq!(server.log_in("ada@people.example", "wrong wrong wrong").await.status, 401);
+        let seventh = server.log_in("ada@people.example", PASSWORD).await;
+        let wait: u64 = seventh.headers["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!((110..=120).contains(&wait), "{wait}");
+        // Once let in, all is forgotten.
+        door.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
+        assert_eq!(server.log_in("ADA@people.example", PASSWORD).await.status, 200);
+        for _ in 0..5 {
+            assert_eq!(server.log_in("ada@people.example", "wrong wrong wrong").await.status, 401);
+        }
+    }
+
+    async fn a_hundred_guesses_at_once_are_a_hundred(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let guesses = (0..40).map(|number| {
+            let (client, password) = (server.anybody(), format!("guess number {number}"));
+            let body = json!({ "email": "ada@people.example", "password": password });
+            tokio::spawn(async move { client.change("POST", "/v1/auth/login", Some(body)).await.unwrap().status })
+        });
+        let mut looked_at = 0;
+        for guess in guesses.collect::<Vec<_>>() {
+            match guess.await.unwrap() {
+                401 => looked_at += 1,
+                status => assert_eq!(status, 429),
+            }
+        }
+        assert_eq!(looked_at, 5);
+    }
+
+    async fn a_forgotten_password_says_nothing_about_who_has_an_account(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let forgot = async |email: &str| post(&server, "/v1/auth/password/forgot", json!({ "email": email })).await;
+        let (known, unknown) = (forgot("ada@people.example").await, forgot("nobody@people.example").await);
+        assert_eq!((known.status, &known.body), (unknown.status, &unknown.body));
+        assert_eq!(door.count("email_links where purpose = 'reset_password'").await, 1);
+    }
+
+    async fn what_cannot_be_an_account_is_refused_with_its_field(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let sound = json!({ "email": "ada@people.example", "password": PASSWORD, "name": "Ada" });
+        for (change, pointer, code) in [
+            (json!({ "email": "ada" }), "/email", "email_format"),
+            (json!({ "email": "a b@people.example" }), "/email", "email_format"),
+            (json!({ "password": "short" }), "/password", "password_too_short"),
+            (json!({ "password": "password1234" }), "/password", "password_breached"),
+            (json!({ "password": 7 }), "/password", "type_mismatch"),
+            (json!({ "name": " " }), "/name", "name_format"),
+            (json!({ "country": "Germany" }), "/country", "country_format"),
+            (json!({ "account_type": "operator" }), "/account_type", "type_mismatch"),
+            (json!({ "account_type": "issuer" }), "/organization_name", "required"),
+            (json!({ "roles": ["admin"] }), "/roles", "unknown_field"),
+        ] {
+            let mut body = sound.clone();
+            body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            let answer = post(&server, "/v1/auth/register", body).await;
+            assert_eq!((answer.status, answer.text("/errors/0/pointer"), answer.text("/errors/0/code")), (422, pointer.to_owned(), code.to_owned()));
+        }
+        assert_eq!(door.count("users").await, 0);
+        let issuer = json!({ "email": "ines@people.example", "password": PASSWORD, "name": "Ines", "account_type": "issuer",
+            "organization_name": "Harbour" });
+        let registered = post(&server, "/v1/auth/register", issuer).await;
+        assert_eq!((registered.status, &registered.body["roles"]), (201, &json!(["issuer"])));
+        assert_eq!(door.count("issuers where status = 'pending'").await, 1);
+    }
+
+    async fn twenty_registrations_of_one_address_at_once_make_one_account(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let asked = (0..20).map(|_| {
+            let client = server.anybody();
+            let body = json!({ "email": "ada@people.example", "password": PASSWORD, "name": "Ada" });
+            tokio::spawn(async move { client.change("POST", "/v1/auth/register", Some(body)).await.unwrap().status })
+        });
+        let mut made = 0;
+        for answer in asked.collect::<Vec<_>>() {
+            let status = answer.await.unwrap();
+            assert!(matches!(status, 201 | 409), "{status}");
+            made += u32::from(status == 201);
+        }
+        assert_eq!((made, door.count("users").await, door.count("investors").await), (1, 1, 1));
+    }
+
+    async fn logins_from_one_network_and_pages_of_others_are_limited(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("rates", "login_per_minute", "3");
+        door.set("limits", "origins", "[\"https://portal.example\"]");
+        let server = door.open().await;
+        let body = json!({ "email": "nobody@people.example", "password": "wrong wrong wrong" }).to_string();
+        let from = async |origin: &str| server.anybody().send("POST", "/v1/auth/login", &[("origin", origin)], Some(body.clone())).await.unwrap();
+        let portal = from("https://portal.example").await;
+        assert_eq!((portal.status, portal.headers["access-control-allow-origin"].to_str().unwrap()), (401, "https://portal.example"));
+        assert_eq!(portal.headers["ratelimit-policy"], "\"login\";q=3;w=60");
+        let evil = from("https://evil.example").await;
+        assert_eq!(evil.problem(), (403, "forbidden".to_owned()));
+        assert!(evil.headers.get("access-control-allow-origin").is_none());
+        assert_eq!(from("https://portal.example").await.status, 401);
+        let fourth = from("https://portal.example").await;
+        assert_eq!(fourth.problem(), (429, "rate_limited".to_owned()));
+        assert!(fourth.headers.contains_key("retry-after"));
+        let asks = [("origin", "https://portal.example"), ("access-control-request-method", "POST")];
+        let preflight = server.anybody().send("OPTIONS", "/v1/auth/login", &asks, None).await.unwrap();
+        assert_eq!(preflight.status, 204);
+        assert!(preflight.headers["access-control-allow-headers"].to_str().unwrap().contains("x-csrf-token"));
+    }
+
+    async fn a_password_that_was_hashed_cheaply_is_hashed_anew_when_it_is_known(database: Database) {
+        let mut door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        assert_eq!(door.count("users where password_hash like '%m=64,%'").await, 1);
+        drop(server);
+        door.set("auth", "password_memory_kib", "128");
+        let server = door.open().await;
+        Person::log_in(&server, "ada@people.example").await;
+        assert_eq!(door.count("users where password_hash like '%m=128,%'").await, 1);
+        Person::log_in(&server, "ada@people.example").await;
+    }
+}

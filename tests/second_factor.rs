@@ -1,0 +1,135 @@
+//! The second factor: added by who has shown the first, asked for at each login, each code taken once.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use muniment_domain::user::Role;
+use serde_json::json;
+use world::{Database, on_both_databases};
+
+use crate::installation::{Answer, Door, PASSWORD, Person, Server, register};
+
+/// The authenticator app of somebody.
+struct App(Vec<u8>);
+
+impl App {
+    /// Fed with the secret that the platform shows.
+    fn fed(secret: &str) -> Self {
+        let (mut bytes, mut held, mut bits) = (Vec::new(), 0u32, 0);
+        for letter in secret.bytes() {
+            let value = if letter.is_ascii_uppercase() { letter - b'A' } else { letter - b'2' + 26 };
+            held = (held << 5) | u32::from(value);
+            bits += 5;
+            if bits >= 8 {
+                bits -= 8;
+                bytes.push((held >> bits & 0xff) as u8);
+            }
+        }
+        Self(bytes)
+    }
+
+    /// The code of now, or of so many half minutes from now.
+    fn code(&self, steps: i64) -> String {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let step = i64::try_from(now / 30).unwrap() + steps;
+        let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);
+        let tag = aws_lc_rs::hmac::sign(&key, &step.to_be_bytes());
+        let tag = tag.as_ref();
+        let at = usize::from(tag[19] & 0xf);
+        let word = u32::from_be_bytes([tag[at] & 0x7f, tag[at + 1], tag[at + 2], tag[at + 3]]);
+        format!("{:06}", word % 1_000_000)
+    }
+}
+
+/// Adds a second factor to somebody who has stepped up.
+async fn add(person: &Person) -> App {
+    let enrolled = person.post("/v1/auth/mfa/totp", json!({})).await;
+    assert_eq!(enrolled.status, 200, "{enrolled:?}");
+    let app = App::fed(&enrolled.text("/secret"));
+    assert!(enrolled.text("/otpauth_uri").contains(&enrolled.text("/secret")));
+    let confirmed = person.post("/v1/auth/mfa/totp/confirm", json!({ "code": app.code(-1) })).await;
+    assert_eq!(confirmed.status, 204, "{confirmed:?}");
+    app
+}
+
+async fn verify(server: &Server, first: &Answer, code: &str) -> Answer {
+    let body = json!({ "mfa_token": first.text("/mfa_token"), "code": code });
+    server.anybody().change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap()
+}
+
+on_both_databases! {
+    async fn a_second_factor_is_asked_for_and_each_code_is_taken_once(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let elsewhere = Person::log_in(&server, "ada@people.example").await;
+        // Who has not shown the password again adds nothing.
+        assert_eq!(elsewhere.post("/v1/auth/mfa/totp", json!({})).await.problem(), (403, "step_up_required".to_owned()));
+        let app = add(&ada).await;
+        assert_eq!(elsewhere.standing().await, (401, "session_revoked".to_owned()));
+        assert_eq!(ada.get("/v1/auth/me").await.body["session"]["amr"], json!(["pwd", "otp"]));
+
+        let first = server.log_in("ada@people.example", PASSWORD).await;
+        assert_eq!((first.status, &first.body["mfa_required"], first.body.get("access_token")), (200, &json!(true), None));
+        let wrong = (401, "mfa_invalid".to_owned());
+        assert_eq!(verify(&server, &first, &app.code(-1)).await.problem(), wrong, "it was taken when it was confirmed");
+        assert_eq!(verify(&server, &first, "12345a").await.problem(), wrong);
+        let code = app.code(0);
+        let second = Person::of(&server, &verify(&server, &first, &code).await).await;
+        assert_eq!(verify(&server, &first, &code).await.problem(), wrong, "a code opens one session");
+        let mut forged = first.clone();
+        forged.body["mfa_token"] = json!(first.text("/mfa_token").replace("usr_0", "usr_1"));
+        assert_eq!(verify(&server, &forged, &app.code(1)).await.problem(), wrong);
+
+        // A password is no step-up any more.
+        let weak = second.post("/v1/auth/step-up", json!({ "password": PASSWORD })).await;
+        assert_eq!((weak.status, weak.text("/errors/0/pointer")), (422, "/code".to_owned()));
+        assert_eq!(second.post("/v1/auth/step-up", json!({ "code": app.code(1) })).await.status, 200);
+        assert_eq!(second.post("/v1/auth/mfa/totp", json!({})).await.problem(), (409, "invalid_state".to_owned()));
+
+        // The day the phone is lost.
+        let codes = second.post("/v1/auth/mfa/recovery-codes", json!({})).await;
+        let code = codes.text("/recovery_codes/3");
+        assert_eq!(codes.body["recovery_codes"].as_array().unwrap().len(), 10);
+        Person::of(&server, &verify(&server, &first, &code.to_lowercase()).await).await;
+        assert_eq!(verify(&server, &first, &code).await.problem(), wrong, "a recovery code is taken once");
+        assert_eq!(second.change("DELETE", "/v1/auth/mfa/totp", None).await.status, 204);
+        Person::log_in(&server, "ada@people.example").await;
+    }
+
+    async fn a_code_cannot_be_guessed_and_twenty_of_one_open_one_session(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let app = add(&ada).await;
+        let first = server.log_in("ada@people.example", PASSWORD).await;
+        let before = door.count("sessions where revoked_at is null").await;
+        let body = json!({ "mfa_token": first.text("/mfa_token"), "code": app.code(0) });
+        let asked = (0..20).map(|_| {
+            let (client, body) = (server.anybody(), body.clone());
+            tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
+        });
+        for answer in asked.collect::<Vec<_>>() {
+            let status = answer.await.unwrap();
+            assert!(matches!(status, 200 | 401 | 429), "{status}");
+        }
+        assert_eq!(door.count("sessions where revoked_at is null").await, before + 1);
+        door.write("delete from attempt_counters").await;
+        for _ in 0..5 {
+            assert_eq!(verify(&server, &first, "000000").await.status, 401);
+        }
+        assert_eq!(verify(&server, &first, &app.code(1)).await.problem(), (429, "login_throttled".to_owned()));
+    }
+
+    async fn staff_without_a_second_factor_can_only_add_one(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("auth", "staff_second_factor", "true");
+        let server = door.open().await;
+        let operator = door.person(&server, "operator", Role::Operator).await;
+        assert_eq!(operator.get("/blockchain/operations").await.problem(), (403, "step_up_required".to_owned()));
+        assert_eq!(operator.get("/v1/auth/me").await.status, 200);
+        add(&operator).await;
+        assert_eq!(operator.get("/blockchain/operations").await.status, 200);
+        let investor = door.person(&server, "ada", Role::Investor).await;
+        assert_eq!(investor.get("/v1/auth/sessions").await.status, 200);
+    }
+}
