@@ -2,9 +2,9 @@
 
 use muniment_domain::user::Role;
 use serde_json::json;
-use world::{Database, on_both_databases};
+use world::{Mining, on_both_databases};
 
-use crate::installation::{Door, Person, register};
+use crate::installation::{Door, Installation, Person, Terms, register};
 
 const CHANGES: &[(&str, &str)] = &[
     ("PATCH", "/v1/auth/me"),
@@ -59,5 +59,22 @@ on_both_databases! {
         }
         let fetched = server.anybody().get("/v1/csrf-token").await.unwrap();
         assert_eq!(fetched.problem(), (401, "token_missing".to_owned()));
+    }
+
+    async fn an_operator_deploys_in_a_session_as_a_key_does_without_csrf(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+        let server = site.start().await;
+        let operator = site.person(&server, "operator", Role::Operator).await;
+        assert_eq!(operator.email, "operator@people.example");
+        let body = json!({ "offering_id": site.offerings[0] });
+        let accepted = operator.client().post("/blockchain/deploy-token", "one", body).await.unwrap();
+        assert_eq!(accepted.status, 202, "{accepted:?}");
+        assert_eq!(server.deploy("two", &site.offerings[1]).await.status, 202);
+        // A key that sends a token sends one that is not its own: it has no session.
+        let body = json!({ "offering_id": site.offerings[0] });
+        let odd = server.client().in_session(&site.key, &operator.csrf_token);
+        let odd = odd.post("/blockchain/deploy-token", "three", body).await.unwrap();
+        assert_eq!(odd.problem(), (403, "csrf_token_invalid".to_owned()));
+        site.settled().await;
     }
 }

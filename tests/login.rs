@@ -1,7 +1,7 @@
 //! Logging in: what guessing costs, and that no answer tells who has an account.
 
 use serde_json::{Value, json};
-use world::{Database, on_both_databases};
+use world::on_both_databases;
 
 use crate::installation::{Answer, Door, PASSWORD, Person, Server, register};
 

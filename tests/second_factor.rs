@@ -4,9 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use muniment_domain::user::Role;
 use serde_json::json;
-use world::{Database, on_both_databases};
+use world::on_both_databases;
 
-use crate::installation::{Answer, Door, PASSWORD, Person, Server, register};
+use crate::installation::{Answer, Door, PASSWORD, Person, Server};
 
 /// The authenticator app of somebody.
 struct App(Vec<u8>);

@@ -3,7 +3,7 @@
 use muniment_domain::point::Point;
 use muniment_domain::user::Role;
 use serde_json::json;
-use world::{Database, on_both_databases};
+use world::on_both_databases;
 
 use crate::installation::{Door, PASSWORD, Person, register};
 

@@ -75,16 +75,6 @@ impl Config {
         self.engine.insert("mint_dual_control_threshold".to_owned(), quoted(amount));
     }
 
-    /// A key of the logins, its value as TOML writes it.
-    pub fn auth(&mut self, key: &str, value: &str) {
-        self.auth.insert(key.to_owned(), value.to_owned());
-    }
-
-    /// How many requests of a kind a minute may bring; zero is no limit.
-    pub fn rate(&mut self, kind: &str, a_minute: u32) {
-        self.rates.insert(format!("{kind}_per_minute"), a_minute.to_string());
-    }
-
     /// A key of the chain, its value as TOML writes it.
     pub fn chain(&mut self, key: &str, value: &str) {
         self.chain.insert(key.to_owned(), value.to_owned());

@@ -102,7 +102,7 @@ pub async fn key_of(url: &str, role: Role, scopes: &str) -> String {
     let mut tx = db.begin().await.unwrap();
     let email = format!("{}@test.example", tx.new_id("usr"));
     let user = user::insert(&mut tx, &email, "Somebody", role).await.unwrap();
-    let key = user::insert_key(&mut tx, &user, "tests", scopes, 1, secret).await.unwrap();
+    let key = api_key::issue(&mut tx, &user, "tests", scopes, 1, secret).await.unwrap();
     tx.commit(Point::Housekeeping).await.unwrap();
     db.close().await;
     key

@@ -20,7 +20,8 @@ pub struct Person {
     pub refresh_token: String,
     pub session_id: String,
     pub csrf_token: String,
-    server: Remote,
+    /// A client of the same server without any token.
+    pub server: Remote,
 }
 
 impl Installation {
