@@ -15,14 +15,20 @@ sol! {
     function balanceOf(address account, uint256 id) returns (uint256);
     function lockedBalanceOf(address account, uint256 id) returns (uint256);
     function totalSupply(uint256 id) returns (uint256);
+    function isFrozen(address account) returns (uint256);
+    function isRestricted(uint256 id) returns (uint256);
 }
 
 /// Refuses a life that ends with two truths.
 pub async fn compare(life: &Life) -> Lived {
+    // A lock that is due since the newest block is over for us; for the chain it is with the next one.
+    life.stage.chain.handle(json!({ "jsonrpc": "2.0", "id": 1, "method": "evm_mine", "params": [] }));
     for id in &life.stage.offerings {
         let mut tx = life.stage.db.read().await.map_err(|e| e.to_string())?;
         let offered = offering::find(&mut tx, id).await.map_err(|e| e.to_string())?;
         let holdings = holding::of_offering(&mut tx, id).await.map_err(|e| e.to_string())?;
+        let frozen = holding::frozen(&mut tx, id).await.map_err(|e| e.to_string())?;
+        let restricted = holding::is_restricted(&mut tx, id, PARTITION).await.map_err(|e| e.to_string())?;
         drop(tx);
         let Some(token) = offered.token_address.map(|a| a.0) else { continue };
         let mut ours: BTreeMap<Address, (u128, u128)> = BTreeMap::new();
@@ -35,6 +41,10 @@ pub async fn compare(life: &Life) -> Lived {
             .filter(|(_, (balance, _))| *balance > 0)
             .collect();
         same(&format!("balances and locks of {id}"), &ours, &theirs)?;
+        let theirs = (0..2 * HOLDERS).map(stage::holder).filter(|w| flag(life, token, &isFrozenCall { account: *w }));
+        same(&format!("the frozen of {id}"), &frozen, &theirs.collect())?;
+        let theirs = flag(life, token, &isRestrictedCall { id: U256::from(PARTITION) });
+        same(&format!("the restriction of {id}"), &restricted, &theirs)?;
         let supply = view(life, token, &totalSupplyCall { id: U256::from(PARTITION) });
         same(&format!("the supply of {id}"), &ours.values().map(|(b, _)| b).sum::<u128>(), &supply.to())?;
     }
@@ -58,6 +68,10 @@ fn balance(life: &Life, token: Address, account: Address) -> u128 {
 
 fn locked(life: &Life, token: Address, account: Address) -> u128 {
     view(life, token, &lockedBalanceOfCall { account, id: U256::from(PARTITION) }).to()
+}
+
+fn flag(life: &Life, token: Address, call: &impl SolCall<Return = U256>) -> bool {
+    !view(life, token, call).is_zero()
 }
 
 fn view(life: &Life, to: Address, call: &impl SolCall<Return = U256>) -> U256 {

@@ -168,9 +168,11 @@ impl Life {
                 self.engine = None;
                 self.prepared.clear();
             }
-            Err(Error::Refused { code, detail }) => self.note(format!("{what}: {code}: {detail}")),
             Err(stale @ Error::Stale { .. }) => self.note(format!("{what}: {stale}")),
-            Err(other) => return Err(format!("{what} failed: {other}")),
+            Err(error) => match error.refusal() {
+                Some((code, detail)) => self.note(format!("{what}: {code}: {detail}")),
+                None => return Err(format!("{what} failed: {error}")),
+            },
         }
         Ok(())
     }

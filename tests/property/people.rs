@@ -10,18 +10,29 @@ use alloy::signers::SignerSync;
 use alloy::signers::local::PrivateKeySigner;
 use alloy::sol;
 use alloy::sol_types::SolCall;
+use muniment_domain::approval as domain_approval;
 use muniment_domain::operation::key_spent;
 use muniment_domain::point::Point;
+use muniment_domain::reason::{Force, Reason};
+use muniment_domain::user::Role;
 use muniment_domain::{Error, Result, offering};
+use muniment_workflows::action::Action;
+use muniment_workflows::compliance::Cause;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{abandon, cancel, deploy, mark_confirmed, mint, retry};
+use muniment_workflows::{
+    abandon, approval, cancel, deploy, force_transfer, freeze, lock, mark_confirmed, mint, recover, restrict, retry,
+    unfreeze, unlock, unrestrict,
+};
 use serde_json::json;
 
 use crate::life::{Life, Lived};
 use crate::stage::{self, CHAIN, HOLDERS, PARTITION};
 
-/// Who asks, and who decides.
-const MAKER: &str = "usr_maker";
+/// Who asks.
+pub const MAKER: &str = "usr_maker";
+/// Who decides about it.
+pub const CHECKER: &str = "usr_checker";
+const WAITING: &str = "select id from approvals where status = 'pending' order by id";
 
 sol! {
     function safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data);
@@ -40,10 +51,57 @@ pub struct Wish {
 pub enum What {
     Deploy,
     Mint,
+    Freeze(Address),
+    Lock(Address, u64),
+    Restrict,
+    /// What takes a second person.
+    Two(Action),
+}
+
+fn draw(life: &mut Life, offering: &str) -> What {
+    let offering_id = offering.to_owned();
+    let address = wallet(life);
+    let cause = Cause { reason_code: Reason::Investigation, case_reference: None, document_sha256: None };
+    let (partition, quantity) = (1, (1 + life.seed.below(30)).to_string());
+    match life.seed.below(12) {
+        0 => What::Deploy,
+        1 | 2 => What::Mint,
+        3 => What::Freeze(address),
+        4 => What::Lock(address, 1 + life.seed.below(8)),
+        5 => What::Restrict,
+        6 => What::Two(Action::Unfreeze(unfreeze::Request { offering_id, address, cause })),
+        7 => What::Two(Action::Unlock(unlock::Request { offering_id, address, partition, cause })),
+        8 => What::Two(Action::Unrestrict(unrestrict::Request { offering_id, partition, cause })),
+        9 => What::Two(Action::Recover(recover::Request {
+            offering_id: if life.seed.chance(0.5) { "all".to_owned() } else { offering_id },
+            investor_id: life.stage.investors[life.seed.below(HOLDERS as u64) as usize].clone(),
+            lost_address: address,
+            new_address: wallet(life),
+            case_reference: None,
+            evidence_document_sha256: B256::repeat_byte(7),
+        })),
+        _ => What::Two(Action::ForceTransfer(force_transfer::Request {
+            offering_id,
+            from: address,
+            to: wallet(life),
+            partition,
+            quantity,
+            reason_code: Force::CourtOrder,
+            case_reference: None,
+            document_sha256: B256::repeat_byte(7),
+        })),
+    }
+}
+
+/// Any wallet: a holder's, mostly, or one that had nothing at first.
+fn wallet(life: &mut Life) -> Address {
+    let among = if life.seed.chance(0.8) { HOLDERS } else { 2 * HOLDERS };
+    stage::holder(life.seed.below(among as u64) as usize)
 }
 
 /// Both offerings get their tokens, so that there is something to do.
 pub async fn begin(life: &mut Life) -> Lived {
+    life.round().await?;
     for (n, offering) in life.stage.offerings.clone().into_iter().enumerate() {
         answer(life, Wish { what: What::Deploy, offering, key: format!("begin-{n}") }).await?;
     }
@@ -60,10 +118,7 @@ pub async fn ask(life: &mut Life) -> Lived {
         None => {
             let offering = life.stage.offerings[life.seed.below(2) as usize].clone();
             life.asked += 1;
-            let what = match life.seed.below(4) {
-                0 => What::Deploy,
-                _ => What::Mint,
-            };
+            let what = draw(life, &offering);
             Wish { what, offering, key: format!("key-{}", life.asked) }
         }
     };
@@ -92,19 +147,59 @@ async fn make(life: &Life, wish: &Wish) -> Result<String> {
     }
     let by = Requester { actor: MAKER.to_owned(), request_id: None, idempotency_key: Some(wish.key.clone()) };
     let offering_id = wish.offering.clone();
-    let said = match wish.what {
-        What::Deploy => deploy::request(&mut tx, &life.settings, deploy::Request::of(offering_id), &by).await?.id,
+    let settings = &life.settings;
+    let cause = Cause { reason_code: Reason::CourtOrder, case_reference: None, document_sha256: None };
+    let said = match wish.what.clone() {
+        What::Deploy => deploy::request(&mut tx, settings, deploy::Request::of(offering_id), &by).await?.id,
         What::Mint => {
             let request = mint::Request { offering_id, subscription_ids: None, lockup_release_at: None };
-            format!("{} pages", mint::request(&mut tx, &life.settings, request, &by).await?.pages.len())
+            format!("{} pages", mint::request(&mut tx, settings, request, &by).await?.pages.len())
         }
+        What::Freeze(address) => {
+            freeze::request(&mut tx, settings, freeze::Request { offering_id, address, cause }, &by).await?.id
+        }
+        What::Lock(address, units) => {
+            let release_at = tx.now() + chrono::Duration::minutes(4);
+            let quantity = units.to_string();
+            let request = lock::Request { offering_id, address, partition: 1, quantity, release_at, cause };
+            lock::request(&mut tx, settings, request, &by).await?.id
+        }
+        What::Restrict => {
+            restrict::request(&mut tx, settings, restrict::Request { offering_id, partition: 1, cause }, &by).await?.id
+        }
+        What::Two(action) => approval::ask(&mut tx, settings, action, &by).await?.id,
     };
     tx.commit(Point::Accept).await?;
     Ok(said)
 }
 
+/// A second person allows what waits, mostly.
+pub async fn decide(life: &mut Life, most: usize) -> Lived {
+    for id in life.ids(WAITING).await.into_iter().take(most) {
+        let allows = life.seed.chance(0.8);
+        let decided = decide_one(life, &id, allows).await;
+        life.judge(&format!("{} {id}", if allows { "allow" } else { "refuse" }), decided)?;
+    }
+    Ok(())
+}
+
+async fn decide_one(life: &Life, id: &str, allows: bool) -> Result<()> {
+    let mut tx = life.stage.db.begin().await?;
+    let a = domain_approval::find(&mut tx, id).await?;
+    let by = Requester { actor: CHECKER.to_owned(), request_id: None, idempotency_key: None };
+    let decision =
+        approval::Decision { approval_id: a.id.clone(), version: a.version, by, role: Role::Admin, comment: None };
+    if allows {
+        approval::approve(&mut tx, &life.settings, &a.payload_sha256, decision).await?;
+    } else {
+        approval::reject(&mut tx, decision).await?;
+    }
+    tx.commit(Point::Accept).await
+}
+
 /// An operator does something about any operation, wise or not.
 pub async fn operate(life: &mut Life) -> Lived {
+    decide(life, 2).await?;
     let open = life.ids("select id from operations where status <> 'confirmed' order by id").await;
     if open.is_empty() {
         return Ok(());
@@ -116,6 +211,7 @@ pub async fn operate(life: &mut Life) -> Lived {
 
 /// Whatever waits for a person is retried, then proved, then cancelled, then given up.
 pub async fn tidy_up(life: &mut Life, attempt: u64) -> Lived {
+    decide(life, usize::MAX).await?;
     let waiting =
         "select id from operations where status in ('failed', 'dead_letter') and resolution is null order by id";
     for id in life.ids(waiting).await {
@@ -187,8 +283,8 @@ pub fn send(life: &Life, key: B256, to: Address, input: Bytes) -> String {
 }
 
 /// Whether no person's word is waited for.
-pub async fn nothing_waits(_: &Life) -> bool {
-    true
+pub async fn nothing_waits(life: &Life) -> bool {
+    life.ids(WAITING).await.is_empty()
 }
 
 /// What all lives together have done.
@@ -196,11 +292,22 @@ pub async fn nothing_waits(_: &Life) -> bool {
 pub struct Done(BTreeMap<String, u64>);
 
 /// What must have happened at least once.
-const MUST: &[&str] = &["deploy_token confirmed", "mint confirmed"];
+const MUST: &[&str] = &[
+    "deploy_token confirmed",
+    "mint confirmed",
+    "freeze confirmed",
+    "unfreeze confirmed",
+    "lock confirmed",
+    "unlock confirmed",
+    "restrict_partition confirmed",
+    "unrestrict_partition confirmed",
+    "force_transfer confirmed",
+    "recover confirmed",
+];
 
 impl Done {
     pub fn read(&mut self, story: &str) {
-        for end in story.lines().filter_map(|line| line.split_once("end: ")) {
+        for end in story.lines().filter_map(|line| line.split_once("s  end: ")) {
             *self.0.entry(end.1.trim().to_owned()).or_default() += 1;
         }
     }

@@ -35,7 +35,6 @@ pub struct Stage {
     pub db: Db,
     pub chain: Devchain,
     pub line: Arc<Line>,
-    pub platform: Platform,
     pub config: ChainConfig,
     pub signers: Vec<Signer>,
     pub offerings: Vec<String>,
@@ -87,8 +86,7 @@ impl Stage {
         let plain = Chain::over_nodes(config.clone(), vec![line.clone()]);
         let platform = Platform::deploy(&plain, &deployer, &agents).await.unwrap();
         let config = ChainConfig { factory: Some(platform.factory), registry: Some(platform.registry), ..config };
-        let mut stage =
-            Self { db, chain, line, platform, config, signers, offerings: Vec::new(), investors: Vec::new(), clock };
+        let mut stage = Self { db, chain, line, config, signers, offerings: Vec::new(), investors: Vec::new(), clock };
         stage.people(&mut seed).await;
         stage
     }
@@ -143,7 +141,7 @@ async fn insert_offering(tx: &mut Tx, id: &str, number: usize, locked: bool) {
         token_decimals: 0,
         partition_id: PARTITION,
         issuance_policy: "on_close".to_owned(),
-        lockup_release_at: locked.then(|| now + Duration::hours(3)),
+        lockup_release_at: locked.then(|| now + Duration::minutes(20)),
         chain_id: CHAIN,
         token_status: "not_deployed".to_owned(),
         token_address: None,
