@@ -97,6 +97,18 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 2);
     }
 
+    async fn nothing_is_minted_to_a_frozen_wallet(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let (server, offering) = (deployed(&site).await, &site.offerings[0]);
+        assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
+        site.settled().await;
+        let accepted = server.mint("mint", offering).await;
+        assert_eq!((accepted.status, accepted.text("/skipped/0/code")), (202, "address_frozen".to_owned()), "{accepted:?}");
+        site.settled().await;
+        assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
+        assert_eq!(site.exactly_once().await.minted, 1);
+    }
+
     async fn pages_are_cut_by_the_gas_cap_of_the_chain(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::locked(9)]).await;
         site.config.chain("gas_cap", "350000");

@@ -17,7 +17,7 @@ use muniment_domain::item::{self, Item};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::subscription::{self, Candidate, Minted, Status};
-use muniment_domain::{Code, Error, Result, chain, token as token_terms};
+use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -186,13 +186,14 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
         None => subscription::candidates(tx, &offering.id).await?,
         Some(ids) => subscription::candidates_of(tx, &offering.id, ids).await?,
     };
+    let frozen = holding::frozen(tx, &offering.id).await?;
     let mut room = Room::of(tx, &offering.id).await?;
     let mut chosen = Chosen::default();
     // A set keeps each once, in the order of the pages.
     let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
-        match gate(&candidate).and_then(|item| room.take(&candidate.investor_id).map(|()| item)) {
+        match gate(&candidate, &frozen).and_then(|item| room.take(&candidate.investor_id).map(|()| item)) {
             Ok(item) => {
                 chosen.items.push(item);
                 chosen.amounts.push(candidate.amount);
@@ -229,7 +230,7 @@ impl Room {
     }
 }
 
-fn gate(c: &Candidate) -> Result<Item, &'static str> {
+fn gate(c: &Candidate, frozen: &BTreeSet<Address>) -> Result<Item, &'static str> {
     if c.status == Status::Minted {
         return Err("already_minted");
     }
@@ -243,6 +244,9 @@ fn gate(c: &Candidate) -> Result<Item, &'static str> {
         return Err("kyc_required");
     }
     let wallet_address = c.wallet_address.ok_or("wallet_required")?;
+    if frozen.contains(&wallet_address.0) {
+        return Err("address_frozen");
+    }
     let quantity = c.quantity.filter(|q| q.0 > 0).ok_or("quantity_missing")?;
     if quantity.0 > UNITS_MAX {
         return Err("quantity_out_of_range");
