@@ -29,6 +29,8 @@ const HERE: &[Point] = &[
     Point::Contact,
     Point::Adopt,
     Point::Housekeeping,
+    // In the tests of snapshots.
+    Point::Snapshot,
 ];
 
 #[test]

@@ -52,6 +52,10 @@ pub struct ChainConfig {
     pub factory: Option<Address>,
     /// The address of the platform's `AgentRegistry`.
     pub registry: Option<Address>,
+    /// The address of the platform's `PlatformYieldDistributor`.
+    pub distributor: Option<Address>,
+    /// The coins that holders can be paid in.
+    pub payout_tokens: Vec<PayoutTokenConfig>,
     /// The keys that may sign on this chain; each is a lane of its own.
     pub signers: Vec<SignerConfig>,
 }
@@ -81,6 +85,8 @@ impl Default for ChainConfig {
             explorer_url: None,
             factory: None,
             registry: None,
+            distributor: None,
+            payout_tokens: Vec::new(),
             signers: Vec::new(),
         }
     }
@@ -107,6 +113,10 @@ impl ChainConfig {
         if self.request_timeout_seconds == 0 || self.poll_milliseconds == 0 || self.in_flight_max == 0 {
             return refuse("request_timeout_seconds, poll_milliseconds, in_flight_max", "must be above zero".into());
         }
+        if let Some(coin) = self.payout_tokens.iter().find(|coin| !(2..=18).contains(&coin.decimals)) {
+            let (symbol, decimals) = (&coin.symbol, coin.decimals);
+            return refuse("payout_tokens", format!("{symbol} has {decimals} decimals; a payout token has 2 to 18"));
+        }
         if self.finality == Finality::Confirmations(0) {
             return refuse(
                 "finality",
@@ -120,6 +130,20 @@ impl ChainConfig {
     pub fn max_fee_per_gas_cap(&self) -> u128 {
         u128::from(self.max_fee_per_gas_gwei_cap) * 1_000_000_000
     }
+}
+
+/// A coin that holders can be paid in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PayoutTokenConfig {
+    /// Its contract.
+    pub address: Address,
+    /// What people call it.
+    pub symbol: String,
+    /// Its decimals; two at least, because amounts are in cents. What the contract says is compared at start.
+    pub decimals: u8,
+    /// The signer that pays out of its own balance; not needed where there is only one.
+    pub payer: Option<Address>,
 }
 
 /// When a block counts as final.

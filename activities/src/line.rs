@@ -79,6 +79,13 @@ impl From<Line> for Parts {
     }
 }
 
+/// The line that stands in a word; every word is one.
+pub fn of_word(word: B256) -> Line {
+    let mut units = [0; 16];
+    units[4..].copy_from_slice(&word[20..]);
+    Line { holder: Address::from_slice(&word[..20]), units: u128::from_be_bytes(units) }
+}
+
 /// The units of a word.
 pub fn units(word: B256) -> U256 {
     U256::from_be_slice(&word[20..])

@@ -13,6 +13,7 @@ use crate::{
         registry::AgentRegistry, rule144::Rule144, token::PlatformSecurityToken7518,
     },
     chain::{Chain, Tag},
+    coin,
     fault::Fault,
     gas,
     policy::{Gate, Refusal, Target},
@@ -162,6 +163,24 @@ impl Platform {
         Ok(platform)
     }
 
+    /// Gives an account play money up to an amount, so that it can pay somebody.
+    pub async fn fund(
+        &self,
+        chain: &Chain,
+        deployer: &Signer,
+        whom: Address,
+        amount: U256,
+    ) -> Result<(), PlatformFault> {
+        let has = coin::balance_of(chain, self.coin, whom, At::Latest).await?;
+        if has >= amount {
+            return Ok(());
+        }
+        let nonce = chain.transaction_count(deployer.address(), Tag::Latest).await?;
+        let call = coin::mint_play_money(deployer.address(), self.coin, whom, amount - has);
+        self.execute(chain, deployer, &call, nonce, &format!("giving play money to {whom}")).await?;
+        Ok(())
+    }
+
     /// One transaction of the deployer, through the gate like any other, until it is in a block.
     async fn execute(
         &self,
@@ -187,7 +206,7 @@ impl Platform {
             max_fee_per_gas: fees.max_fee_per_gas,
             max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
         };
-        let mut gate = Gate::of(&chain.config).with(self.registry, Target::Registry);
+        let mut gate = Gate::of(&chain.config).with(self.registry, Target::Registry).with(self.coin, Target::PlayMoney);
         gate.creations = true;
         let permit = gate.check(deployer.address(), &transaction, U256::ZERO)?;
         let signed = deployer.sign(&permit).await?;

@@ -16,6 +16,8 @@ pub enum Target {
     Distributor,
     /// The ERC-20 that payouts are made in: approvals to our own contracts alone.
     Asset,
+    /// Play money; only for the deployer of a development chain.
+    PlayMoney,
     /// The `AgentRegistry`; only for the deployer of a development chain.
     Registry,
 }
@@ -229,6 +231,7 @@ impl Target {
                 "declareAudit(bytes32,address,bytes32)",
             ],
             Target::Asset => &["approve(address,uint256)"],
+            Target::PlayMoney => &["mint(address,uint256)"],
             Target::Registry => &["setRoles(address,uint256)"],
         }
     }

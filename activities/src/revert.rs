@@ -33,6 +33,12 @@ impl Revert {
         }
     }
 
+    /// Whether the contract says that the effect of this very call, or another in its place, stands already.
+    pub fn is_done_before(&self) -> bool {
+        let said = ["OperationReplayed", "DistributionExists", "PageAlreadyPaid", "NothingWithheld"];
+        said.contains(&self.name.as_str())
+    }
+
     /// Whether the call needs more gas than a block or the node allows.
     pub fn is_out_of_gas(&self) -> bool {
         self.name == "OutOfGas"

@@ -14,6 +14,9 @@ use crate::{
     simulate::{At, Call},
 };
 
+/// One word tells the frozen ones of so many lines.
+const LINES_PER_ANSWER: usize = 256;
+
 /// What a partition is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
@@ -194,4 +197,14 @@ pub async fn is_whitelisted(
     at: At,
 ) -> Result<bool, Fault> {
     view(chain, token, &Token::isWhitelistedCall { holder, partition: U256::from(partition) }, at).await
+}
+
+/// Which holders of a page are frozen, in the order of its lines.
+pub async fn frozen_among(chain: &Chain, token: Address, lines: &[Line], at: At) -> Result<Vec<bool>, Fault> {
+    let mut frozen = Vec::with_capacity(lines.len());
+    for part in lines.chunks(LINES_PER_ANSWER) {
+        let bits = view(chain, token, &Token::frozenAmongCall { lines: words(part) }, at).await?;
+        frozen.extend((0..part.len()).map(|index| bits.bit(index)));
+    }
+    Ok(frozen)
 }

@@ -60,6 +60,9 @@ codes! {
     OperationInProgress = "operation_in_progress", 409, "An operation on this is not finished";
     NothingToMint = "nothing_to_mint", 409, "No subscription can be minted now";
     WalletInUse = "wallet_in_use", 409, "The wallet belongs to another investor";
+    NothingToPay = "nothing_to_pay", 409, "Nobody can be paid now";
+    PayoutTokenUnknown = "payout_token_unknown", 409, "The coin is none that the platform pays in";
+    WalletRequired = "wallet_required", 409, "The wallet belongs to nobody that is known";
     UnknownChain = "unknown_chain", 409, "The chain is not configured";
     ContractMissing = "contract_missing", 409, "A contract of the platform is missing";
     ChainHalted = "chain_halted", 409, "The chain was stopped";

@@ -4,6 +4,7 @@ mod access_token;
 mod act;
 mod address;
 mod admin;
+mod amount;
 mod answer;
 mod app;
 mod approval;
@@ -20,6 +21,7 @@ mod database;
 #[cfg(feature = "devchain")]
 mod demo;
 mod deploy;
+mod distribution;
 mod doctor;
 mod error;
 mod failure;

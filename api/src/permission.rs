@@ -43,6 +43,7 @@ pub struct Permission {
 }
 
 const READERS: &[Role] = &[Role::Operator, Role::Admin, Role::Auditor];
+const INVESTORS_TOO: &[Role] = &[Role::Investor, Role::Operator, Role::Admin, Role::Auditor];
 const OPERATORS: &[Role] = &[Role::Operator, Role::Admin];
 
 const OWN: Access = Access::Person { roles: Role::ALL };
@@ -51,6 +52,9 @@ const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:rea
 const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
 const FREEZE: Access = Access::Caller { roles: OPERATORS, scope: "ops:freeze" };
+const DISTRIBUTIONS: Access = Access::Caller { roles: READERS, scope: "distributions:read" };
+const OWN_DISTRIBUTIONS: Access = Access::Caller { roles: INVESTORS_TOO, scope: "distributions:read" };
+const DISTRIBUTING: Access = Access::Caller { roles: OPERATORS, scope: "distributions:write" };
 
 const fn row(method: &'static str, path: &'static str, access: Access) -> Permission {
     Permission { method, path, access }
@@ -86,6 +90,21 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/v1/offerings/{id}", Access::Public),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),
+    row("GET", "/v1/distributions", OWN_DISTRIBUTIONS),
+    row("GET", "/v1/distributions/{id}", OWN_DISTRIBUTIONS),
+    row("GET", "/v1/distributions/{id}/entitlements", DISTRIBUTIONS),
+    row("GET", "/v1/distributions/{id}/report", DISTRIBUTIONS),
+    row("POST", "/v1/distributions", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/snapshot", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/calculate", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/submit", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/execute", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/cancel", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/declare-audit", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/hold", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/release", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/exclude", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/reissue", DISTRIBUTING),
     row("GET", "/v1/approvals", OPERATIONS),
     row("GET", "/v1/approvals/{id}", OPERATIONS),
     row("POST", "/v1/approvals/{id}/approve", EXECUTION),
@@ -115,7 +134,8 @@ pub const PERMISSIONS: &[Permission] = &[
 ];
 
 /// Every scope that a key may be given.
-pub const SCOPES: &[&str] = &["me:read", "offerings:read", "ops:freeze", "ops:read", "ops:write"];
+pub const SCOPES: &[&str] =
+    &["distributions:read", "distributions:write", "me:read", "offerings:read", "ops:freeze", "ops:read", "ops:write"];
 
 /// The row of a route.
 pub fn of(method: &Method, path: &str) -> Option<&'static Permission> {

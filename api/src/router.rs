@@ -10,9 +10,9 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, approval, auth, bulk_retry, cancel, csrf, deploy, force_transfer, freeze, health, holder, lock, media,
-    mint, offering, operation, origin, permission, principal, reconcile, recover, restrict, retry, signer, speed_up,
-    subscription, unfreeze, unlock, unrestrict,
+    answer, approval, auth, bulk_retry, cancel, csrf, deploy, distribution, force_transfer, freeze, health, holder,
+    lock, media, mint, offering, operation, origin, permission, principal, reconcile, recover, restrict, retry, signer,
+    speed_up, subscription, unfreeze, unlock, unrestrict,
 };
 
 /// One route.
@@ -30,7 +30,8 @@ pub fn routes() -> Vec<Route> {
     let on_patch = |path, handler| Route { method: Method::PATCH, path, handler };
     let on_delete = |path, handler| Route { method: Method::DELETE, path, handler };
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
-    vec![
+    let mut routes = distributions();
+    routes.extend(vec![
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
         on_get("/version", get(health::version)),
@@ -85,6 +86,30 @@ pub fn routes() -> Vec<Route> {
         on_get("/blockchain/signers", get(signer::list)),
         on_post("/blockchain/signers/{id}/pause", post(signer::pause)),
         on_post("/blockchain/signers/{id}/resume", post(signer::resume)),
+    ]);
+    routes
+}
+
+/// Those of distributions.
+fn distributions() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    vec![
+        on_get("/v1/distributions", get(distribution::list)),
+        on_get("/v1/distributions/{id}", get(distribution::detail)),
+        on_get("/v1/distributions/{id}/entitlements", get(distribution::entitlements)),
+        on_get("/v1/distributions/{id}/report", get(distribution::report)),
+        on_post("/v1/distributions", post(distribution::create)),
+        on_post("/v1/distributions/{id}/snapshot", post(distribution::snapshot)),
+        on_post("/v1/distributions/{id}/calculate", post(distribution::calculate)),
+        on_post("/v1/distributions/{id}/submit", post(distribution::submit)),
+        on_post("/v1/distributions/{id}/execute", post(distribution::execute)),
+        on_post("/v1/distributions/{id}/cancel", post(distribution::cancel)),
+        on_post("/v1/distributions/{id}/declare-audit", post(distribution::declare_audit)),
+        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/hold", post(distribution::hold)),
+        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/release", post(distribution::release)),
+        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/exclude", post(distribution::exclude)),
+        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/reissue", post(distribution::reissue)),
     ]
 }
 

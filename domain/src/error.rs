@@ -108,6 +108,12 @@ crate::words! {
         NothingToMint = "nothing_to_mint",
         /// The address is another investor's wallet.
         WalletInUse = "wallet_in_use",
+        /// Nobody can be paid now.
+        NothingToPay = "nothing_to_pay",
+        /// The coin is none that the platform pays in.
+        PayoutTokenUnknown = "payout_token_unknown",
+        /// The wallet belongs to nobody that the platform knows.
+        WalletRequired = "wallet_required",
         /// The chain is not configured here.
         UnknownChain = "unknown_chain",
         /// A contract of the platform is not known on that chain.

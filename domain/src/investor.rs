@@ -26,6 +26,15 @@ pub async fn register(tx: &mut Tx, id: &str, user_id: &str, legal_name: &str, co
     Ok(())
 }
 
+/// The investor of a wallet, and whether that person's identity is approved now.
+pub async fn of_wallet(tx: &mut Tx, address: Address) -> Result<Option<(String, bool)>> {
+    let found = on!(tx, conn => sqlx::query_as::<_, (String, String)>(
+        "select i.id, i.kyc_status from wallets w join investors i on i.id = w.investor_id where w.address = $1 \
+         and w.verified_at is not null")
+        .bind(Hex(address)).fetch_optional(conn).await?);
+    Ok(found.map(|(id, kyc)| (id, kyc == "approved")))
+}
+
 /// Stores a wallet whose control was proved.
 pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
     let (id, now) = (tx.new_id("wal"), tx.now());

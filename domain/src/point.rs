@@ -53,6 +53,8 @@ crate::words! {
         Reconcile = "reconcile",
         /// A person, a session, a key or a second factor was changed.
         Account = "account",
+        /// The balances of a record date, or why they wait.
+        Snapshot = "snapshot",
         /// Demo rows, keys, pruning: nothing on a chain depends on them.
         Housekeeping = "housekeeping",
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use alloy::primitives::Address;
 use muniment_activities::platform::Platform;
 
 /// Keys with their values as TOML writes them.
@@ -73,6 +74,19 @@ impl Config {
     /// From which amount on a mint needs a second person.
     pub fn mint_threshold(&mut self, amount: &str) {
         self.engine.insert("mint_dual_control_threshold".to_owned(), quoted(amount));
+    }
+
+    /// Pays holders in the platform's coin, from this signer's balance.
+    pub fn pays_in(&mut self, platform: &Platform, payer: Address) {
+        let coin =
+            format!("[{{ address = \"{}\", symbol = \"DUSD\", decimals = 6, payer = \"{payer}\" }}]", platform.coin);
+        self.chain("payout_tokens", &coin);
+        self.chain("distributor", &quoted(&platform.distributor.to_string()));
+    }
+
+    /// From which total on a payout needs a second person.
+    pub fn payout_threshold(&mut self, amount: &str) {
+        self.engine.insert("payout_dual_control_threshold".to_owned(), quoted(amount));
     }
 
     /// A key of the chain, its value as TOML writes it.

@@ -57,9 +57,16 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
     let mut tx = db.begin().await.unwrap();
     let operator = user::insert(&mut tx, "operator@test.example", "Operator", Role::Operator).await.unwrap();
-    let key = api_key::issue(&mut tx, &operator, "tests", "offerings:read ops:freeze ops:read ops:write", 1, secret)
-        .await
-        .unwrap();
+    let key = api_key::issue(
+        &mut tx,
+        &operator,
+        "tests",
+        "distributions:read distributions:write offerings:read ops:freeze ops:read ops:write",
+        1,
+        secret,
+    )
+    .await
+    .unwrap();
     let issuer = tx.new_id("iss");
     offering::insert_issuer(&mut tx, &issuer, "Test Estates").await.unwrap();
     let investors = terms.iter().map(|t| t.holders).max().unwrap_or_default();

@@ -9,6 +9,7 @@ mod desk;
 mod door;
 mod ledger;
 mod oracle;
+mod payday;
 mod person;
 mod second_person;
 mod server;
@@ -28,6 +29,7 @@ pub use config::Config;
 pub use data::{Terms, wallet};
 pub use desk::{Desk, ended};
 pub use door::Door;
+pub use payday::Payday;
 pub use person::{PASSWORD, Person, register};
 pub use server::{Answer, Remote, Server};
 

@@ -4,13 +4,13 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Kind, Operation, Resolution};
 use muniment_domain::point::Point;
 use muniment_domain::step::{Outcome, State, Step};
-use muniment_domain::{Code, Error, Result, event, item};
+use muniment_domain::{Code, Error, Result, event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::action::About;
 use crate::engine::Engine;
-use crate::retry;
+use crate::{allowance, conclude, retry};
 
 /// What a person asks for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Operation> {
     let (op, steps) = retry::load(engine, operation_id).await?;
     guard(&steps)?;
     let network = retry::network_of(engine, &op)?;
-    for step in &steps {
+    for step in steps.iter().filter(|s| s.name != allowance::STEP) {
         // A restored database may have forgotten the transaction that did it: the chain has the last word.
         if retry::is_executed(engine, network, &op, step).await? {
             return Err(Error::refused(
@@ -75,7 +75,8 @@ pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Operation> {
 }
 
 fn guard(steps: &[Step]) -> Result<()> {
-    if steps.iter().any(|s| s.outcome == Some(Outcome::Success)) {
+    // An allowance moves no value: what comes after it can still be given up.
+    if steps.iter().any(|s| s.outcome == Some(Outcome::Success) && s.name != allowance::STEP) {
         return Err(Error::refused(
             Code::PartialEffect,
             "A step of it took effect, finally. It can be finished (retry) or confirmed with proof, but not given up.",
@@ -97,6 +98,6 @@ pub async fn write(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str) -
     op.live_key = None;
     op.suggested_action = None;
     operation::resolve(tx, op, actor, reason).await?;
-    item::release(tx, &op.id).await?;
+    conclude::give_up(tx, op).await?;
     event::write(tx, "operation.resolved", "operation", &op.id, op.version, json!({ "resolution": "abandoned" })).await
 }

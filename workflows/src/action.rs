@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::{abandon, force_transfer, mint, mint_list, recover, unfreeze, unlock, unrestrict};
+use crate::{
+    abandon, entitlement, force_transfer, mint, mint_list, payout_approval, recover, unfreeze, unlock, unrestrict,
+};
 
 /// What was asked for, as it is stored, hashed, shown and executed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +19,12 @@ use crate::{abandon, force_transfer, mint, mint_list, recover, unfreeze, unlock,
 pub enum Action {
     /// A mint whose amount needs two persons: exactly this list.
     Mint(mint_list::MintList),
+    /// The execution of a payout from the threshold on: exactly this list.
+    Payout(payout_approval::PayoutList),
+    /// Taking somebody out of a distribution for good.
+    ExcludeEntitlement(entitlement::Request),
+    /// Paying somebody anew whose payment was given up.
+    ReissueEntitlement(entitlement::Request),
     /// Giving up an operation that moves value.
     Abandon(abandon::Request),
     /// Ending a freeze.
@@ -69,6 +77,9 @@ impl Action {
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Mint(_) => "mint",
+            Self::Payout(_) => "payout",
+            Self::ExcludeEntitlement(_) => "exclude_entitlement",
+            Self::ReissueEntitlement(_) => "reissue_entitlement",
             Self::Abandon(_) => "abandon",
             Self::Unfreeze(_) => "unfreeze",
             Self::Unlock(_) => "unlock",
@@ -82,6 +93,9 @@ impl Action {
     pub const fn checkers(&self) -> &'static [Role] {
         match self {
             Self::Mint(_)
+            | Self::Payout(_)
+            | Self::ExcludeEntitlement(_)
+            | Self::ReissueEntitlement(_)
             | Self::Abandon(_)
             | Self::Unfreeze(_)
             | Self::Unlock(_)
@@ -100,6 +114,9 @@ impl Action {
     pub fn about(&self) -> About {
         match self {
             Self::Mint(list) => list.about(),
+            Self::Payout(list) => list.about(),
+            Self::ExcludeEntitlement(request) => payout_approval::about(request, self.word()),
+            Self::ReissueEntitlement(request) => payout_approval::about(request, self.word()),
             Self::Abandon(request) => request.about(),
             Self::Unfreeze(request) => request.about(),
             Self::Unlock(request) => request.about(),
@@ -113,6 +130,9 @@ impl Action {
     pub async fn check(&self, tx: &mut Tx, settings: &Settings) -> Result<()> {
         match self {
             Self::Mint(list) => mint_list::check(tx, settings, list).await,
+            Self::Payout(list) => payout_approval::check(tx, list).await,
+            Self::ExcludeEntitlement(request) => entitlement::check_exclusion(tx, request).await,
+            Self::ReissueEntitlement(request) => entitlement::check_reissue(tx, request).await.map(|_| ()),
             Self::Abandon(request) => abandon::check(tx, request).await,
             Self::Unfreeze(request) => unfreeze::check(tx, settings, request).await,
             Self::Unlock(request) => unlock::check(tx, settings, request).await,
@@ -138,6 +158,18 @@ impl Action {
             Self::Recover(request) => {
                 let accepted = recover::request(tx, settings, request, by).await?;
                 Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
+            }
+            Self::Payout(list) => {
+                payout_approval::agree(tx, &list, by).await?;
+                Ok(Done::default())
+            }
+            Self::ExcludeEntitlement(request) => {
+                entitlement::exclude(tx, &request, by).await?;
+                Ok(Done::default())
+            }
+            Self::ReissueEntitlement(request) => {
+                let paying = entitlement::reissue(tx, settings, &request, by).await?;
+                Ok(Done { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
             }
             Self::Abandon(request) => Err(Error::Unreadable {
                 what: "operation",

@@ -11,6 +11,7 @@ use muniment_domain::{Code, Error, Result};
 use crate::abandon;
 use crate::action::Action;
 use crate::engine::Engine;
+use crate::payout_approval;
 use crate::queue;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -120,6 +121,7 @@ pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
     a.checker = Some(d.by.actor.clone());
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Reject, &d.by.actor, d.comment.as_deref().unwrap_or("rejected")).await?;
+    payout_approval::lapse(tx, &a, &d.by.actor).await?;
     Ok(a)
 }
 
@@ -128,6 +130,7 @@ pub async fn cancel(tx: &mut Tx, d: Decision) -> Result<Approval> {
     let mut a = decidable(tx, &d, true).await?;
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Cancel, &d.by.actor, d.comment.as_deref().unwrap_or("cancelled")).await?;
+    payout_approval::lapse(tx, &a, &d.by.actor).await?;
     Ok(a)
 }
 
@@ -166,7 +169,8 @@ async fn fail(tx: &mut Tx, a: &mut Approval, error: Error) -> Result<()> {
     tracing::warn!(approval.id = %a.id, error.code = code, "what was allowed cannot be done any more: {detail}");
     a.error_code = Some(code.to_owned());
     a.error_message = Some(detail.to_owned());
-    approval::transition(tx, a, Move::Fail, "engine", detail).await
+    approval::transition(tx, a, Move::Fail, "engine", detail).await?;
+    payout_approval::lapse(tx, a, "engine").await
 }
 
 /// What an approval is due without a person: its end, or the doing of what was allowed. A wake that comes early, late or twice finds
@@ -194,6 +198,7 @@ pub async fn act(engine: &Engine, approval_id: &str) -> Result<()> {
 async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     approval::transition(&mut tx, &mut a, Move::Expire, "engine", "nobody decided in time").await?;
+    payout_approval::lapse(&mut tx, &a, "engine").await?;
     tx.commit(Point::Approval).await
 }
 

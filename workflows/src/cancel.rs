@@ -7,11 +7,11 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation, Problem, Resolution, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State};
-use muniment_domain::{Code, Error, Result, item, lane, wish as wishes};
+use muniment_domain::{Code, Error, Result, lane, wish as wishes};
 
 use crate::engine::Engine;
 use crate::tend::Stored;
-use crate::{retry, tend, wish};
+use crate::{conclude, retry, tend, wish};
 
 /// What a cancel came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub async fn apply_unsent(tx: &mut Tx, mut op: Operation, actor: &str, reason: &
     op.resolution = Some(Resolution::Abandoned);
     op.live_key = None;
     operation::transition(tx, &mut op, Move::Fail, actor, reason).await?;
-    item::release(tx, &op.id).await?;
+    conclude::give_up(tx, &op).await?;
     Ok(op)
 }
 

@@ -16,7 +16,7 @@ use sqlx::types::Json;
 
 use crate::effect::Effect;
 use crate::engine::Engine;
-use crate::{compliance, deploy, mint, queue};
+use crate::{allowance, compliance, deploy, distributor_payout, mint, payout, queue};
 
 /// Why the engine confirms.
 const FINAL: &str = "final on the chain";
@@ -158,6 +158,12 @@ pub async fn confirm(
     item::release(tx, &op.id).await
 }
 
+/// Frees what an operation was about, when a person gives it up.
+pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
+    item::release(tx, &op.id).await?;
+    payout::give_up(tx, op).await
+}
+
 /// Lets a final effect change the domain.
 pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: Effect) -> Result<()> {
     let at =
@@ -168,6 +174,11 @@ pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: Effec
         Effect::TokenDeployed(token) => deploy::settle(tx, op, token, tx_hash, block).await,
         Effect::PageMinted(page) => mint::settle(tx, op, &page, tx_hash, block).await,
         Effect::Compliance(done) => compliance::settle(tx, op, &done, tx_hash, block).await,
+        Effect::Allowed { asset, owner, spender } => allowance::settle(tx, op, asset, owner, spender).await,
+        // Money in escrow is nobody's yet: its pages change the domain.
+        Effect::EscrowFunded => Ok(()),
+        Effect::LinesPaid(first, outcomes) => payout::settle(tx, op, first, &outcomes, tx_hash, block).await,
+        Effect::AuditDeclared(report) => distributor_payout::settle_audit(tx, op, report, tx_hash).await,
     }
 }
 

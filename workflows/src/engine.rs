@@ -17,7 +17,7 @@ use muniment_domain::contract::Kind;
 use muniment_domain::db::Db;
 use muniment_domain::lease::{self, Holder};
 use muniment_domain::point::Point;
-use muniment_domain::{Error, chain, contract, lane, migrate};
+use muniment_domain::{Error, chain, contract, lane, migrate, payout_token};
 use tokio::sync::{Mutex, Notify, watch};
 
 use crate::follow;
@@ -223,6 +223,7 @@ impl Engine {
             counts.push((*address, network.chain.transaction_count(*address, Tag::Latest).await.map_err(fault)?));
         }
         let implementation = implementation(network).await.map_err(fault)?;
+        let coins = crate::payer::coins(network).await?;
         let mut tx = self.db.begin().await?;
         // Following begins at the head: nothing of ours can be below it, because no lane existed.
         let head = (heads.latest.number.cast_signed(), heads.latest.hash);
@@ -246,15 +247,21 @@ impl Engine {
             // Before the first move of this process, so that no wake overtakes the look at the key.
             crate::lane::doubt(&mut tx, &lane, count).await?;
         }
-        for (address, kind) in
-            [(network.chain.config.factory, Kind::Factory), (network.chain.config.registry, Kind::Registry)]
-        {
+        let config = &network.chain.config;
+        for (address, kind) in [
+            (config.factory, Kind::Factory),
+            (config.registry, Kind::Registry),
+            (config.distributor, Kind::Distributor),
+        ] {
             if let Some(address) = address {
                 contract::configure(&mut tx, chain_id, address, kind).await?;
             }
         }
         if let (Some(factory), Some(implementation)) = (network.chain.config.factory, implementation) {
             contract::set_implementation(&mut tx, chain_id, factory, implementation).await?;
+        }
+        for coin in &coins {
+            payout_token::ensure(&mut tx, coin).await?;
         }
         chain::set_gas_cap(&mut tx, chain_id, network.chain.config.gas_cap.cast_signed()).await?;
         tx.commit(Point::Contact).await?;
@@ -265,6 +272,9 @@ impl Engine {
     pub async fn gate(&self, network: &Network, targets: &[Address]) -> Result<Gate, Error> {
         let mut tx = self.db.read().await?;
         let mut gate = Gate::of(&network.chain.config);
+        for coin in &network.chain.config.payout_tokens {
+            gate = gate.with(coin.address, Target::Asset);
+        }
         for (address, kind) in contract::for_gate(&mut tx, network.id(), targets).await? {
             match kind {
                 Kind::Factory => gate = gate.with(address.0, Target::Factory),

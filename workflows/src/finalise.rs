@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use alloy_primitives::{B256, Bytes};
 use muniment_activities::fault::Fault;
 use muniment_activities::receipt::{Agreement, Receipt};
+use muniment_activities::revert::Revert;
 use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::db::Tx;
@@ -171,7 +172,7 @@ async fn verdict(
         Ok(Simulation::Reverts(revert)) => Some(revert),
         _ => None,
     };
-    if reason.as_ref().is_some_and(|r| r.is_operation_replayed().is_some()) {
+    if reason.as_ref().is_some_and(Revert::is_done_before) {
         match effect::find_executed(engine, network, op, step).await? {
             Executed::Ours(done) => {
                 conclude::adopt(engine, op, step, &done).await?;

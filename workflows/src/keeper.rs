@@ -170,6 +170,7 @@ async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
     }
     while sweep::sweep(engine).await? > 0 {}
     while sweep::sweep_approvals(engine).await? > 0 {}
+    while sweep::sweep_snapshots(engine).await? > 0 {}
     if pruned.is_none_or(|at| at.elapsed() >= PRUNE) {
         sweep::prune(engine).await?;
         *pruned = Some(Instant::now());

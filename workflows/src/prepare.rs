@@ -14,10 +14,12 @@ use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{LANE_FULL, Operation, Stage};
 use muniment_domain::step::{self, Step};
 
+use crate::allowance;
 use crate::conclude;
 use crate::effect;
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
+use crate::payout_split;
 use crate::split;
 
 /// A step that may be signed.
@@ -193,9 +195,14 @@ async fn reverted(
     at: At,
     revert: Revert,
 ) -> Result<Outcome, Failure> {
-    if revert.is_operation_replayed().is_some() {
+    if revert.is_done_before() {
         return adopt(engine, network, op, step).await;
     }
+    let mut tx = engine.db.read().await?;
+    if allowance::is_under_way(&mut tx, op, step).await? {
+        return Err(Failure::Blocked(allowance::PENDING.to_owned()));
+    }
+    drop(tx);
     // On a block that may still be reorganised a revert is a certain no only if the newest head agrees.
     if at != At::Latest {
         let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
@@ -207,6 +214,10 @@ async fn reverted(
                 data: None,
             }));
         }
+    }
+    if let Some(cut) = payout_split::plan(network, op, step, call, &revert).await? {
+        payout_split::write(engine, op, step, cut).await?;
+        return Ok(Outcome::Split);
     }
     if let Some(cut) = split::plan(network, op, step, call, &revert).await? {
         split::write(engine, op, step, cut).await?;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 
 /// The queues: one for each class, so that a flood in one does not delay another.
-pub const QUEUES: [&str; 6] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK];
+pub const QUEUES: [&str; 7] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK, SNAPSHOT];
 
 /// The queue of what people decide: its timers never delay an operation.
 pub const APPROVAL: &str = "approval";
@@ -24,6 +24,9 @@ pub const DESK: &str = "desk";
 const PUSHED: &str = "apalis::job::insert";
 /// The channel on which a process tells that it has sent something, with the chain's id.
 const SENT: &str = "muniment::sent";
+
+/// The queue of the balances of record dates.
+pub const SNAPSHOT: &str = "snapshot";
 
 /// The queue of a kind of operation.
 pub const fn of_kind(kind: Kind) -> &'static str {
@@ -77,6 +80,11 @@ pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Wakes the job that finds the balances of a distribution's record date.
+pub async fn wake_snapshot(tx: &mut Tx, distribution_id: &str, at: DateTime<Utc>) -> Result<()> {
+    wake_id(tx, SNAPSHOT, distribution_id, at).await
 }
 
 async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {

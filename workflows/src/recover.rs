@@ -6,7 +6,7 @@ use muniment_activities::recover::Recovery;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::wallet::{self, Wallet};
-use muniment_domain::{Code, Error, Result, event, offering, subscription};
+use muniment_domain::{Code, Error, Result, entitlement, event, offering, subscription};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -147,6 +147,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, call: &Recovery, tx_hash: B256,
     wallet::follow(tx, &old, call.replacement).await?;
     let offering_id = op.offering_id.as_deref().unwrap_or_default();
     let moved = subscription::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
+    entitlement::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
     let data = json!({ "address": call.lost.to_checksum(None), "successor": call.replacement.to_checksum(None),
         "offering_id": op.offering_id, "operation_id": op.id, "tx_hash": tx_hash.to_string(), "subscriptions": moved });
     event::write(tx, "wallet.recovered", "wallet", &old.id, block_number, data).await

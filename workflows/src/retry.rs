@@ -2,10 +2,10 @@
 //! only when its fate is final and without effect does a new cycle begin.
 
 use alloy_primitives::B256;
-use muniment_activities::factory;
 use muniment_activities::fault::Fault;
 use muniment_activities::operation::is_operation_executed;
 use muniment_activities::simulate::At;
+use muniment_activities::{distributor, factory};
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation};
 use muniment_domain::point::Point;
@@ -178,21 +178,24 @@ pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, ste
     let cursor = chain::find(&mut tx, op.chain_id).await?;
     drop(tx);
     let at = cursor.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
+    let (node, target) = (&network.chain, step.target.0);
     let asked = match step.op_number {
-        Some(number) => is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), at).await,
-        // What is idempotent by state has no id on the chain: to do it again is harmless, and the index shows what is so.
-        None if op.kind != operation::Kind::DeployToken => return Ok(false),
-        None => {
+        Some(number) => is_operation_executed(node, target, number.cast_unsigned(), at).await,
+        None if step.name == "deployToken" => {
             let id = factory::offering_id(&op.subject_id);
-            let token = factory::token_of(&network.chain, step.target.0, id, at).await;
+            let token = factory::token_of(node, target, id, at).await;
             token.map(|t| t.is_some_and(|(_, payload)| step.payload_hash.is_some_and(|ours| ours.0 == payload)))
         }
+        None if effect::is_escrow(step) => distributor::stands(node, target, &step.calldata, at).await,
+        // What is idempotent by state has no id on the chain: to do it again is harmless, and the index shows what is so.
+        None => Ok(false),
     };
     if !asked.map_err(|fault| unavailable(&fault))? {
         return Ok(false);
     }
     // An id that somebody else took for something else is not our effect: such an operation can only be given up.
-    Ok(step.op_number.is_none() || !matches!(trace_of(engine, network, op, step).await?, Executed::Other(_)))
+    let traced = step.op_number.is_some() || effect::is_escrow(step);
+    Ok(!traced || !matches!(trace_of(engine, network, op, step).await?, Executed::Other(_)))
 }
 
 async fn trace_of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
@@ -210,7 +213,7 @@ pub fn asked<T>(answer: Result<T, Failure>) -> Result<T> {
 /// The transaction that executed a step after all. A deployment that is there already is not looked for: its own repetition finds it, costs
 /// little and shows the token.
 async fn executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<B256>> {
-    if step.op_number.is_none() {
+    if step.op_number.is_none() && !effect::is_escrow(step) {
         return Ok(None);
     }
     match trace_of(engine, network, op, step).await? {

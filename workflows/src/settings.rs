@@ -20,6 +20,10 @@ pub struct Settings {
     pub payout_dual_control_threshold: Money,
     /// How long an approval waits for a second person, in hours.
     pub approval_hours: u64,
+    /// How many holders one payout transaction pays at most.
+    pub payout_page_holders: usize,
+    /// What an investor must at least get to be paid now; less is held.
+    pub payout_dust_threshold: Money,
     /// How many transient faults of one cycle are borne before an operation is a dead letter.
     pub attempts_max: u32,
     /// The first pause after a transient fault, in seconds.
@@ -53,6 +57,8 @@ impl Default for Settings {
             mint_dual_control_threshold: Money::from_minor(25_000_000),
             payout_dual_control_threshold: Money::from_minor(1_000_000),
             approval_hours: 72,
+            payout_page_holders: 200,
+            payout_dust_threshold: Money::from_minor(1),
             attempts_max: 10,
             backoff_base_seconds: 2,
             backoff_cap_seconds: 300,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use alloy_primitives::{Address, Bytes, U256};
 use chrono::Duration as Span;
 use muniment_activities::classify::SendClass;
+use muniment_activities::payout::spender;
 use muniment_activities::policy::{Gate, Permit};
 use muniment_activities::send::Sent;
 use muniment_activities::transaction::{Signed, Transaction};
@@ -132,7 +133,9 @@ async fn sign(
     batch: Vec<Prepared>,
     day: &mut Day,
 ) -> Result<(SignedBatch, Vec<(Prepared, Failure)>)> {
-    let targets: BTreeSet<Address> = batch.iter().map(|prepared| prepared.step.target.0).collect();
+    // An allowance names a contract that it does not call: the gate has to know that one too.
+    let named = |p: &Prepared| [Some(p.step.target.0), spender(&p.step.calldata)];
+    let targets: BTreeSet<Address> = batch.iter().flat_map(named).flatten().collect();
     let gate = engine.gate(network, &targets.into_iter().collect::<Vec<_>>()).await?;
     let (mut signed, mut refused) = (Vec::with_capacity(batch.len()), Vec::new());
     for prepared in batch {

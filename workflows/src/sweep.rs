@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use chrono::Duration;
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, approval, idempotency};
+use muniment_domain::{Error, Result, approval, distribution, idempotency};
 
 use crate::engine::Engine;
 use crate::{queue, wish};
@@ -52,6 +52,22 @@ pub async fn sweep_approvals(engine: &Engine) -> Result<usize> {
     }
     tx.commit(Point::Sweep).await?;
     Ok(overdue.len())
+}
+
+/// Wakes snapshots that are due to be looked for again; how many it was.
+pub async fn sweep_snapshots(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let now = tx.now();
+    let due = distribution::due(&mut tx, now, WAKES_PER_PASS).await?;
+    if due.is_empty() {
+        return Ok(0);
+    }
+    for d in &due {
+        distribution::postpone(&mut tx, d, now + Duration::seconds(operation::PATIENCE_SECONDS)).await?;
+        queue::wake_snapshot(&mut tx, &d.id, now).await?;
+    }
+    tx.commit(Point::Sweep).await?;
+    Ok(due.len())
 }
 
 /// Forgets what nobody asks for any more: answers past their day, finished jobs of the queue.

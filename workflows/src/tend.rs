@@ -5,6 +5,7 @@
 use alloy_primitives::U256;
 use chrono::{DateTime, Duration, Utc};
 use muniment_activities::fees::{self, Bump, Fees};
+use muniment_activities::payout::spender;
 use muniment_activities::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::Hex;
@@ -139,7 +140,9 @@ pub async fn store_and_send(
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
         return Ok(Stored::No(doubt));
     }
-    let gate = engine.gate(network, &transaction.to.into_iter().collect::<Vec<_>>()).await?;
+    // An allowance names a contract that it does not call: the gate has to know that one too.
+    let named = transaction.to.into_iter().chain(spender(&transaction.data)).collect::<Vec<_>>();
+    let gate = engine.gate(network, &named).await?;
     let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction, U256::ZERO).await {
         Ok(signed) => signed,
         Err(Failure::Domain(error)) => return Err(error),

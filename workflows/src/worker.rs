@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::intake::{self, Intake};
 use crate::queue::{self, QUEUES};
 use crate::submitter::Submitters;
-use crate::{approval, keeper, sweep, wish};
+use crate::{approval, keeper, snapshot, sweep, wish};
 
 /// How long one decision may take.
 const MOVE: Duration = Duration::from_secs(60);
@@ -146,6 +146,7 @@ fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
 async fn handle(job: Value, engine: Data<Engine>, intake: Data<Intake>) {
     match job.as_str() {
         Some(approval_id) if approval_id.starts_with("apr_") => decide(&engine, approval_id).await,
+        Some(id) if id.starts_with("dist_") => take_snapshot(&engine, id).await,
         Some(operation_id) if operation_id.starts_with("op_") => intake.wake(operation_id).await,
         Some(other) => desk(&engine, other).await,
         None => tracing::error!("a wake without an id was dropped: {job}"),
@@ -171,5 +172,24 @@ async fn desk(engine: &Engine, id: &str) {
         Ok(Ok(Err(error))) => tracing::error!(desk.id = id, "it is tried again later: {error}"),
         Ok(Err(_)) => tracing::error!(desk.id = id, "it panicked; the sweep will wake it"),
         Err(_) => tracing::error!(desk.id = id, "it took over {MOVE:?}; the sweep will wake it"),
+    }
+}
+
+/// A snapshot's wake: the balances of a record date are looked for.
+async fn take_snapshot(engine: &Engine, distribution_id: &str) {
+    match timeout(MOVE, AssertUnwindSafe(snapshot::act(engine, distribution_id)).catch_unwind()).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(error))) => {
+            tracing::error!(distribution.id = distribution_id, "the snapshot is looked at again later: {error}")
+        }
+        Ok(Err(_)) => {
+            tracing::error!(distribution.id = distribution_id, "the snapshot panicked; the sweep will wake it")
+        }
+        Err(_) => {
+            tracing::error!(
+                distribution.id = distribution_id,
+                "the snapshot took over {MOVE:?}; the sweep will wake it"
+            )
+        }
     }
 }

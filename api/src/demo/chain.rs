@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use alloy_primitives::U256;
 use muniment_activities::chain::Chain;
-use muniment_activities::config::{ChainConfig, Finality, Profile, Secret, SignerConfig};
+use muniment_activities::config::{ChainConfig, Finality, PayoutTokenConfig, Profile, Secret, SignerConfig};
 use muniment_activities::platform::Platform;
 use muniment_activities::registry::Roles;
 use muniment_activities::signer::Signer;
@@ -92,6 +93,12 @@ impl DemoChain {
             Platform::deploy(&chain, &deployer, &[(signer.address(), Roles::ALL)]).await.map_err(Failure::new)?;
         config.factory = Some(platform.factory);
         config.registry = Some(platform.registry);
+        config.distributor = Some(platform.distributor);
+        // A coin to be paid in, and a payer who has a million of it.
+        let (symbol, decimals, payer) = ("DUSD".to_owned(), 6, None);
+        config.payout_tokens = vec![PayoutTokenConfig { address: platform.coin, symbol, decimals, payer }];
+        let million = U256::from(1_000_000_000_000u64);
+        platform.fund(&chain, &deployer, signer.address(), million).await.map_err(Failure::new)?;
         Ok(config)
     }
 

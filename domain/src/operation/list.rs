@@ -42,6 +42,13 @@ pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, limit: i64) -> Result<
         .bind(chain_id).bind(LANE_FULL).bind(limit).fetch_all(conn).await?))
 }
 
+/// Pending operations that wait for this very reason, oldest first.
+pub async fn waiting_for(tx: &mut Tx, chain_id: i64, reason: &str) -> Result<Vec<Operation>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Operation>(
+        "select * from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id")
+        .bind(chain_id).bind(reason).fetch_all(conn).await?))
+}
+
 /// Unfinished operations whose time has come, oldest first: what the sweep wakes.
 pub async fn unfinished_overdue(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Operation>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Operation>(

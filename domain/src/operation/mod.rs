@@ -14,7 +14,9 @@ use serde_json::json;
 use sqlx::types::Json;
 
 pub use attention::{Attention, attention};
-pub use list::{LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for_lane};
+pub use list::{
+    LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
+};
 pub use many::{find_all, postpone_all, save_all, transition_all, versions};
 pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, key_spent};
 pub use page::{COUNTED_MAX, Filter, count, list};
@@ -206,6 +208,13 @@ pub async fn save(tx: &mut Tx, op: &mut Operation) -> Result<()> {
 pub async fn resolve(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str) -> Result<()> {
     save(tx, op).await?;
     record(tx, op, Some(op.status), actor, reason).await
+}
+
+/// Puts a new operation into a lane, in the commit that accepts it: its key must be that one.
+pub async fn assign_lane(tx: &mut Tx, op: &Operation) -> Result<()> {
+    let rows = on!(tx, conn => sqlx::query("update operations set lane_id = $3 where id = $1 and version = $2 and status = 'pending'")
+        .bind(&op.id).bind(op.version).bind(&op.lane_id).execute(conn).await?.rows_affected());
+    touched(rows, "operation", &op.id)
 }
 
 async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, reason: &str) -> Result<()> {

@@ -1,0 +1,90 @@
+//! The ERC-20 that holders are paid in: what it says of a payment is the only proof of it.
+use std::collections::BTreeMap;
+
+use alloy::{
+    primitives::{Address, U256},
+    sol_types::SolCall,
+};
+
+use crate::{
+    bindings::coin::DemoCoin,
+    chain::Chain,
+    fault::Fault,
+    operation::{MissingEffect, events, view},
+    receipt::Receipt,
+    simulate::{At, Call},
+};
+
+/// Allows a contract of ours to pull the coin from its caller, without an end: it never pulls from anybody else.
+pub fn approve(from: Address, asset: Address, spender: Address) -> Call {
+    let call = DemoCoin::approveCall { spender, value: U256::MAX };
+    Call { from, to: Some(asset), data: call.abi_encode().into() }
+}
+
+/// Whom an `approve` allows to pull.
+pub fn spender_of(data: &[u8]) -> Option<Address> {
+    DemoCoin::approveCall::abi_decode_validate(data).ok().map(|call| call.spender)
+}
+
+/// Who allowed it, if the receipt shows that the spender may pull.
+pub fn approve_effect(receipt: &Receipt, asset: Address, spender: Address) -> Result<Address, MissingEffect> {
+    if !receipt.success {
+        return Err(MissingEffect("the transaction reverted".into()));
+    }
+    let mut approvals = events::<DemoCoin::Approval>(receipt, asset).filter(|event| event.spender == spender);
+    match approvals.find(|event| !event.value.is_zero()) {
+        Some(event) => Ok(event.owner),
+        None => Err(MissingEffect(format!("{asset} did not say that {spender} may pull"))),
+    }
+}
+
+/// What the coin calls its smallest part.
+pub async fn decimals(chain: &Chain, asset: Address) -> Result<u8, Fault> {
+    view(chain, asset, &DemoCoin::decimalsCall {}, At::Latest).await
+}
+
+/// What an account has of the coin.
+pub async fn balance_of(chain: &Chain, asset: Address, account: Address, at: At) -> Result<U256, Fault> {
+    view(chain, asset, &DemoCoin::balanceOfCall { account }, at).await
+}
+
+/// Makes play money. Only the coin of the demonstration lets anybody do this.
+pub fn mint_play_money(from: Address, asset: Address, to: Address, amount: U256) -> Call {
+    Call { from, to: Some(asset), data: DemoCoin::mintCall { to, amount }.abi_encode().into() }
+}
+
+/// Payments by payee and amount: how many of each there are.
+pub(crate) type Payments = BTreeMap<(Address, U256), usize>;
+
+/// Counts payments.
+pub(crate) fn payments(all: impl Iterator<Item = (Address, U256)>) -> Payments {
+    let mut counted = Payments::new();
+    for payment in all {
+        *counted.entry(payment).or_default() += 1;
+    }
+    counted
+}
+
+/// Everything that left an account in this transaction.
+pub(crate) fn paid_by(receipt: &Receipt, asset: Address, payer: Address) -> Payments {
+    let transfers = events::<DemoCoin::Transfer>(receipt, asset).filter(|event| event.from == payer);
+    payments(transfers.map(|event| (event.to, event.value)))
+}
+
+/// Whether exactly these payments were made: none less, none more, none of another amount.
+pub(crate) fn compare(wanted: &Payments, found: &Payments) -> Result<(), MissingEffect> {
+    for ((payee, amount), count) in wanted {
+        let have = found.get(&(*payee, *amount)).copied().unwrap_or_default();
+        if have < *count {
+            return Err(MissingEffect(format!(
+                "the coin shows {have} of {count} transfers of {amount} units to {payee}"
+            )));
+        }
+    }
+    match found.iter().find(|(payment, count)| wanted.get(*payment).copied().unwrap_or_default() < **count) {
+        Some(((payee, amount), _)) => {
+            Err(MissingEffect(format!("the coin shows a transfer of {amount} units to {payee} that nobody asked for")))
+        }
+        None => Ok(()),
+    }
+}

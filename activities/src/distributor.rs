@@ -1,0 +1,275 @@
+//! The `PlatformYieldDistributor`: a list is declared and paid from escrow page by page.
+use alloy::{
+    primitives::{Address, B256, U256, keccak256},
+    sol_types::{SolCall, SolEvent},
+};
+
+use crate::{
+    bindings::distributor::PlatformYieldDistributor as Distributor,
+    chain::Chain,
+    coin::{compare, paid_by, payments},
+    direct_payout::words,
+    fault::Fault,
+    line::{self, Line},
+    logs::LogFilter,
+    operation::{ExecutedAt, MissingEffect, events, view},
+    receipt::Receipt,
+    simulate::{At, Call},
+};
+
+/// A list as it is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// The id that the contract knows it by.
+    pub id: B256,
+    /// The token whose freezes and recoveries count.
+    pub token: Address,
+    /// The coin.
+    pub asset: Address,
+    /// Units of it.
+    pub total: u128,
+    /// Lines.
+    pub count: u64,
+    /// The rolled hash of the lines.
+    pub commitment: B256,
+}
+
+/// A page of a declared list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EscrowPage {
+    /// The list.
+    pub id: B256,
+    /// The place of its first line.
+    pub from: u64,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// This wallet got the money.
+    Paid(Address),
+    /// The contract keeps it, because the holder is frozen.
+    Frozen,
+    /// The contract keeps it, because the coin refused the transfer.
+    TransferFailed,
+}
+
+/// The hash that is rolled over a list.
+pub fn commitment(lines: &[Line]) -> B256 {
+    lines.iter().fold(B256::ZERO, |rolled, line| keccak256([rolled.0, line.word().0].concat()))
+}
+
+fn send(from: Address, distributor: Address, call: impl SolCall) -> Call {
+    Call { from, to: Some(distributor), data: call.abi_encode().into() }
+}
+
+/// Declares a list and moves its whole sum into escrow.
+pub fn create(from: Address, distributor: Address, d: &Declaration) -> Call {
+    let call = Distributor::createDistributionCall {
+        id: d.id,
+        token: d.token,
+        asset: d.asset,
+        total: U256::from(d.total),
+        count: U256::from(d.count),
+        commitment: d.commitment,
+        auditHash: B256::ZERO,
+    };
+    send(from, distributor, call)
+}
+
+/// Pays the next page.
+pub fn pay(from: Address, distributor: Address, page: &EscrowPage) -> Call {
+    let call =
+        Distributor::payoutForDistributionCall { id: page.id, from: U256::from(page.from), lines: words(&page.lines) };
+    send(from, distributor, call)
+}
+
+/// Pays what is kept for a holder.
+pub fn claim(from: Address, distributor: Address, id: B256, account: Address) -> Call {
+    send(from, distributor, Distributor::claimWithheldCall { id, account })
+}
+
+/// Declares the hash of an audit report.
+pub fn declare_audit(from: Address, distributor: Address, id: B256, token: Address, report: B256) -> Call {
+    send(from, distributor, Distributor::declareAuditCall { id, token, auditHash: report })
+}
+
+/// The page that stands in a call.
+pub fn page_of(data: &[u8]) -> Option<EscrowPage> {
+    let call = Distributor::payoutForDistributionCall::abi_decode_validate(data).ok()?;
+    let lines = call.lines.into_iter().map(line::of_word).collect();
+    Some(EscrowPage { id: call.id, from: call.from.try_into().ok()?, lines })
+}
+
+/// The account that a claim is made for.
+pub fn claimed_account(data: &[u8]) -> Option<Address> {
+    Distributor::claimWithheldCall::abi_decode_validate(data).ok().map(|call| call.account)
+}
+
+fn executed(receipt: &Receipt) -> Result<(), MissingEffect> {
+    if receipt.success { Ok(()) } else { Err(MissingEffect("the transaction reverted".into())) }
+}
+
+/// Whether the receipt shows that the list was declared by exactly this call, and that its sum is in escrow.
+pub fn create_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Result<(), MissingEffect> {
+    executed(receipt)?;
+    let missing = |why: &str| MissingEffect(format!("{distributor}: {why}"));
+    let call = Distributor::createDistributionCall::abi_decode_validate(data)
+        .map_err(|error| missing(&format!("the call cannot be read: {error}")))?;
+    let created = events::<Distributor::DistributionCreated>(receipt, distributor).find(|e| e.id == call.id);
+    let created = created.ok_or_else(|| missing("it did not say that the list was declared"))?;
+    if created.payloadHash != keccak256(data) {
+        return Err(missing("the list was declared by another call"));
+    }
+    let wanted = payments(std::iter::once((distributor, call.total)));
+    compare(&wanted, &paid_by(receipt, call.asset, created.funder))
+}
+
+/// What became of each line, if the receipt shows that exactly this page was accepted.
+pub fn page_effect(
+    receipt: &Receipt,
+    distributor: Address,
+    asset: Address,
+    data: &[u8],
+) -> Result<Vec<Outcome>, MissingEffect> {
+    executed(receipt)?;
+    let missing = |why: &str| MissingEffect(format!("{distributor}: {why}"));
+    let page = page_of(data).ok_or_else(|| missing("the call is no page"))?;
+    let mut accepted = events::<Distributor::PagePaid>(receipt, distributor);
+    let first = U256::from(page.from);
+    let event = accepted.find(|e| e.id == page.id && e.from == first);
+    if event.ok_or_else(|| missing("it did not say that the page was accepted"))?.payloadHash != keccak256(data) {
+        return Err(missing("another page was accepted in its place"));
+    }
+    let mut outcomes: Vec<Outcome> = page.lines.iter().map(|line| Outcome::Paid(line.holder())).collect();
+    let at = |index: U256| index.checked_sub(first).and_then(|i| usize::try_from(i).ok());
+    for kept in events::<Distributor::Withheld>(receipt, distributor).filter(|e| e.id == page.id) {
+        if let Some(outcome) = at(kept.index).and_then(|i| outcomes.get_mut(i)) {
+            let frozen = kept.reason == B256::right_padding_from(b"frozen");
+            *outcome = if frozen { Outcome::Frozen } else { Outcome::TransferFailed };
+        }
+    }
+    for moved in events::<Distributor::PaidToSuccessor>(receipt, distributor).filter(|e| e.id == page.id) {
+        if let Some(outcome) = at(moved.index).and_then(|i| outcomes.get_mut(i)) {
+            *outcome = Outcome::Paid(moved.payee);
+        }
+    }
+    let paid = page.lines.iter().zip(&outcomes).filter_map(|(line, outcome)| match outcome {
+        Outcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
+        Outcome::Frozen | Outcome::TransferFailed => None,
+    });
+    compare(&payments(paid), &paid_by(receipt, asset, distributor))?;
+    Ok(outcomes)
+}
+
+/// Who got what was kept for a holder, if the receipt shows it with the coin's own word.
+pub fn claim_effect(
+    receipt: &Receipt,
+    distributor: Address,
+    asset: Address,
+    data: &[u8],
+    units: u128,
+) -> Result<Address, MissingEffect> {
+    executed(receipt)?;
+    let call = Distributor::claimWithheldCall::abi_decode_validate(data)
+        .map_err(|error| MissingEffect(format!("the call cannot be read: {error}")))?;
+    let mut claims = events::<Distributor::WithheldClaimed>(receipt, distributor);
+    let claimed = claims.find(|e| e.id == call.id && e.account == call.account);
+    let claimed =
+        claimed.ok_or_else(|| MissingEffect(format!("{distributor} did not pay what it kept for {}", call.account)))?;
+    if claimed.amount != U256::from(units) {
+        return Err(MissingEffect(format!("{} units were claimed, {units} were kept", claimed.amount)));
+    }
+    // Others may be claimed for in the same transaction: this payment must be among them.
+    match paid_by(receipt, asset, distributor).contains_key(&(claimed.payee, claimed.amount)) {
+        true => Ok(claimed.payee),
+        false => Err(MissingEffect(format!("the coin shows no transfer of {units} units to {}", claimed.payee))),
+    }
+}
+
+/// Whether the receipt shows the declaration of this report.
+pub fn audit_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Result<B256, MissingEffect> {
+    executed(receipt)?;
+    let call = Distributor::declareAuditCall::abi_decode_validate(data)
+        .map_err(|error| MissingEffect(format!("the call cannot be read: {error}")))?;
+    let mut declared = events::<Distributor::AuditDeclared>(receipt, distributor);
+    match declared.find(|e| e.id == call.id && e.token == call.token && e.auditHash == call.auditHash) {
+        Some(event) => Ok(event.auditHash),
+        None => Err(MissingEffect(format!("{distributor} did not say that the report was declared"))),
+    }
+}
+
+/// Whether the effect of a call stands on the chain at a block, by whichever transaction.
+pub async fn stands(chain: &Chain, distributor: Address, data: &[u8], at: At) -> Result<bool, Fault> {
+    if let Ok(call) = Distributor::createDistributionCall::abi_decode_validate(data) {
+        let stored = view(chain, distributor, &Distributor::distributionCall { id: call.id }, at).await?;
+        return Ok(!stored.token.is_zero());
+    }
+    if let Some(page) = page_of(data) {
+        let stored = view(chain, distributor, &Distributor::distributionCall { id: page.id }, at).await?;
+        return Ok(stored.next > U256::from(page.from));
+    }
+    if let Ok(call) = Distributor::declareAuditCall::abi_decode_validate(data) {
+        let read = Distributor::auditHashOfCall { id: call.id, token: call.token };
+        return Ok(view(chain, distributor, &read, at).await? == call.auditHash);
+    }
+    let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) else { return Ok(false) };
+    let read = Distributor::withheldOfCall { id: call.id, account: call.account };
+    Ok(view(chain, distributor, &read, at).await?.is_zero())
+}
+
+/// The transaction that had the effect of a call, with the hash of the call that it was, as far as the contract tells.
+pub async fn find(chain: &Chain, distributor: Address, data: &[u8], since: u64) -> Result<Option<ExecutedAt>, Fault> {
+    let ours = keccak256(data);
+    let topics = if let Ok(call) = Distributor::createDistributionCall::abi_decode_validate(data) {
+        vec![Distributor::DistributionCreated::SIGNATURE_HASH, call.id]
+    } else if let Some(page) = page_of(data) {
+        vec![Distributor::PagePaid::SIGNATURE_HASH, page.id, U256::from(page.from).into()]
+    } else if let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) {
+        vec![Distributor::WithheldClaimed::SIGNATURE_HASH, call.id, call.account.into_word()]
+    } else {
+        return Ok(None);
+    };
+    let filter = LogFilter {
+        from_block: since,
+        to_block: None,
+        addresses: vec![distributor],
+        topics: topics.iter().map(|topic| vec![*topic]).collect(),
+    };
+    let logs = chain.logs(&filter).await?;
+    // A node that ignores the filter must not make another event look like this one.
+    let Some(log) = logs.iter().find(|log| log.address == distributor && log.topics.starts_with(&topics)) else {
+        return Ok(None);
+    };
+    let payload = |data: &[u8]| data.last_chunk::<32>().map_or(B256::ZERO, |word| B256::from(*word));
+    // A claim may be made by anybody and names no call: whoever made it, the money went where ours would have sent it.
+    let claimed = topics[0] == Distributor::WithheldClaimed::SIGNATURE_HASH;
+    let payload_hash = if claimed { ours } else { payload(&log.data) };
+    Ok(Some(ExecutedAt {
+        tx_hash: log.tx_hash,
+        block_number: log.block_number,
+        block_hash: log.block_hash,
+        payload_hash,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_list_does_not_ask_where_its_pages_are_cut_and_a_call_is_read_as_it_was_written() {
+        let lines: Vec<Line> = (1u8..5).map(|n| Line::new(Address::repeat_byte(n), u128::from(n)).unwrap()).collect();
+        let by_hand = lines.iter().fold(B256::ZERO, |h, l| keccak256([h.0, l.word().0].concat()));
+        assert_eq!(commitment(&lines), by_hand);
+        let mut moved = lines.clone();
+        moved.swap(0, 1);
+        assert_ne!(commitment(&moved), by_hand);
+        let page = EscrowPage { id: B256::repeat_byte(3), from: 200, lines };
+        let call = pay(Address::ZERO, Address::repeat_byte(9), &page);
+        assert_eq!(page_of(&call.data), Some(page));
+        assert_eq!(page_of(&claim(Address::ZERO, Address::ZERO, B256::ZERO, Address::ZERO).data), None);
+    }
+}

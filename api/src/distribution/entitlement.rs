@@ -1,0 +1,121 @@
+//! `/v1/distributions/{id}/entitlements`: what each holder is to get, and what people decide about one of them.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::Scope;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::{entitlement as rows, id, offering};
+use muniment_workflows::action::Action;
+use muniment_workflows::approval as approvals;
+use muniment_workflows::entitlement::{self, Request};
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::act::check_reason;
+use super::{find, record};
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::pages::{Page, Parameters};
+use crate::submission::{Intent, Submission};
+use crate::{approval, idempotency, operation};
+
+/// `GET /v1/distributions/{id}/entitlements`, in the order of the wallets.
+pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Value>> {
+    let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
+    let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
+    let mut tx = app.db.read().await?;
+    let d = find(&mut tx, &Scope::All, &id).await?;
+    let decimals = offering::find(&mut tx, &d.offering_id).await?.token_decimals;
+    let (found, total) = rows::list(&mut tx, &id, status, page.limit, page.offset()).await?;
+    Ok(Json(page.answer(found.iter().map(|e| record::line(e, decimals)).collect(), total)))
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Hold,
+    Release,
+    Exclude,
+    Reissue,
+}
+
+/// Why.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    reason: String,
+    #[serde(skip)]
+    asked: Option<(Act, String, String)>,
+}
+
+type Named = Path<(String, String)>;
+
+async fn act(app: &App, act: Act, ids: (String, String), mut submission: Submission<Body>) -> Result<Response> {
+    id::check("dist", &ids.0)?;
+    id::check("ent", &ids.1)?;
+    submission.body.asked = Some((act, ids.0, ids.1));
+    idempotency::once(app, &submission).await
+}
+
+/// Holds one back.
+pub async fn hold(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
+    act(&app, Act::Hold, ids, submission).await
+}
+
+/// Lets one go on; 202 where that is a claim of what the distributor keeps.
+pub async fn release(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
+    act(&app, Act::Release, ids, submission).await
+}
+
+/// Asks a second person to take one out for good.
+pub async fn exclude(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
+    act(&app, Act::Exclude, ids, submission).await
+}
+
+/// Asks a second person to pay one anew.
+pub async fn reissue(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
+    act(&app, Act::Reissue, ids, submission).await
+}
+
+impl Intent for Body {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        if self.reason.trim().is_empty() {
+            return Err(Problem::field("/reason", "required", "Say why."));
+        }
+        check_reason(Some(&self.reason))
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let Some((act, distribution_id, entitlement_id)) = self.asked.clone() else {
+            return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No entitlement was named."));
+        };
+        let request = Request { distribution_id, entitlement_id, reason: self.reason.clone() };
+        match act {
+            Act::Hold => {
+                let e = entitlement::hold(tx, &request, &by).await?;
+                shown(tx, &e).await
+            }
+            Act::Release => match entitlement::release(tx, &request, &by).await? {
+                (_, Some(op)) => Ok(operation::accepted(app, &op)),
+                (e, None) => shown(tx, &e).await,
+            },
+            Act::Exclude => ask(app, tx, Action::ExcludeEntitlement(request), &by).await,
+            Act::Reissue => ask(app, tx, Action::ReissueEntitlement(request), &by).await,
+        }
+    }
+}
+
+async fn shown(tx: &mut Tx, e: &rows::Entitlement) -> muniment_domain::Result<Answer> {
+    let decimals = offering::find(tx, &e.offering_id).await?.token_decimals;
+    Ok(Answer { status: 200, location: None, body: record::line(e, decimals).to_string() })
+}
+
+async fn ask(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
+    let asked = approvals::ask(tx, &app.settings, action, by).await?;
+    let body = json!({ "approval": approval::short(&asked) });
+    Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() })
+}

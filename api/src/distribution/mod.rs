@@ -1,0 +1,78 @@
+//! `/v1/distributions`: money for the holders of a token.
+
+mod act;
+mod create;
+mod entitlement;
+mod record;
+mod report;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Uri, header};
+use axum::response::{IntoResponse, Response};
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Distribution, Scope};
+use muniment_domain::id;
+use serde_json::Value;
+
+pub use act::{calculate, cancel, declare_audit, execute, snapshot, submit};
+pub use create::create;
+pub use entitlement::{exclude, hold, list as entitlements, reissue, release};
+pub use report::report;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::pages::{Page, Parameters};
+use crate::principal::Principal;
+use crate::version::etag;
+
+/// Where a distribution is found.
+pub fn path(id: &str) -> String {
+    format!("/v1/distributions/{id}")
+}
+
+/// Which distributions a caller sees: staff all of them, an investor those that are also about him.
+pub fn scope(principal: &Principal) -> Scope {
+    if principal.is_staff() { Scope::All } else { Scope::Own(principal.0.user_id.clone()) }
+}
+
+/// `GET /v1/distributions`: newest first. An investor sees his own part of each and nothing of the others.
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+    let parameters = Parameters::read(&uri, &["page", "limit", "status", "offering_id"])?;
+    let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
+    let offering_id = parameters.id("offering_id", "off")?;
+    let (mut tx, scope) = (app.db.read().await?, scope(&principal));
+    let (rows, total) =
+        distribution::list(&mut tx, &scope, offering_id.as_deref(), status, page.limit, page.offset()).await?;
+    let mut data = Vec::with_capacity(rows.len());
+    for d in &rows {
+        data.push(shown(&mut tx, &scope, d).await?);
+    }
+    Ok(Json(page.answer(data, total)))
+}
+
+/// `GET /v1/distributions/{id}`.
+pub async fn detail(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    _: HeaderMap,
+) -> Result<Response> {
+    let (mut tx, scope) = (app.db.read().await?, scope(&principal));
+    let d = find(&mut tx, &scope, &id).await?;
+    let kept = [(header::ETAG, etag(d.version)), (header::CACHE_CONTROL, "no-store".to_owned())];
+    Ok((kept, Json(shown(&mut tx, &scope, &d).await?)).into_response())
+}
+
+/// The distribution with this id, which may be malformed.
+async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<Distribution> {
+    id::check("dist", id)?;
+    distribution::find(tx, scope, id).await
+}
+
+async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Value> {
+    match scope {
+        Scope::All => record::full(tx, d).await,
+        Scope::Own(user_id) => record::own(tx, d, user_id).await,
+    }
+}

@@ -1,0 +1,106 @@
+//! `GET /v1/distributions/{id}/report`: every holder with what became of it, for people and for auditors.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{Uri, header};
+use axum::response::{IntoResponse, Response};
+use muniment_domain::distribution::{Distribution, Scope};
+use muniment_domain::entitlement::{self, Reported};
+use muniment_domain::{money, offering};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{find, record};
+use crate::app::App;
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::instant;
+use crate::pages::Parameters;
+
+const COLUMNS: &str = "entitlement_id,investor_id,legal_name,wallet_address,payee_address,balance_at_record,gross_amount,\
+    withholding_amount,net_amount,currency,status,hold_reason,paid_to,units,payout_token,tx_hash,block_number,paid_at";
+
+/// The report as a table, or as JSON with the hash of the table.
+pub async fn report(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Response> {
+    let parameters = Parameters::read(&uri, &["format"])?;
+    let mut tx = app.db.read().await?;
+    let d = find(&mut tx, &Scope::All, &id).await?;
+    let decimals = u32::try_from(offering::find(&mut tx, &d.offering_id).await?.token_decimals).unwrap_or(0);
+    let lines = entitlement::report(&mut tx, &id).await?;
+    let table = table(&d, decimals, &lines);
+    match parameters.text("format").unwrap_or("json") {
+        "csv" => {
+            let name = format!("attachment; filename=\"{id}.csv\"");
+            let kept = [
+                (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+                (header::CONTENT_DISPOSITION, name),
+                (header::CACHE_CONTROL, "no-store".to_owned()),
+            ];
+            Ok((kept, table).into_response())
+        }
+        "json" => {
+            let mut body = record::full(&mut tx, &d).await?;
+            body["report_sha256"] = json!(format!("{:x}", Sha256::digest(&table)));
+            body["entitlements"] = lines.iter().map(|line| shown(line, decimals)).collect();
+            Ok(Json(body).into_response())
+        }
+        other => Err(Problem::new(Code::InvalidParameter, format!("The format {other} is none of csv and json."))),
+    }
+}
+
+fn shown(line: &Reported, decimals: u32) -> Value {
+    let mut record = record::line(&line.entitlement, i64::from(decimals));
+    let paid = line.paid_to.as_ref().map(|to| json!({ "paid_to": to, "units": line.units }));
+    record["legal_name"] = json!(line.legal_name);
+    record["receipt"] = json!(paid);
+    record
+}
+
+fn table(d: &Distribution, decimals: u32, lines: &[Reported]) -> String {
+    let mut text = format!("{COLUMNS}\r\n");
+    for line in lines {
+        let e = &line.entitlement;
+        let fields = [
+            e.id.clone(),
+            e.investor_id.clone().unwrap_or_default(),
+            line.legal_name.clone().unwrap_or_default(),
+            e.wallet_address.0.to_checksum(None),
+            e.payee_address.0.to_checksum(None),
+            money::quantity(e.balance_at_record.0, decimals),
+            record::amount(e.gross),
+            record::amount(e.withholding),
+            record::amount(e.net),
+            d.currency.clone(),
+            e.status.to_string(),
+            e.hold_reason.map(|reason| reason.to_string()).unwrap_or_default(),
+            line.paid_to.clone().unwrap_or_default(),
+            line.units.clone().unwrap_or_default(),
+            d.payout_symbol.clone(),
+            e.tx_hash.map(|hash| hash.to_string()).unwrap_or_default(),
+            e.block_number.map(|number| number.to_string()).unwrap_or_default(),
+            instant::optional(e.paid_at).unwrap_or_default(),
+        ];
+        text.push_str(&fields.map(|field| cell(&field)).join(","));
+        text.push_str("\r\n");
+    }
+    text
+}
+
+/// A cell as every reader of tables takes it: quoted where it must be, and never a formula.
+fn cell(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_quoted_where_it_must_be_and_never_a_formula() {
+        assert_eq!(cell("Ada Brandt"), "Ada Brandt");
+        assert_eq!(cell("Brandt, \"Ada\""), "\"Brandt, \"\"Ada\"\"\"");
+        assert_eq!(cell("=1+1"), "'=1+1");
+    }
+}

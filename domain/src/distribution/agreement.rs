@@ -1,0 +1,59 @@
+//! What a second person says yes to: one hash over the snapshot, the amounts, the coin, the payer and the very list that is paid.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Distribution;
+use crate::column::Hex;
+use crate::db::Tx;
+use crate::entitlement::{self, Entitlement};
+use crate::{Code, Error, Result, snapshot};
+
+/// Everything that is agreed on. Two are equal only if nothing of it moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Agreement {
+    pub snapshot_sha256: String,
+    pub snapshot_block_hash: String,
+    pub entitlements_root: String,
+    pub method: super::Method,
+    pub payout_token: String,
+    pub funding_wallet: String,
+    pub list_sha256: String,
+    pub recipient_count: usize,
+    /// Cents that leave the payer.
+    pub net_total: i64,
+}
+
+/// The agreement as it stands now, with the list that it is about.
+pub async fn agreement(tx: &mut Tx, d: &Distribution) -> Result<(Agreement, Vec<Entitlement>)> {
+    let unready =
+        || Error::refused(Code::InvalidState, format!("The distribution is {}; calculate it first.", d.status));
+    let snapshot = snapshot::find(tx, &d.id).await?.ok_or_else(unready)?;
+    let root: Hex<_> = d.entitlements_root.ok_or_else(unready)?;
+    let list = entitlement::payable(tx, &d.id).await?;
+    let mut hash = Sha256::new();
+    for e in &list {
+        hash.update(format!("{} {} {}\n", e.id, e.payee_address, e.net));
+    }
+    let agreement = Agreement {
+        snapshot_sha256: snapshot.sha256,
+        snapshot_block_hash: snapshot.block_hash.to_string(),
+        entitlements_root: root.to_string(),
+        method: d.method,
+        payout_token: d.payout_token.to_string(),
+        funding_wallet: d.funding_wallet.to_string(),
+        list_sha256: format!("{:x}", hash.finalize()),
+        recipient_count: list.len(),
+        net_total: list.iter().map(|e| e.net).sum(),
+    };
+    Ok((agreement, list))
+}
+
+impl Agreement {
+    /// One hash for all of it.
+    pub fn sha256(&self) -> String {
+        // The fields of a struct have one order, so equal agreements have equal bytes.
+        format!("{:x}", Sha256::digest(serde_json::to_vec(self).unwrap_or_default()))
+    }
+}

@@ -1,0 +1,128 @@
+//! Reading entitlements: those that can be paid, a page of them, their sums.
+
+use alloy_primitives::Address;
+use serde::Serialize;
+
+use super::{Entitlement, Status};
+use crate::column::Hex;
+use crate::db::Tx;
+use crate::{Result, on};
+
+/// Everything of a distribution that nothing stands in the way of, in the order of the wallets.
+pub async fn payable(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Entitlement>(
+        "select * from entitlements where distribution_id = $1 and status = 'calculated' order by wallet_address")
+        .bind(distribution_id).fetch_all(conn).await?))
+}
+
+/// The entitlements that an operation has, in the order of its lines.
+pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Entitlement>> {
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, Entitlement>("select * from entitlements where operation_id = $1 order by line_index")
+        .bind(operation_id).fetch_all(conn).await?),
+    )
+}
+
+/// What the distributor keeps for a payee.
+pub async fn withheld_of(tx: &mut Tx, distribution_id: &str, payee: Address) -> Result<Vec<Entitlement>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Entitlement>(
+        "select * from entitlements where distribution_id = $1 and payee_address = $2 and status = 'held' \
+         and hold_reason in ('withheld_frozen', 'withheld_transfer_failed') order by wallet_address")
+        .bind(distribution_id).bind(Hex(payee)).fetch_all(conn).await?))
+}
+
+/// Whether any entitlement of a distribution is in an operation that is not over.
+pub async fn any_queued(tx: &mut Tx, distribution_id: &str) -> Result<bool> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, bool>(
+        "select exists (select 1 from entitlements where distribution_id = $1 and status = 'queued')")
+        .bind(distribution_id).fetch_one(conn).await?))
+}
+
+/// A page of a distribution's entitlements, in the order of the wallets, and how many there are.
+pub async fn list(
+    tx: &mut Tx,
+    distribution_id: &str,
+    status: Option<Status>,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Entitlement>, i64)> {
+    let status = status.map(Status::as_str);
+    let rows = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
+        "select * from entitlements where distribution_id = $1 and (cast($2 as text) is null or status = $2) \
+         order by wallet_address limit $3 offset $4")
+        .bind(distribution_id).bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from entitlements where distribution_id = $1 and (cast($2 as text) is null or status = $2)")
+        .bind(distribution_id).bind(status).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
+/// The entitlements of one person in a distribution, as that person may see them.
+pub async fn of_user(tx: &mut Tx, distribution_id: &str, user_id: &str) -> Result<Vec<Entitlement>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Entitlement>(
+        "select e.* from entitlements e join investors i on i.id = e.investor_id where e.distribution_id = $1 and i.user_id = $2 \
+         order by e.wallet_address")
+        .bind(distribution_id).bind(user_id).fetch_all(conn).await?))
+}
+
+/// One line of a report: the entitlement with its receipt.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Reported {
+    #[sqlx(flatten)]
+    pub entitlement: Entitlement,
+    pub legal_name: Option<String>,
+    pub paid_to: Option<String>,
+    pub units: Option<String>,
+}
+
+/// Everything of a distribution with its receipts, in the order of the wallets.
+pub async fn report(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Reported>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Reported>(
+        "select e.*, i.legal_name, r.payee_address as paid_to, r.units from entitlements e left join investors i on i.id = e.investor_id \
+         left join payout_receipts r on r.entitlement_id = e.id where e.distribution_id = $1 order by e.wallet_address")
+        .bind(distribution_id).fetch_all(conn).await?))
+}
+
+/// The sums of a distribution, in cents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Totals {
+    pub count: i64,
+    pub gross: i64,
+    pub withholding: i64,
+    pub net: i64,
+    pub paid: i64,
+    pub held: i64,
+    pub excluded: i64,
+    pub failed: i64,
+    /// Net of what is calculated or queued.
+    pub open: i64,
+    /// How many entitlements are neither paid nor excluded.
+    pub left: i64,
+}
+
+/// The sums of a distribution's entitlements.
+pub async fn totals(tx: &mut Tx, distribution_id: &str) -> Result<Totals> {
+    let sums = on!(tx, conn => sqlx::query_as::<_, (Status, i64, i64, i64, i64)>(
+        "select status, count(*), cast(sum(gross) as bigint), cast(sum(withholding) as bigint), cast(sum(net) as bigint) \
+         from entitlements where distribution_id = $1 group by status").bind(distribution_id).fetch_all(conn).await?);
+    let mut totals = Totals::default();
+    for (status, count, gross, withholding, net) in sums {
+        totals.count += count;
+        totals.gross += gross;
+        totals.withholding += withholding;
+        totals.net += net;
+        match status {
+            Status::Paid => totals.paid += net,
+            Status::Held => totals.held += net,
+            Status::Excluded => totals.excluded += net,
+            Status::Failed => totals.failed += net,
+            Status::Calculated | Status::Queued => totals.open += net,
+        }
+        if !matches!(status, Status::Paid | Status::Excluded) {
+            totals.left += count;
+        }
+    }
+    Ok(totals)
+}

@@ -1,0 +1,120 @@
+//! Entitlements: what one holder is to get of a distribution. The amounts are written once; only what becomes of them moves.
+
+mod list;
+mod new;
+mod pay;
+mod state;
+
+use alloy_primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+pub use list::{Reported, Totals, any_queued, list, of_operation, of_user, payable, report, totals, withheld_of};
+pub use new::{New, insert_all};
+pub use pay::{Paid, fail, queue, set_paid, take_over, withhold};
+pub use state::{HoldReason, Move, Status};
+
+use crate::column::{Dec, Hex};
+use crate::db::{Tx, touched};
+use crate::money::Money;
+use crate::{Code, Error, Result, event, on};
+
+/// One row of `entitlements`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)] // Each field is its column; 0014_distribution.sql explains those that need it.
+pub struct Entitlement {
+    pub id: String,
+    pub distribution_id: String,
+    pub offering_id: String,
+    pub investor_id: Option<String>,
+    pub wallet_address: Hex<Address>,
+    pub payee_address: Hex<Address>,
+    pub balance_at_record: Dec<u128>,
+    pub gross: i64,
+    pub withholding_rate_basis_points: i64,
+    pub withholding: i64,
+    pub net: i64,
+    pub status: Status,
+    pub hold_reason: Option<HoldReason>,
+    pub note: Option<String>,
+    pub operation_id: Option<String>,
+    pub line_index: Option<i64>,
+    pub tx_hash: Option<Hex<B256>>,
+    pub block_number: Option<i64>,
+    pub paid_at: Option<DateTime<Utc>>,
+    pub version: i64,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// One entitlement of a distribution; `not_found` if it is not there.
+pub async fn find(tx: &mut Tx, distribution_id: &str, id: &str) -> Result<Entitlement> {
+    on!(tx, conn => sqlx::query_as::<_, Entitlement>("select * from entitlements where id = $1 and distribution_id = $2")
+        .bind(id).bind(distribution_id).fetch_optional(conn).await?)
+    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no entitlement {id} in {distribution_id}.")))
+}
+
+/// Moves one entitlement by a person's word, with its event, if nobody moved it since it was read.
+pub async fn transition(
+    tx: &mut Tx,
+    e: &mut Entitlement,
+    by: Move,
+    reason: Option<HoldReason>,
+    actor: &str,
+    note: &str,
+) -> Result<()> {
+    let from = e.status;
+    e.status = from.next(by).ok_or_else(|| {
+        Error::refused(Code::InvalidState, format!("The entitlement is {from}; the move {by} is not allowed there."))
+    })?;
+    e.hold_reason = reason;
+    e.note = Some(note.to_owned());
+    save(tx, e).await?;
+    let mut data = told(e);
+    data["actor"] = json!(actor);
+    data["reason"] = json!(note);
+    event::write(tx, &format!("distribution.entitlement_{}", e.status), "entitlement", &e.id, e.version, data).await
+}
+
+async fn save(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
+    let read = e.version;
+    e.version += 1;
+    e.updated_at = tx.now();
+    let rows = on!(tx, conn => sqlx::query(
+        "update entitlements set status = $3, hold_reason = $4, note = $5, investor_id = $6, version = $7, updated_at = $8 \
+         where id = $1 and version = $2")
+        .bind(&e.id).bind(read).bind(e.status).bind(e.hold_reason).bind(&e.note).bind(&e.investor_id).bind(e.version)
+        .bind(e.updated_at).execute(conn).await?.rows_affected());
+    touched(rows, "entitlement", &e.id)
+}
+
+/// What an event says of an entitlement.
+fn told(e: &Entitlement) -> serde_json::Value {
+    json!({ "distribution_id": e.distribution_id, "status": e.status, "net_amount": Money::from_minor(e.net).to_string(),
+        "hold_reason": e.hold_reason, "operation_id": e.operation_id, "tx_hash": e.tx_hash.map(|h| h.to_string()) })
+}
+
+/// What is told of one among many.
+fn news(what: &str, e: &Entitlement) -> event::New {
+    event::New {
+        name: format!("distribution.entitlement_{what}"),
+        subject_type: "entitlement",
+        subject_id: e.id.clone(),
+        sequence: e.version,
+        data: told(e),
+    }
+}
+
+/// Lets everything unpaid of a recovered wallet follow to the one that replaced it. What the distributor keeps for the old one is paid
+/// to its successor by the contract itself. Called by the commit that confirms the recovery.
+pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, old: Address, new: Address) -> Result<u64> {
+    let now = tx.now();
+    let followed = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
+        "update entitlements set payee_address = $2, version = version + 1, updated_at = $3 where payee_address = $1 \
+         and offering_id = $4 and status in ('calculated', 'held', 'queued', 'failed') returning *")
+        .bind(Hex(old)).bind(Hex(new)).bind(now).bind(offering_id).fetch_all(conn).await?);
+    let count = followed.len() as u64;
+    let events: Vec<_> = followed.iter().map(|e| news("redirected", e)).collect();
+    event::write_all(tx, &events).await?;
+    Ok(count)
+}

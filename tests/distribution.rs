@@ -1,0 +1,172 @@
+//! A distribution through the front door: from a draft to a receipt for each holder, by each way, and each no on the way.
+
+use serde_json::json;
+use world::{Database, Engine, on_both_databases};
+
+use crate::installation::{Payday, wallet};
+
+on_both_databases! {
+    async fn everybody_is_paid_to_the_cent_by_each_way(database: Database) {
+        let day = Payday::new(database, 5).await;
+        for (method, total, kinds) in [
+            ("direct_payout", "1000.01", vec!["payout", "payout", "payout", "payout"]),
+            ("distributor", "777.77", vec!["distributor_payout"]),
+            ("direct_payout", "0.07", vec!["payout", "payout", "payout"]),
+        ] {
+            let id = day.calculated(method, total).await;
+            let shown = day.shown(&id).await;
+            assert_eq!(shown.text("/totals/gross"), total);
+            assert_eq!((shown.text("/totals/net"), shown.text("/totals/paid")), (total.to_owned(), "0.00".to_owned()));
+            let executed = day.executed(&id).await;
+            let operations = executed.body["operations"].as_array().unwrap().clone();
+            assert_eq!(operations.iter().map(|op| op["type"].as_str().unwrap()).collect::<Vec<_>>(), kinds);
+            day.reaches(&id, "completed").await;
+            assert_eq!(day.shown(&id).await.text("/totals/paid"), total);
+        }
+        assert_eq!(day.sums_agree().await, 15);
+        assert_eq!(day.site.count("operations where status <> 'confirmed'").await, 0);
+        assert_eq!(day.site.count("payout_allowances").await, 2, "one for the token, one for the distributor");
+    }
+
+    async fn what_is_done_twice_is_done_once(database: Database) {
+        let day = Payday::new(database, 3).await;
+        let id = day.calculated("direct_payout", "30.00").await;
+        let again = day.act(&format!("calculate-{id}"), &id, "calculate").await;
+        assert_eq!((again.status, again.headers.contains_key("idempotent-replayed")), (200, true));
+        assert_eq!(day.act("calculate-2", &id, "calculate").await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(day.site.count("entitlements").await, 3);
+        let submitted = day.act("submit", &id, "submit").await;
+        assert_eq!(submitted.status, 200, "{submitted:?}");
+        let asked = (0..6).map(|number| {
+            let (client, path) = (day.server.client(), format!("/v1/distributions/{id}/execute"));
+            async move { client.post(&path, &format!("execute-{number}"), json!({})).await.unwrap() }
+        });
+        let answers = futures::future::join_all(asked).await;
+        assert_eq!(answers.iter().filter(|a| a.status == 202).count(), 1, "{answers:?}");
+        assert!(answers.iter().all(|a| a.status == 202 || a.problem() == (409, "invalid_state".to_owned())), "{answers:?}");
+        day.reaches(&id, "completed").await;
+        assert_eq!(day.sums_agree().await, 3);
+    }
+
+    async fn who_cannot_be_paid_now_is_held_and_nobody_waits_for_it(database: Database) {
+        let day = Payday::new(database, 5).await;
+        let site = &day.site;
+        site.write(&format!("delete from wallets where address = '{:#x}'", wallet(0))).await;
+        let owner = |n: usize| format!("select investor_id from wallets where address = '{:#x}'", wallet(n));
+        site.write(&format!("update investors set kyc_status = 'expired' where id = ({})", owner(1))).await;
+        let taxed = site.rows(&owner(2)).await[0][0].clone();
+        site.write(&format!(
+            "insert into tax_profiles (investor_id, rate_basis_points, basis, updated_at) select id, 3000, 'test', created_at from \
+             investors where id = '{taxed}'"
+        ))
+        .await;
+        let id = day.calculated("direct_payout", "500.00").await;
+        let parts = day.parts(&id).await;
+        let of = |n: usize| parts.iter().find(|part| part.1 == wallet(n)).unwrap().clone();
+        assert_eq!((of(0).3, of(0).4), ("held".to_owned(), "wallet_required".to_owned()));
+        assert_eq!((of(1).3, of(1).4), ("held".to_owned(), "kyc_required".to_owned()));
+        assert_eq!(day.decide("hold", &id, &of(3).0, "hold").await.text("/hold_reason"), "operator");
+        assert_eq!(day.decide("early", &id, &of(0).0, "release").await.problem(), (409, "wallet_required".to_owned()));
+        assert_eq!(day.decide("sooner", &id, &of(1).0, "release").await.problem(), (409, "invalid_state".to_owned()));
+        let withheld = site.rows("select cast(sum(withholding) as text), cast(sum(gross - withholding - net) as text) from entitlements").await;
+        assert!(withheld[0][0].parse::<i64>().unwrap() > 2_000 && withheld[0][1] == "0", "{withheld:?}");
+        day.executed(&id).await;
+        day.reaches(&id, "partially_completed").await;
+        assert_eq!(day.sums_agree().await, 2);
+        // The reason is gone: released, and paid by a second person's word.
+        assert_eq!(day.decide("release", &id, &of(3).0, "release").await.text("/status"), "calculated");
+        let asked = day.decide("reissue", &id, &of(3).0, "reissue").await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        site.until("it is paid", async || day.parts(&id).await.iter().filter(|p| p.3 == "paid").count() == 3).await;
+        for n in [0, 1] {
+            let asked = day.decide(&format!("exclude-{n}"), &id, &of(n).0, "exclude").await;
+            assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        }
+        day.reaches(&id, "completed").await;
+        assert_eq!(day.sums_agree().await, 3);
+    }
+
+    async fn a_second_person_says_yes_to_exactly_this_list(database: Database) {
+        let day = Payday::with(database, 4, |site| site.config.payout_threshold("100.00")).await;
+        let id = day.calculated("direct_payout", "100.00").await;
+        assert_eq!(day.act("too-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));
+        let asked = day.act("submit-1", &id, "submit").await;
+        assert_eq!((asked.status, asked.text("/approval/status")), (202, "pending".to_owned()), "{asked:?}");
+        assert_eq!(day.shown(&id).await.text("/status"), "awaiting_approval");
+        assert_eq!(day.act("unapproved", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(day.act("submit-2", &id, "submit").await.problem(), (409, "operation_in_progress".to_owned()));
+        // Somebody is held after it was asked for: the yes is to another list, and does nothing.
+        let part = day.parts(&id).await[0].0.clone();
+        day.decide("hold", &id, &part, "hold").await;
+        let late = day.approve(&asked).await;
+        assert_eq!((late.status, late.text("/status")), (200, "execution_failed".to_owned()), "{late:?}");
+        assert_eq!(day.shown(&id).await.text("/status"), "calculated");
+        // Asked for and agreed on anew; then a redirection behind it is noticed before anybody is paid.
+        let asked = day.act("submit-3", &id, "submit").await;
+        assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        assert_eq!(day.shown(&id).await.text("/status"), "approved");
+        let other = day.parts(&id).await[1].0.clone();
+        day.site.write(&format!("update entitlements set payee_address = '{:#x}' where id = '{other}'", wallet(99))).await;
+        assert_eq!(day.act("execute-1", &id, "execute").await.problem(), (409, "snapshot_mismatch".to_owned()));
+        day.site.write(&format!("update entitlements set payee_address = wallet_address where id = '{other}'")).await;
+        assert_eq!(day.act("execute-2", &id, "execute").await.status, 202);
+        day.reaches(&id, "partially_completed").await;
+        assert_eq!(day.sums_agree().await, 3);
+        let told = day.site.rows("select type from events where type like 'distribution.%' and subject_type = 'distribution' order by sequence").await;
+        let wanted = ["created", "snapshotting", "snapshotted", "calculated", "approval_requested", "revised", "approval_requested",
+            "approved", "executing", "partially_completed"];
+        assert_eq!(told.concat(), wanted.map(|w| format!("distribution.{w}")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
+    let day = Payday::new(Database::fresh(Engine::Sqlite).await, 2).await;
+    let sound = day.body("direct_payout", "10.00").await;
+    let with = |change: serde_json::Value| {
+        let mut body = sound.clone();
+        body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        body
+    };
+    let coin = day.site.platform.registry.to_checksum(None);
+    for (number, (body, problem)) in [
+        (with(json!({ "total_amount": 10 })), (422, "validation_failed")),
+        (with(json!({ "total_amount": "10" })), (422, "validation_failed")),
+        (with(json!({ "total_amount": "0.00" })), (422, "validation_failed")),
+        (with(json!({ "method": "cheque" })), (422, "validation_failed")),
+        (with(json!({ "extra": 1 })), (422, "validation_failed")),
+        (with(json!({ "payout_token": coin.to_uppercase() })), (422, "validation_failed")),
+        (with(json!({ "payout_token": coin })), (409, "payout_token_unknown")),
+        (with(json!({ "offering_id": "off_01jc0000000000000000000000" })), (404, "not_found")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let refused = day.server.post("/v1/distributions", &format!("bad-{number}"), body.clone()).await;
+        assert_eq!(refused.problem(), (problem.0, problem.1.to_owned()), "{body}");
+    }
+    assert_eq!(day.site.count("distributions").await, 0);
+    let future = with(json!({ "record_date": "2999-01-01", "payment_date": "2999-01-01" }));
+    let id = day.server.post("/v1/distributions", "future", future).await.text("/id");
+    for (verb, problem) in [
+        ("snapshot", (409, "invalid_state")),
+        ("calculate", (409, "invalid_state")),
+        ("submit", (409, "invalid_state")),
+        ("execute", (409, "invalid_state")),
+    ] {
+        assert_eq!(day.act(verb, &id, verb).await.problem(), (problem.0, problem.1.to_owned()), "{verb}");
+    }
+    assert_eq!(day.act("bare", &id, "cancel").await.problem(), (422, "validation_failed".to_owned()));
+    let missing = "dist_01jc0000000000000000000000";
+    assert_eq!(day.act("missing", missing, "calculate").await.problem(), (404, "not_found".to_owned()));
+    let cancelled =
+        day.server.post(&format!("/v1/distributions/{id}/cancel"), "over", json!({ "reason": "never" })).await;
+    assert_eq!((cancelled.status, cancelled.text("/status")), (200, "cancelled".to_owned()));
+    assert_eq!(day.site.count("operations where kind = 'payout'").await, 0);
+    let report = day.calculated("direct_payout", "20.00").await;
+    let csv = day.server.get(&format!("/v1/distributions/{report}/report?format=csv")).await;
+    assert_eq!(csv.body.as_str().unwrap().lines().count(), 3, "{csv:?}");
+    let xml = day.server.get(&format!("/v1/distributions/{report}/report?format=xml")).await;
+    assert_eq!(xml.problem(), (400, "invalid_parameter".to_owned()));
+}

@@ -1,0 +1,200 @@
+//! A token with holders, a payer with money, and what a distribution is from its draft to its last receipt.
+
+use alloy::primitives::{Address, U256, hex};
+use alloy::sol_types::SolCall;
+use chrono::{DateTime, SecondsFormat};
+use muniment_activities::coin;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Database, KEYS, Mining};
+
+use super::server::{Answer, Remote};
+use super::{Installation, Server, Terms, signer_of};
+use crate::foreign_key::send;
+
+alloy::sol! {
+    function balanceOf(address account) returns (uint256);
+}
+
+/// Units of the coin in a cent: it has six decimals.
+pub const UNITS_OF_A_CENT: u64 = 10_000;
+
+/// A platform on its payday.
+pub struct Payday {
+    pub site: Installation,
+    pub server: Server,
+    pub token: Address,
+    colleague: String,
+}
+
+impl Payday {
+    /// One offering, minted to so many holders, and a payer with a million of the coin.
+    pub async fn new(database: Database, holders: usize) -> Self {
+        Self::with(database, holders, |_| {}).await
+    }
+
+    /// The same, with something changed in the configuration.
+    pub async fn with(database: Database, holders: usize, change: impl Fn(&mut Installation)) -> Self {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(holders)]).await;
+        site.config.pays_in(&site.platform, signer_of(KEYS[1]));
+        site.config.engine("payout_page_holders", 2);
+        change(&mut site);
+        let colleague = site.hire("colleague", Role::Operator).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        let this = Self { site, server, token, colleague };
+        this.fund(signer_of(KEYS[1]), 1_000_000).await;
+        this
+    }
+
+    /// Gives somebody so much of the coin.
+    pub async fn fund(&self, whom: Address, whole: u64) {
+        let amount = U256::from(whole) * U256::from(100 * UNITS_OF_A_CENT);
+        self.stranger(coin::mint_play_money(Address::ZERO, self.site.platform.coin, whom, amount)).await;
+    }
+
+    /// Sends a call with a key that the platform does not use.
+    pub async fn stranger(&self, call: muniment_activities::simulate::Call) {
+        self.send_as(KEYS[3], call).await;
+    }
+
+    /// Sends a call with a known key, past the platform.
+    pub async fn send_as(&self, key: &str, call: muniment_activities::simulate::Call) {
+        let count = json!([signer_of(key), "latest"]);
+        let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
+        let hash = send(&self.site.anvil, key, nonce, call.to.unwrap(), call.data).await;
+        let receipt = async || self.site.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
+        self.site.until("it is mined", async || !receipt().await.is_null()).await;
+        assert_eq!(receipt().await["status"], "0x1", "the stranger's call reverted");
+    }
+
+    /// What somebody has of the coin, in cents.
+    pub async fn cents(&self, account: Address) -> u64 {
+        let data = hex::encode_prefixed(balanceOfCall { account }.abi_encode());
+        let call = json!([{ "to": self.site.platform.coin, "data": data }, "latest"]);
+        let answer = self.site.anvil.rpc().call("eth_call", call).await;
+        let units = U256::from_be_slice(&hex::decode(answer.as_str().unwrap()).unwrap());
+        (units / U256::from(UNITS_OF_A_CENT)).to()
+    }
+
+    /// The time of the newest block.
+    pub async fn chain_time(&self) -> String {
+        let head = self.site.anvil.rpc().call("eth_getBlockByNumber", json!(["latest", false])).await;
+        let seconds = i64::from_str_radix(head["timestamp"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+        DateTime::from_timestamp(seconds, 0).unwrap().to_rfc3339_opts(SecondsFormat::Secs, true)
+    }
+
+    /// The body of a draft that can be paid at once.
+    pub async fn body(&self, method: &str, total: &str) -> Value {
+        let now = self.chain_time().await;
+        json!({ "offering_id": self.site.offerings[0], "type": "dividend", "method": method, "total_amount": total,
+            "record_date": now, "payment_date": now })
+    }
+
+    /// A move of a distribution.
+    pub async fn act(&self, key: &str, id: &str, verb: &str) -> Answer {
+        self.server.post(&format!("/v1/distributions/{id}/{verb}"), key, json!({})).await
+    }
+
+    /// A move of an entitlement.
+    pub async fn decide(&self, key: &str, id: &str, entitlement: &str, verb: &str) -> Answer {
+        let path = format!("/v1/distributions/{id}/entitlements/{entitlement}/{verb}");
+        self.server.post(&path, key, json!({ "reason": "a test" })).await
+    }
+
+    /// A distribution whose balances are known.
+    pub async fn snapshotted(&self, method: &str, total: &str) -> String {
+        let body = self.body(method, total).await;
+        let drafted = self.server.post("/v1/distributions", &format!("draft-{method}-{total}"), body).await;
+        assert_eq!(drafted.status, 201, "{drafted:?}");
+        let id = drafted.text("/id");
+        let asked = self.act(&format!("snapshot-{id}"), &id, "snapshot").await;
+        assert_eq!((asked.status, asked.text("/status")), (202, "snapshotting".to_owned()), "{asked:?}");
+        self.reaches(&id, "snapshotted").await;
+        id
+    }
+
+    /// A distribution whose parts are fixed.
+    pub async fn calculated(&self, method: &str, total: &str) -> String {
+        let id = self.snapshotted(method, total).await;
+        let done = self.act(&format!("calculate-{id}"), &id, "calculate").await;
+        assert_eq!((done.status, done.text("/status")), (200, "calculated".to_owned()), "{done:?}");
+        id
+    }
+
+    /// Submits and executes.
+    pub async fn executed(&self, id: &str) -> Answer {
+        let submitted = self.act(&format!("submit-{id}"), id, "submit").await;
+        if submitted.status == 202 {
+            self.approve(&submitted).await;
+        } else {
+            assert_eq!((submitted.status, submitted.text("/status")), (200, "approved".to_owned()), "{submitted:?}");
+        }
+        let executed = self.act(&format!("execute-{id}"), id, "execute").await;
+        assert_eq!((executed.status, executed.text("/status")), (202, "executing".to_owned()), "{executed:?}");
+        executed
+    }
+
+    /// Somebody else says yes to what was asked for.
+    pub async fn approve(&self, asked: &Answer) -> Answer {
+        let path = asked.headers["location"].to_str().unwrap();
+        let seen = self.second().get(path).await.unwrap();
+        let body = json!({ "payload_sha256": seen.text("/payload_sha256") });
+        let key = format!("yes-{path}");
+        let client = self.second();
+        let version = seen.body["version"].as_i64().unwrap();
+        client.on_version(version).post(&format!("{path}/approve"), &key, body).await.unwrap()
+    }
+
+    /// The second person.
+    pub fn second(&self) -> Remote {
+        self.server.client().with_key(&self.colleague)
+    }
+
+    /// The distribution as the interface shows it.
+    pub async fn shown(&self, id: &str) -> Answer {
+        self.server.get(&format!("/v1/distributions/{id}")).await
+    }
+
+    /// Waits until a distribution has a status.
+    pub async fn reaches(&self, id: &str, status: &str) {
+        let what = format!("{id} is {status}");
+        self.site.until(&what, async || self.shown(id).await.text("/status") == status).await;
+    }
+
+    /// The entitlements: id, wallet, cents, status, hold reason.
+    pub async fn parts(&self, id: &str) -> Vec<(String, Address, u64, String, String)> {
+        let sql = format!(
+            "select id, wallet_address, cast(net as text), status, hold_reason from entitlements where distribution_id = '{id}' \
+             order by wallet_address"
+        );
+        let part = |row: Vec<String>| {
+            let [id, wallet, net, status, reason] = row.try_into().unwrap();
+            (id, wallet.parse().unwrap(), net.parse().unwrap(), status, reason)
+        };
+        self.site.rows(&sql).await.into_iter().map(part).collect()
+    }
+
+    /// Nobody is paid twice and nobody is missed: each holder has in coin exactly what is marked as paid, with one receipt, and the
+    /// parts are the whole.
+    pub async fn sums_agree(&self) -> usize {
+        let paid = "select payee_address, cast(sum(cast(units as bigint)) as text) from payout_receipts group by payee_address";
+        for row in self.site.rows(paid).await {
+            let [payee, units] = row.try_into().unwrap();
+            let cents: u64 = units.parse::<u64>().unwrap() / UNITS_OF_A_CENT;
+            assert_eq!(self.cents(payee.parse().unwrap()).await, cents, "{payee}");
+        }
+        let unpaid = "select distinct wallet_address from entitlements e where not exists (select 1 from payout_receipts r where \
+                      r.payee_address = e.payee_address)";
+        for row in self.site.rows(unpaid).await {
+            assert_eq!(self.cents(row[0].parse().unwrap()).await, 0, "{} has money without a receipt", row[0]);
+        }
+        let receipts = self.site.count("payout_receipts").await;
+        assert_eq!(self.site.count("entitlements where status = 'paid'").await, receipts);
+        assert_eq!(self.site.count("events where type = 'distribution.entitlement_paid'").await, receipts);
+        let wrong = "distributions d where d.entitlements_root is not null and d.total_amount <> (select sum(gross) from entitlements e \
+                     where e.distribution_id = d.id)";
+        assert_eq!(self.site.count(wrong).await, 0, "parts that are not the whole");
+        usize::try_from(receipts).unwrap()
+    }
+}

@@ -1,0 +1,77 @@
+//! Snapshots: the balances of the record date and of no other moment, found by a job that may be ended anywhere.
+
+use std::os::unix::process::ExitStatusExt;
+
+use alloy::primitives::{Bytes, U256, hex};
+use alloy::sol_types::SolCall;
+use serde_json::json;
+use world::on_both_databases;
+
+use crate::installation::{PATIENCE, Payday, Server, wallet};
+
+alloy::sol! {
+    function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data);
+}
+
+const SIGABRT: i32 = 6;
+
+/// A holder sends units to another one, as holders do.
+async fn transfer(day: &Payday, from: usize, to: usize, units: u64) {
+    let (rpc, sender) = (day.site.anvil.rpc(), wallet(from).to_checksum(None));
+    rpc.call("anvil_impersonateAccount", json!([sender])).await;
+    day.site.anvil.set_balance(&sender, u64::MAX).await;
+    let call = safeTransferFromCall {
+        from: wallet(from),
+        to: wallet(to),
+        id: U256::from(1),
+        value: U256::from(units),
+        data: Bytes::new(),
+    };
+    let sent = json!([{ "from": sender, "to": day.token, "data": hex::encode_prefixed(call.abi_encode()) }]);
+    let hash = rpc.call("eth_sendTransaction", sent).await;
+    let receipt = async || rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+    day.site.until("it is mined", async || !receipt().await.is_null()).await;
+    assert_eq!(receipt().await["status"], "0x1");
+}
+
+on_both_databases! {
+    async fn what_moves_after_the_record_date_changes_nothing(database: Database) {
+        let day = Payday::new(database, 2).await;
+        let before = day.site.rows("select wallet_address, balance from holdings order by wallet_address").await;
+        let body = day.body("direct_payout", "10.00").await;
+        let record = body["record_date"].as_str().unwrap().to_owned();
+        day.site.until("the record date is over", async || day.chain_time().await > record).await;
+        transfer(&day, 0, 1, 500).await;
+        let id = day.server.post("/v1/distributions", "draft", body).await.text("/id");
+        assert_eq!(day.act("snapshot", &id, "snapshot").await.status, 202);
+        day.reaches(&id, "snapshotted").await;
+        let of = format!("select wallet_address, balance from snapshot_balances where distribution_id = '{id}' order by wallet_address");
+        assert_eq!(day.site.rows(&of).await, before);
+        // What moved before the next record date counts there.
+        let later = day.snapshotted("direct_payout", "11.00").await;
+        let of = format!("select wallet_address, balance from snapshot_balances where distribution_id = '{later}' order by wallet_address");
+        assert_ne!(day.site.rows(&of).await, before);
+        let supply = day.site.rows("select distinct total_supply from snapshots").await;
+        assert_eq!(supply.len(), 1, "{supply:?}");
+    }
+
+    async fn around_the_balances_of_a_record_date(database: Database) {
+        let mut day = Payday::new(database, 3).await;
+        for side in ["before", "after"] {
+            let body = day.body("direct_payout", "10.00").await;
+            let id = day.server.post("/v1/distributions", &format!("draft-{side}"), body).await.text("/id");
+            day.server.process.kill();
+            let plan = format!("snapshot.{side}:1");
+            let process = day.site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();
+            let Ok(server) = Server::of(process, &day.site.key).await else { panic!("it does not listen") };
+            day.server = server;
+            assert_eq!(day.act(&format!("snapshot-{side}"), &id, "snapshot").await.status, 202);
+            let status = day.server.process.wait(PATIENCE).unwrap();
+            assert_eq!(status.signal(), Some(SIGABRT), "{plan}");
+            day.server = day.site.start().await;
+            day.reaches(&id, "snapshotted").await;
+        }
+        assert_eq!((day.site.count("snapshots").await, day.site.count("snapshot_balances").await), (2, 6));
+        assert_eq!(day.site.count("events where type = 'distribution.snapshotted'").await, 2);
+    }
+}

@@ -1,0 +1,184 @@
+//! What people do with a distribution before anybody is paid: they write it, fix its balances and its parts, agree on it, call it off.
+
+use alloy_primitives::Address;
+use chrono::{DateTime, Utc};
+use muniment_domain::column::Hex;
+use muniment_domain::contract::{self, Kind as ContractKind};
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Distribution, Kind, Method, Move, New, Scope, Status, agreement};
+use muniment_domain::entitlement::{self, HoldReason};
+use muniment_domain::offering::{self, Offering};
+use muniment_domain::snapshot::{self, Holder};
+use muniment_domain::{Code, Error, Result, merkle, payout_token, share, wallet};
+
+use crate::queue;
+use crate::requester::Requester;
+use crate::settings::Settings;
+
+/// What is to be distributed.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// To the holders of this offering's token.
+    pub offering_id: String,
+    /// As what.
+    pub kind: Kind,
+    /// By which way.
+    pub method: Method,
+    /// In all, or …
+    pub total_amount: Option<i64>,
+    /// … for each whole unit of the token, in cents.
+    pub per_unit_amount: Option<i64>,
+    /// To the holders of this partition; the offering's own if it is not said.
+    pub partition_id: Option<i64>,
+    /// In this coin; the chain's only one if it is not said.
+    pub payout_token: Option<Address>,
+    /// To those who held it then.
+    pub record_date: DateTime<Utc>,
+    /// Not before.
+    pub payment_date: DateTime<Utc>,
+    /// For whoever reads it.
+    pub memo: Option<String>,
+}
+
+/// Writes a draft.
+pub async fn create(tx: &mut Tx, draft: &Draft, by: &Requester) -> Result<Distribution> {
+    let offering = offering::find(tx, &draft.offering_id).await?;
+    let Some(token) = offering.token_address.map(|a| a.0) else {
+        return Err(Error::refused(
+            Code::InvalidState,
+            "The offering has no token yet, and so no holders. Deploy it first.",
+        ));
+    };
+    if draft.method == Method::Distributor {
+        contract::only(tx, offering.chain_id, ContractKind::Distributor).await?;
+    }
+    let coin = payout_token::choose(tx, offering.chain_id, draft.payout_token).await?;
+    let new = New {
+        offering: &offering,
+        token,
+        kind: draft.kind,
+        method: draft.method,
+        total_amount: draft.total_amount,
+        per_unit_amount: draft.per_unit_amount,
+        partition_id: draft.partition_id.unwrap_or(offering.partition_id),
+        coin: &coin,
+        record_date: draft.record_date,
+        payment_date: draft.payment_date,
+        memo: draft.memo.as_deref(),
+        created_by: &by.actor,
+    };
+    distribution::insert(tx, &new).await
+}
+
+/// Asks for the balances of the record date. A job of its own finds them; until they are proved it is looked at again.
+pub async fn ask_for_snapshot(tx: &mut Tx, id: &str, by: &Requester) -> Result<Distribution> {
+    let mut d = distribution::find(tx, &Scope::All, id).await?;
+    let now = tx.now();
+    if d.status == Status::Draft && d.record_date > now {
+        let detail = format!("The record date {} has not come yet.", d.record_date.to_rfc3339());
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    d.next_action_at = Some(now);
+    distribution::transition(tx, &mut d, Move::Snapshot, &by.actor, "the balances of the record date are asked for")
+        .await?;
+    queue::wake_snapshot(tx, &d.id, now).await?;
+    Ok(d)
+}
+
+/// Fixes each holder's part, once and for all.
+pub async fn calculate(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Distribution> {
+    let mut d = distribution::find(tx, &Scope::All, id).await?;
+    let offering = offering::find(tx, &d.offering_id).await?;
+    let holders = if d.status == Status::Snapshotted { snapshot::holders(tx, id).await? } else { Vec::new() };
+    if d.status == Status::Snapshotted {
+        let total = total(&d, &offering, &holders)?;
+        d.total_amount = Some(total);
+        let mut parts = parts(settings, total, holders);
+        for part in parts.iter_mut().filter(|part| part.payee != part.wallet) {
+            part.payee = last_successor(tx, part.payee).await?;
+        }
+        let leaves = parts.iter().map(|p| merkle::leaf(p.wallet, p.balance, p.gross, p.withholding, p.net()));
+        d.entitlements_root = Some(Hex(merkle::root(leaves.collect())));
+        entitlement::insert_all(tx, &d, &parts).await?;
+    }
+    distribution::transition(tx, &mut d, Move::Calculate, &by.actor, "the parts are fixed").await?;
+    Ok(d)
+}
+
+fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i64> {
+    let supply = holders.iter().map(|h| h.balance.0).sum::<u128>();
+    if supply == 0 {
+        return Err(Error::refused(
+            Code::InvalidState,
+            "Nobody held a unit at the record date: there is nobody to pay.",
+        ));
+    }
+    let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
+    let total = match (d.total_amount, d.per_unit_amount) {
+        (Some(total), _) => Some(total),
+        (None, each) => share::total_of(each.unwrap_or(0), supply, decimals),
+    };
+    total.filter(|t| *t > 0 && *t <= muniment_domain::money::MAXIMUM.minor()).ok_or_else(|| {
+        Error::refused(Code::InvalidState, "The amount comes to less than a cent, or to more than can be paid.")
+    })
+}
+
+fn parts(settings: &Settings, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New> {
+    let balances: Vec<_> = holders.iter().map(|h| (h.wallet_address.0, h.balance.0)).collect();
+    let shares = share::largest_remainder(total, &balances);
+    let dust = settings.payout_dust_threshold.minor().max(1);
+    let part = |(holder, gross): (Holder, i64)| {
+        let rate = holder.rate_basis_points.unwrap_or(0);
+        let withholding = share::withheld(gross, rate);
+        // Nothing of it is decided by a person: who may not be paid now is held, and nobody waits for that.
+        let hold_reason = match (&holder.investor_id, holder.kyc_status.as_deref()) {
+            (None, _) => Some(HoldReason::WalletRequired),
+            (Some(_), status) if status != Some("approved") => Some(HoldReason::KycRequired),
+            _ if gross - withholding < dust => Some(HoldReason::BelowDust),
+            _ => None,
+        };
+        entitlement::New {
+            investor_id: holder.investor_id,
+            wallet: holder.wallet_address.0,
+            payee: holder.successor.map_or(holder.wallet_address.0, |a| a.0),
+            balance: holder.balance.0,
+            gross,
+            rate_basis_points: rate,
+            withholding,
+            hold_reason,
+        }
+    };
+    holders.into_iter().zip(shares).map(part).collect()
+}
+
+/// The wallet at the end of a row of recoveries.
+async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
+    let mut last = first;
+    // The contract follows so many; a cycle cannot be.
+    for _ in 0..16 {
+        match wallet::find(tx, last).await?.and_then(|w| w.successor) {
+            Some(next) => last = next.0,
+            None => break,
+        }
+    }
+    Ok(last)
+}
+
+/// Calls it off before anybody was paid.
+pub async fn cancel(tx: &mut Tx, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
+    let mut d = distribution::find(tx, &Scope::All, id).await?;
+    distribution::transition(tx, &mut d, Move::Cancel, &by.actor, reason).await?;
+    Ok(d)
+}
+
+/// What was agreed on is the list as it stands; if it is another one, somebody has to agree again.
+pub async fn agreed_list(tx: &mut Tx, d: &Distribution) -> Result<Vec<entitlement::Entitlement>> {
+    let (now, list) = agreement(tx, d).await?;
+    if d.list_sha256.as_deref() != Some(now.sha256().as_str()) {
+        return Err(Error::refused(
+            Code::SnapshotMismatch,
+            "The list is not the one that was agreed on: somebody was held, released or redirected since. Submit it again.",
+        ));
+    }
+    Ok(list)
+}
