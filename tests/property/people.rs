@@ -14,7 +14,7 @@ use muniment_domain::approval as domain_approval;
 use muniment_domain::operation::key_spent;
 use muniment_domain::point::Point;
 use muniment_domain::reason::{Force, Reason};
-use muniment_domain::user::Role;
+use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Error, Result, offering};
 use muniment_workflows::action::Action;
 use muniment_workflows::compliance::Cause;
@@ -187,8 +187,13 @@ async fn decide_one(life: &Life, id: &str, allows: bool) -> Result<()> {
     let mut tx = life.stage.db.begin().await?;
     let a = domain_approval::find(&mut tx, id).await?;
     let by = Requester { actor: CHECKER.to_owned(), request_id: None, idempotency_key: None };
-    let decision =
-        approval::Decision { approval_id: a.id.clone(), version: a.version, by, role: Role::Admin, comment: None };
+    let decision = approval::Decision {
+        approval_id: a.id.clone(),
+        version: a.version,
+        by,
+        roles: Roles::only(Role::Admin),
+        comment: None,
+    };
     if allows {
         approval::approve(&mut tx, &life.settings, &a.payload_sha256, decision).await?;
     } else {
