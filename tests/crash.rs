@@ -6,7 +6,7 @@ use muniment_domain::point::Point;
 use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 
 use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms};
-use crate::{approval, foreign_key, operator, sessions, wish};
+use crate::{approval, foreign_key, operator, reconciliation, sessions, wish};
 
 const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;
@@ -36,7 +36,14 @@ const HERE: &[Point] = &[
 #[test]
 fn every_write_has_a_crash_test() {
     for point in Point::ALL {
-        let tests = [HERE, operator::ENDED_AT, approval::ENDED_AT, wish::ENDED_AT, sessions::ENDED_AT];
+        let tests = [
+            HERE,
+            operator::ENDED_AT,
+            approval::ENDED_AT,
+            reconciliation::ENDED_AT,
+            wish::ENDED_AT,
+            sessions::ENDED_AT,
+        ];
         assert!(tests.iter().any(|points| points.contains(point)), "no test ends anything at {point}");
     }
 }

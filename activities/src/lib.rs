@@ -42,6 +42,7 @@ pub mod send;
 pub mod signer;
 pub mod simulate;
 pub mod standing;
+pub mod survey;
 pub mod token;
 pub mod token_event;
 pub mod transaction;

@@ -50,6 +50,7 @@ mod permission;
 mod principal;
 mod rate;
 mod reconcile;
+mod reconciliation;
 mod recover;
 mod request_id;
 mod restrict;

@@ -131,6 +131,9 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/blockchain/signers", OPERATIONS),
     row("POST", "/blockchain/signers/{id}/pause", EXECUTION),
     row("POST", "/blockchain/signers/{id}/resume", EXECUTION),
+    row("GET", "/blockchain/reconciliation-runs", OPERATIONS),
+    row("POST", "/blockchain/reconciliation-runs", EXECUTION),
+    row("GET", "/blockchain/reconciliation-runs/{id}", OPERATIONS),
 ];
 
 /// Every scope that a key may be given.

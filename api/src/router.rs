@@ -11,8 +11,8 @@ use crate::code::Code;
 use crate::error::Problem;
 use crate::{
     answer, approval, auth, bulk_retry, cancel, csrf, deploy, distribution, force_transfer, freeze, health, holder,
-    lock, media, mint, offering, operation, origin, permission, principal, reconcile, recover, restrict, retry, signer,
-    speed_up, subscription, unfreeze, unlock, unrestrict,
+    lock, media, mint, offering, operation, origin, permission, principal, reconcile, reconciliation, recover,
+    restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict,
 };
 
 /// One route.
@@ -75,6 +75,16 @@ pub fn routes() -> Vec<Route> {
         on_post("/blockchain/unrestrict", post(unrestrict::unrestrict)),
         on_post("/blockchain/force-transfer", post(force_transfer::force_transfer)),
         on_post("/blockchain/recover", post(recover::recover)),
+    ]);
+    routes.extend(desk());
+    routes
+}
+
+/// Those of the operator's desk.
+fn desk() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    vec![
         on_get("/blockchain/operations", get(operation::list)),
         on_get("/blockchain/operations/stats", get(operation::stats)),
         on_get("/blockchain/operations/{id}", get(operation::detail)),
@@ -86,8 +96,10 @@ pub fn routes() -> Vec<Route> {
         on_get("/blockchain/signers", get(signer::list)),
         on_post("/blockchain/signers/{id}/pause", post(signer::pause)),
         on_post("/blockchain/signers/{id}/resume", post(signer::resume)),
-    ]);
-    routes
+        on_get("/blockchain/reconciliation-runs", get(reconciliation::list)),
+        on_post("/blockchain/reconciliation-runs", post(reconciliation::start)),
+        on_get("/blockchain/reconciliation-runs/{id}", get(reconciliation::detail)),
+    ]
 }
 
 /// Those of distributions.

@@ -36,6 +36,7 @@ pub mod payout_token;
 pub mod point;
 pub mod principal;
 pub mod reason;
+pub mod reconciliation;
 pub mod role;
 mod rows;
 pub mod second_factor;

@@ -34,8 +34,10 @@ pub async fn cancel(engine: &Engine, operation_id: &str, actor: &str, reason: &s
         tx.commit(Point::Cancel).await?;
         return Ok(Cancelled::Unsent);
     }
-    noop(engine, operation_id, actor, reason).await?;
-    Ok(Cancelled::Racing)
+    match noop(engine, operation_id, actor, reason).await? {
+        Stored::Yes => Ok(Cancelled::Racing),
+        Stored::No(why) => Err(Error::refused(Code::InvalidState, why)),
+    }
 }
 
 /// The operation, if nothing was signed for it and the chain does not know it either.

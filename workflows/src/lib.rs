@@ -42,6 +42,7 @@ mod payout_split;
 pub mod poll;
 pub mod prepare;
 pub mod queue;
+pub mod reconciliation;
 mod record_block;
 pub mod recover;
 pub mod requester;

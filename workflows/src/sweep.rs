@@ -9,7 +9,7 @@ use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, approval, distribution, idempotency};
 
 use crate::engine::Engine;
-use crate::{queue, wish};
+use crate::{queue, reconciliation, wish};
 
 /// How many operations one commit wakes.
 const WAKES_PER_PASS: i64 = 500;
@@ -21,7 +21,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     let overdue = operation::unfinished_overdue(&mut tx, now, WAKES_PER_PASS).await?;
-    let mut woken = wish::sweep(&mut tx, now).await?;
+    let mut woken = wish::sweep(&mut tx, now).await? + reconciliation::sweep(&mut tx, now).await?;
     if overdue.is_empty() && woken == 0 {
         return Ok(0);
     }

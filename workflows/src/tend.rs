@@ -136,6 +136,9 @@ pub async fn store_and_send(
     transaction: &Transaction,
     point: Point,
 ) -> Result<Stored> {
+    if lane.mode == Mode::Quarantined {
+        return Ok(Stored::No(format!("lane_quarantined: {}", lane.mode_reason.clone().unwrap_or_default())));
+    }
     if let Some(doubt) = identity::doubt(engine, network).await? {
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
         return Ok(Stored::No(doubt));

@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::intake::{self, Intake};
 use crate::queue::{self, QUEUES};
 use crate::submitter::Submitters;
-use crate::{approval, keeper, snapshot, sweep, wish};
+use crate::{approval, keeper, reconciliation, snapshot, sweep, wish};
 
 /// How long one decision may take.
 const MOVE: Duration = Duration::from_secs(60);
@@ -167,7 +167,13 @@ async fn decide(engine: &Engine, approval_id: &str) {
 
 /// A wake of the desk's queue. What it did not finish is found by the sweep.
 async fn desk(engine: &Engine, id: &str) {
-    match timeout(MOVE, AssertUnwindSafe(wish::carry_out(engine, id)).catch_unwind()).await {
+    let moves = async {
+        match id.starts_with("rec_") {
+            true => reconciliation::advance(engine, id).await,
+            false => wish::carry_out(engine, id).await,
+        }
+    };
+    match timeout(MOVE, AssertUnwindSafe(moves).catch_unwind()).await {
         Ok(Ok(Ok(()))) => {}
         Ok(Ok(Err(error))) => tracing::error!(desk.id = id, "it is tried again later: {error}"),
         Ok(Err(_)) => tracing::error!(desk.id = id, "it panicked; the sweep will wake it"),

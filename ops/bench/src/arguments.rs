@@ -5,7 +5,8 @@ use world::Engine;
 use crate::node::Kind;
 
 /// Every row, in the order of the table.
-pub const ROWS: [&str; 8] = ["accept", "latency", "throughput", "mint", "calls", "recovery", "million", "idle"];
+pub const ROWS: [&str; 9] =
+    ["accept", "latency", "throughput", "mint", "calls", "recovery", "reconcile", "million", "idle"];
 
 /// The command line.
 pub struct Arguments {

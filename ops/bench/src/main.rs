@@ -13,6 +13,7 @@ mod latency;
 mod million;
 mod mint;
 mod node;
+mod reconcile;
 mod recovery;
 mod sample;
 mod seed;
@@ -57,6 +58,7 @@ async fn measure(row: &str, arguments: &Arguments) -> Vec<Line> {
         "mint" => mint::measure(arguments).await,
         "calls" => calls::measure(arguments).await,
         "recovery" => recovery::measure(arguments).await,
+        "reconcile" => reconcile::measure(arguments).await,
         "million" => million::measure(arguments).await,
         _ => idle::measure().await,
     }

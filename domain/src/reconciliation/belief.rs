@@ -1,0 +1,74 @@
+//! What the database believes of a token at one final block: what a comparison holds against the chain.
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::{Address, B256};
+
+use crate::column::Hex;
+use crate::db::Tx;
+use crate::holding::{self, Holding};
+use crate::offering::Offering;
+use crate::operation::{Resolution, Status};
+use crate::step::Outcome;
+use crate::{Result, book, on, token_event};
+
+/// The state of a token as the books have it.
+#[derive(Clone, Debug)]
+pub struct Belief {
+    /// The final block up to which the token is read.
+    pub block_number: i64,
+    /// Who holds what.
+    pub holdings: Vec<Holding>,
+    /// Who is frozen.
+    pub frozen: BTreeSet<Address>,
+    /// Which partitions are restricted.
+    pub restricted: BTreeSet<u32>,
+}
+
+/// The belief of a token; none while it is not read yet.
+pub async fn of_token(tx: &mut Tx, offering: &Offering) -> Result<Option<Belief>> {
+    let Some(cursor) = token_event::cursor(tx, &offering.id).await? else { return Ok(None) };
+    if cursor.block_number < cursor.made_in {
+        return Ok(None);
+    }
+    let holdings = holding::of_offering(tx, &offering.id).await?;
+    let frozen = holding::frozen(tx, &offering.id).await?;
+    let partitions = book::partitions(tx, &offering.id).await?;
+    let restricted = partitions.into_iter().filter(|(_, restricted, _)| *restricted);
+    let restricted = restricted.filter_map(|(id, ..)| u32::try_from(id).ok()).collect();
+    Ok(Some(Belief { block_number: cursor.block_number, holdings, frozen, restricted }))
+}
+
+/// A step with an operation id, as the database knows it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Known {
+    pub operation_id: String,
+    pub op_number: i64,
+    pub payload_hash: Option<Hex<B256>>,
+    pub outcome: Option<Outcome>,
+    pub block_number: Option<i64>,
+    pub status: Status,
+    pub resolution: Option<Resolution>,
+}
+
+impl Known {
+    /// Whether the database says that it was executed.
+    pub fn is_done(&self) -> bool {
+        self.outcome == Some(Outcome::Success)
+    }
+
+    /// Whether the engine still works on it.
+    pub const fn is_live(&self) -> bool {
+        self.status.is_live()
+    }
+}
+
+/// Every operation id of a token that the database has given out.
+pub async fn steps_of_token(tx: &mut Tx, offering: &Offering) -> Result<Vec<Known>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Known>(
+        "select s.operation_id, s.op_number, s.payload_hash, s.outcome, s.block_number, o.status, o.resolution from operations o \
+         join operation_steps s on s.operation_id = o.id where o.offering_id = $1 and s.op_number is not null and s.target = $2 \
+         order by s.op_number")
+        .bind(&offering.id).bind(offering.token_address).fetch_all(conn).await?))
+}

@@ -1,0 +1,224 @@
+//! Reconciliation: a healthy world has no difference, each planted one is found, and a run survives what a process does not.
+
+use std::os::unix::process::ExitStatusExt;
+
+use alloy::primitives::{Address, Bytes};
+use muniment_activities::line::Line;
+use muniment_activities::mint::MintPage;
+use muniment_activities::registry::Roles;
+use muniment_activities::token;
+use muniment_domain::point::Point;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
+
+use crate::foreign_key::{execute_elsewhere, send};
+use crate::installation::{Installation, PATIENCE, Server, Terms, signer_of};
+
+/// The points at which these tests end a process.
+pub const ENDED_AT: &[Point] = &[Point::Reconcile];
+
+const PATH: &str = "/blockchain/reconciliation-runs";
+const SIGABRT: i32 = 6;
+
+/// Two deployed and minted offerings.
+async fn minted(site: &Installation, server: &Server) {
+    for offering in &site.offerings {
+        server.deploy(&format!("deploy-{offering}"), offering).await;
+    }
+    site.settled().await;
+    for offering in &site.offerings {
+        server.mint(&format!("mint-{offering}"), offering).await;
+    }
+    site.settled().await;
+}
+
+/// Runs a comparison to its end.
+async fn report(site: &Installation, server: &Server, key: &str, body: Value) -> Value {
+    let asked = server.post(PATH, key, body).await;
+    assert_eq!((asked.status, asked.text("/status")), (202, "running".to_owned()), "{asked:?}");
+    let location = asked.headers["location"].to_str().unwrap().to_owned();
+    site.until("the run is over", async || server.get(&location).await.text("/status") != "running").await;
+    let report = server.get(&format!("{location}?limit=100")).await.body;
+    assert_eq!(report["status"], "completed", "{report}");
+    report
+}
+
+fn kinds(report: &Value) -> Vec<String> {
+    let found = report["findings"]["data"].as_array().unwrap();
+    let mut kinds: Vec<_> = found.iter().map(|finding| finding["kind"].as_str().unwrap().to_owned()).collect();
+    assert!(found.iter().all(|finding| !finding["suggested_action"].as_str().unwrap().is_empty()));
+    assert_eq!(report["finding_count"], kinds.len());
+    kinds.sort();
+    kinds
+}
+
+/// A call of the first offering's token by an agent that is none of the platform's signers.
+async fn by_a_stranger(site: &Installation, data: Bytes) {
+    let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([signer_of(KEYS[2]), "latest"])).await;
+    let token = site.tokens_of(&site.offerings[0]).await[0].address;
+    let hash = send(&site.anvil, KEYS[2], nonce, token, data).await;
+    final_here(site, &hash).await;
+}
+
+/// Waits until the platform holds the block of a transaction for final.
+async fn final_here(site: &Installation, hash: &str) {
+    let receipt = async || site.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
+    site.until("it is in a block", async || !receipt().await.is_null()).await;
+    let receipt = receipt().await;
+    assert_eq!(receipt["status"], "0x1", "{receipt}");
+    let number = u64::from_str_radix(receipt["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+    let last = format!("chains where final_number >= {number}");
+    site.until("it is final here", async || site.count(&last).await == 1).await;
+}
+
+on_both_databases! {
+    async fn a_healthy_world_has_no_difference(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::locked(3), Terms::free(2)]).await;
+        let server = site.start().await;
+        minted(&site, &server).await;
+        let all = report(&site, &server, "all", json!({})).await;
+        assert_eq!(kinds(&all), [""; 0], "{all}");
+        let parts = all["parts"].as_array().unwrap();
+        let subjects: Vec<_> = parts.iter().map(|part| part["subject"]["type"].clone()).collect();
+        assert_eq!(subjects, ["offering", "offering", "chain"]);
+        let mut compared: Vec<_> = parts.iter().map(|part| part["compared"].as_i64().unwrap()).collect();
+        compared.sort_unstable();
+        assert_eq!(compared, [1, 2, 3]);
+        for part in parts {
+            let number = part["block_number"].as_u64().unwrap();
+            let block = site.anvil.rpc().call("eth_getBlockByNumber", json!([format!("{number:#x}"), false])).await;
+            assert_eq!(part["block_hash"], block["hash"], "one final block, by its hash");
+        }
+        let one = report(&site, &server, "one", json!({ "offering_id": site.offerings[1] })).await;
+        assert_eq!((kinds(&one), one["parts"].as_array().unwrap().len()), (Vec::new(), 1));
+        let listed = server.get(PATH).await.body;
+        assert_eq!((&listed["pagination"]["total"], &listed["data"][0]["id"]), (&json!(2), &one["id"]));
+        assert_eq!(site.count("events where type = 'reconciliation.difference_found'").await, 0);
+        site.exactly_once().await;
+    }
+
+    async fn each_planted_difference_is_found(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::locked(2)]).await;
+        let server = site.start().await;
+        minted(&site, &server).await;
+        let holding = "holdings where wallet_address = (select min(wallet_address) from holdings)";
+        let [wallet, balance] = site.rows(&format!("select wallet_address, balance from {holding}")).await.remove(0).try_into().unwrap();
+        let set = |column: &str, value: &str| format!("update holdings set {column} = '{value}' where wallet_address = '{wallet}'");
+        site.write(&set("balance", "1")).await;
+        let wrong = report(&site, &server, "balance", json!({})).await;
+        assert_eq!(kinds(&wrong), ["balance", "supply"]);
+        let found = wrong["findings"]["data"].as_array().unwrap().iter().find(|found| found["kind"] == "balance").unwrap();
+        assert_eq!((&found["expected"], &found["actual"], &found["severity"]), (&json!("1"), &json!(balance), &json!("critical")));
+        assert_eq!((&found["of"]["id"], &wrong["counts"]["by_severity"]["critical"]), (&json!(site.offerings[0]), &json!(2)));
+        site.write(&set("balance", &balance)).await;
+        let lock = |units: &str| format!("update tranches set quantity = '{units}' where wallet_address = '{wallet}'");
+        assert_eq!(site.write(&lock("1")).await, 1);
+        assert_eq!(kinds(&report(&site, &server, "locked", json!({})).await), ["locked"]);
+        site.write(&lock(&balance)).await;
+        site.write("update operation_steps set op_number = 77 where op_number = 1").await;
+        let ids = report(&site, &server, "ids", json!({})).await;
+        assert_eq!(kinds(&ids), ["confirmed_not_executed", "unknown_operation"]);
+        let page = server.get(&format!("{PATH}/{}?limit=1&page=2", ids["id"].as_str().unwrap())).await.body;
+        assert_eq!((page["findings"]["data"].as_array().unwrap().len(), &page["findings"]["pagination"]["total"]), (1, &json!(2)));
+        site.write("update operation_steps set op_number = 1 where op_number = 77").await;
+        site.set_roles(Roles(0)).await;
+        site.anvil.mine(4).await;
+        site.until("the role is gone", async || {
+            let key = site.anvil.rpc().number("eth_blockNumber", json!([])).await.to_string();
+            kinds(&report(&site, &server, &key, json!({})).await) == ["agent_missing"]
+        })
+        .await;
+        assert!(site.count("events where type = 'reconciliation.difference_found'").await >= 4);
+    }
+
+    async fn what_a_stranger_did_on_the_chain_is_found(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        minted(&site, &server).await;
+        let (nobody, holder) = (Address::ZERO, site.rows("select min(wallet_address) from holdings").await[0][0].parse().unwrap());
+        let page = MintPage { op_id: 9, partition: 1, release_at: 0, lines: vec![Line::new(Address::repeat_byte(7), 5).unwrap()] };
+        by_a_stranger(&site, token::mint_page(nobody, nobody, &page).data).await;
+        let minted = report(&site, &server, "mint", json!({})).await;
+        assert!(kinds(&minted).contains(&"unknown_operation".to_owned()), "{minted}");
+        by_a_stranger(&site, token::freeze(nobody, nobody, holder, Bytes::new()).data).await;
+        by_a_stranger(&site, token::restrict(nobody, nobody, 1).data).await;
+        let all = report(&site, &server, "all", json!({})).await;
+        // What the index took in is no difference; that nobody here asked for it is.
+        assert_eq!(kinds(&all), ["unknown_operation"], "{all}");
+        site.write("update token_accounts set frozen = false").await;
+        site.write("update token_partitions set restricted = false").await;
+        let missed = report(&site, &server, "missed", json!({})).await;
+        assert_eq!(kinds(&missed), ["freeze", "restriction", "unknown_operation"], "{missed}");
+        assert!(site.count("operations").await == 2, "a comparison changes nothing");
+    }
+
+    async fn what_was_executed_although_it_failed_here_is_found(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        site.set_roles(Roles::ALL).await;
+        let hash = execute_elsewhere(&site, &mint).await;
+        final_here(&site, &hash).await;
+        let found = report(&site, &server, "late", json!({ "offering_id": site.offerings[0] })).await;
+        assert!(kinds(&found).contains(&"executed_not_confirmed".to_owned()), "{found}");
+        assert_eq!(server.retry("retry", &mint).await.status, 202);
+        site.settled().await;
+        let after = report(&site, &server, "after", json!({ "offering_id": site.offerings[0] })).await;
+        assert_eq!(kinds(&after), [""; 0], "{after}");
+    }
+
+    async fn a_run_goes_on_after_the_process_ended_and_after_the_chain_was_away(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        let mut server = site.start().await;
+        minted(&site, &server).await;
+        server.process.kill();
+        for plan in ["reconcile.before:1", "reconcile.after:2", "reconcile.before:4"] {
+            let mut server = site.serve(site.launch(&["run"]).env("MUNIMENT_CRASH", plan)).await;
+            let asked = server.post(PATH, plan, json!({})).await;
+            assert_eq!(asked.status, 202, "{asked:?}");
+            let status = server.process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
+            assert_eq!(status.signal(), Some(SIGABRT), "{plan}");
+            let server = site.start().await;
+            let path = format!("{PATH}/{}", asked.text("/id"));
+            site.write("update reconciliation_runs set next_action_at = created_at where status = 'running'").await;
+            site.until("the run is over", async || server.get(&path).await.text("/status") == "completed").await;
+            let done = server.get(&path).await.body;
+            assert_eq!((done["finding_count"].clone(), done["parts"].as_array().unwrap().len()), (json!(0), 3), "{done}");
+        }
+        let server = site.start().await;
+        proxy.add(Rule::new(Fault::Status(503)).on(&["eth_call", "eth_getLogs"]));
+        let asked = server.post(PATH, "away", json!({})).await;
+        let path = format!("{PATH}/{}", asked.text("/id"));
+        site.until("it waits", async || !server.get(&path).await.text("/error").is_empty()).await;
+        assert_eq!(server.get(&path).await.text("/status"), "running");
+        let twice = server.post(PATH, "twice", json!({})).await;
+        assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
+        proxy.heal();
+        site.until("the run is over", async || server.get(&path).await.text("/status") == "completed").await;
+        assert_eq!(server.get(&path).await.body["finding_count"], 0);
+    }
+
+    async fn who_may_not_ask_and_what_cannot_be_compared(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
+        let server = site.start().await;
+        let client = server.client().with_key(&auditor);
+        assert_eq!(client.post(PATH, "x", json!({})).await.unwrap().problem(), (403, "role_forbidden".to_owned()));
+        assert_eq!(client.get(PATH).await.unwrap().status, 200, "an auditor reads");
+        for (body, pointer) in [(json!({ "offering_id": "off_7" }), "/offering_id"), (json!({ "at": 7 }), "/at")] {
+            let answer = server.post(PATH, "bad", body).await;
+            assert_eq!((answer.status, answer.text("/errors/0/pointer")), (422, pointer.to_owned()), "{answer:?}");
+        }
+        let unknown = server.post(PATH, "unknown", json!({ "offering_id": "off_01jc0000000000000000000000" })).await;
+        assert_eq!(unknown.problem(), (404, "not_found".to_owned()));
+        for id in ["rec_01jc0000000000000000000000", "rec_7"] {
+            assert_eq!(server.get(&format!("{PATH}/{id}")).await.problem(), (404, "not_found".to_owned()));
+        }
+        assert_eq!(server.get(&format!("{PATH}?limit=0")).await.problem(), (400, "invalid_parameter".to_owned()));
+        let empty = report(&site, &server, "empty", json!({ "offering_id": site.offerings[0] })).await;
+        assert_eq!(empty["parts"], json!([]), "an offering without a token has nothing to compare");
+    }
+}

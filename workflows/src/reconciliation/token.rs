@@ -1,0 +1,183 @@
+//! A token, held against the database: supply, balances, locks, freezes, restrictions, and the operations that it executed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy_primitives::{Address, U256};
+use muniment_activities::fault::Fault;
+use muniment_activities::survey::{Executed, Survey};
+use muniment_domain::column::Hex;
+use muniment_domain::offering;
+use muniment_domain::reconciliation::{self, Belief, Finding, Known, Part, Severity};
+
+use super::{Asked, Compared};
+use crate::engine::{Engine, Network};
+
+/// Compares one token at the final block that the database has settled up to.
+pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Asked {
+    let mut tx = engine.db.read().await?;
+    let offering = offering::find(&mut tx, &part.subject_id).await?;
+    let belief = reconciliation::of_token(&mut tx, &offering).await?;
+    let known = reconciliation::steps_of_token(&mut tx, &offering).await?;
+    drop(tx);
+    let (Some(belief), Some(token)) = (belief, offering.token_address) else {
+        return Ok(Ok(Compared::Later("The token is not read yet.".to_owned())));
+    };
+    // The books are as of a final block: the chain shows one at that height, for good.
+    let block_hash = match network.chain.header(belief.block_number.cast_unsigned()).await {
+        Ok(Some(header)) => header.hash,
+        Ok(None) => return Ok(Err(Fault::UnknownBlock)),
+        Err(fault) => return Ok(Err(fault)),
+    };
+    let since = offering.token_block_number.unwrap_or(0).cast_unsigned();
+    let partitions: Vec<u32> = (1..=u32::try_from(offering.partition_id).unwrap_or(1)).collect();
+    let mut survey = Survey::new(&network.chain, token.0, block_hash);
+    let mut findings = Vec::new();
+    let asked = ask(&mut survey, &belief, &known, &partitions, since, &mut findings).await;
+    if let Err(fault) = asked {
+        return Ok(Err(fault));
+    }
+    part.compared = i64::try_from(belief.holdings.len()).unwrap_or(i64::MAX);
+    part.block_number = Some(belief.block_number);
+    part.block_hash = Some(Hex(block_hash));
+    part.calls = survey.calls.cast_signed();
+    Ok(Ok(Compared::Done(part, findings)))
+}
+
+async fn ask(
+    survey: &mut Survey<'_>,
+    belief: &Belief,
+    known: &[Known],
+    partitions: &[u32],
+    since: u64,
+    findings: &mut Vec<Finding>,
+) -> Result<(), Fault> {
+    let supplies = survey.supplies(partitions).await?;
+    findings.extend(partitions.iter().zip(supplies).filter_map(|(id, supply)| differs_in_supply(belief, *id, supply)));
+    let restricted = survey.restrictions(partitions).await?;
+    findings.extend(
+        partitions.iter().zip(restricted).filter_map(|(id, actual)| differs_in_restriction(belief, *id, actual)),
+    );
+    let partition = |id: i64| u32::try_from(id).unwrap_or_default();
+    let holders: Vec<_> = belief.holdings.iter().map(|h| (h.wallet_address.0, partition(h.partition_id))).collect();
+    let balances = survey.balances(&holders).await?;
+    let locked = survey.locked(&holders).await?;
+    for ((holding, balance), locked) in belief.holdings.iter().zip(balances).zip(locked) {
+        let subject = format!("{} in partition {}", holding.wallet_address.0.to_checksum(None), holding.partition_id);
+        findings.extend(differs("balance", Severity::Critical, &subject, holding.balance.0, balance,
+            "Somebody moved units past the index, or a row was changed by hand. Find the transfer on the chain before anything is paid."));
+        findings.extend(differs(
+            "locked",
+            Severity::Warning,
+            &subject,
+            holding.locked.0,
+            locked,
+            "Find who locked or released units of this wallet; what may move is what the chain says.",
+        ));
+    }
+    let accounts: BTreeSet<Address> =
+        holders.iter().map(|(account, _)| *account).chain(belief.frozen.iter().copied()).collect();
+    let accounts: Vec<_> = accounts.into_iter().collect();
+    let frozen = survey.frozen(&accounts).await?;
+    findings.extend(
+        accounts.iter().zip(frozen).filter_map(|(account, actual)| differs_in_freeze(belief, *account, actual)),
+    );
+    let executed = survey.executed(since, belief.block_number.cast_unsigned()).await?;
+    findings.extend(operations(known, &executed, belief.block_number));
+    Ok(())
+}
+
+fn differs(
+    kind: &'static str,
+    severity: Severity,
+    subject: &str,
+    expected: u128,
+    actual: U256,
+    suggested_action: &'static str,
+) -> Option<Finding> {
+    (U256::from(expected) != actual).then(|| Finding {
+        kind,
+        severity,
+        subject: subject.to_owned(),
+        expected: Some(expected.to_string()),
+        actual: Some(actual.to_string()),
+        suggested_action,
+    })
+}
+
+fn differs_in_supply(belief: &Belief, partition: u32, actual: U256) -> Option<Finding> {
+    let own = belief.holdings.iter().filter(|h| h.partition_id == i64::from(partition));
+    let expected = own.fold(0u128, |sum, h| sum.saturating_add(h.balance.0));
+    let why = "Units exist that no holder here has, or the other way round. Look for an operation that the chain executed and this database \
+               does not know, and import it.";
+    differs("supply", Severity::Critical, &format!("partition {partition}"), expected, actual, why)
+}
+
+fn said(yes: bool, word: &str) -> Option<String> {
+    Some(if yes { word.to_owned() } else { format!("not {word}") })
+}
+
+fn differs_in_restriction(belief: &Belief, partition: u32, actual: bool) -> Option<Finding> {
+    let expected = belief.restricted.contains(&partition);
+    (expected != actual).then(|| Finding {
+        kind: "restriction",
+        severity: Severity::Warning,
+        subject: format!("partition {partition}"),
+        expected: said(expected, "restricted"),
+        actual: said(actual, "restricted"),
+        suggested_action: "Find which agent changed it. Restrict or unrestrict the partition here, so that both say the same.",
+    })
+}
+
+fn differs_in_freeze(belief: &Belief, account: Address, actual: bool) -> Option<Finding> {
+    let expected = belief.frozen.contains(&account);
+    (expected != actual).then(|| Finding {
+        kind: "freeze",
+        severity: Severity::Critical,
+        subject: account.to_checksum(None),
+        expected: said(expected, "frozen"),
+        actual: said(actual, "frozen"),
+        suggested_action: "Find which agent changed it. Freeze or unfreeze the address here, so that both say the same.",
+    })
+}
+
+/// What the chain executed against what the database says of its ids.
+fn operations(known: &[Known], executed: &[Executed], last: i64) -> Vec<Finding> {
+    let by_number: BTreeMap<u64, &Known> = known.iter().map(|k| (k.op_number.cast_unsigned(), k)).collect();
+    let done: BTreeSet<u64> = executed.iter().map(|e| e.op_id).collect();
+    let finding = |kind, subject: String, expected: &str, actual: String, suggested_action| Finding {
+        kind,
+        severity: Severity::Critical,
+        subject,
+        expected: Some(expected.to_owned()),
+        actual: Some(actual),
+        suggested_action,
+    };
+    let mut findings = Vec::new();
+    for e in executed {
+        let (subject, actual) = (format!("operation id {}", e.op_id), format!("executed in {}", e.at.tx_hash));
+        match by_number.get(&e.op_id) {
+            None => findings.push(finding(
+                "unknown_operation",
+                subject,
+                "no such operation",
+                actual,
+                "The chain executed what this database never accepted: import it before the lane signs again.",
+            )),
+            Some(k) if k.payload_hash.is_some_and(|hash| hash.0 != e.at.payload_hash) => {
+                findings.push(finding("op_id_conflict", k.operation_id.clone(), "executed with our payload", actual,
+                    "Somebody else calls this contract with our ids. Abandon the operation; find who holds an agent's key."));
+            }
+            Some(k) if !k.is_done() && !k.is_live() => {
+                findings.push(finding("executed_not_confirmed", k.operation_id.clone(), "not executed", actual,
+                    "Retry the operation: it is found on the chain and confirmed. One that was abandoned is confirmed by hand."));
+            }
+            Some(_) => {}
+        }
+    }
+    let missing = known.iter().filter(|k| k.is_done() && k.block_number.is_some_and(|number| number <= last));
+    for k in missing.filter(|k| !done.contains(&k.op_number.cast_unsigned())) {
+        findings.push(finding("confirmed_not_executed", k.operation_id.clone(), "executed", "not executed".to_owned(),
+            "The chain does not show what is confirmed here. Check the endpoints first; then halt the offering and ask for help."));
+    }
+    findings
+}
