@@ -2,9 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use muniment_domain::idempotency::{self, Answer, Key};
+use muniment_domain::idempotency::{self, Answer, Key, Seen};
 use muniment_domain::point::Point;
-use muniment_domain::{approval, operation};
 
 use crate::answer::PROBLEM_JSON;
 use crate::app::App;
@@ -42,14 +41,11 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
     let _in_use = InUse::take(app, key)?;
     for _ in 0..TRIES {
         let mut tx = app.db.begin().await?;
-        if let Some(answer) = idempotency::replay(&mut tx, key).await? {
-            return Ok(replayed(&answer));
-        }
-        if let Some(id) = operation::key_spent(&mut tx, &key.principal, &key.spent_for()).await? {
-            return Err(spent(&id, &format!("/blockchain/operations/{id}")));
-        }
-        if let Some(id) = approval::key_spent(&mut tx, &key.principal, &key.spent_for()).await? {
-            return Err(spent(&id, &format!("/v1/approvals/{id}")));
+        match idempotency::look(&mut tx, key).await? {
+            Seen::Nothing => {}
+            Seen::Answered(answer) => return Ok(replayed(&answer)),
+            Seen::Operation(id) => return Err(spent(&id, &format!("/blockchain/operations/{id}"))),
+            Seen::Approval(id) => return Err(spent(&id, &format!("/v1/approvals/{id}"))),
         }
         let answer = match submission.body.accept(app, &mut tx, submission.requester()).await {
             Ok(answer) => answer,

@@ -49,13 +49,51 @@ pub async fn replay(tx: &mut Tx, k: &Key) -> Result<Option<Answer>> {
          where principal = $1 and method = $2 and path = $3 and key = $4 and created_at > $5")
         .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).fetch_optional(conn).await?);
     match found {
-        Some((fingerprint, ..)) if fingerprint != k.fingerprint => Err(Error::refused(
-            Code::IdempotencyKeyReuse,
-            "This Idempotency-Key came with another request. Use a new key for a new request.",
-        )),
+        Some((fingerprint, ..)) if fingerprint != k.fingerprint => Err(reused()),
         Some((_, status, location, body)) => Ok(Some(Answer { status, location, body })),
         None => Ok(None),
     }
+}
+
+/// What a key has started before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing: the request is new.
+    Nothing,
+    /// It was answered so, not long ago.
+    Answered(Answer),
+    /// It started this operation, and the answer is forgotten.
+    Operation(String),
+    /// It started this approval, and the answer is forgotten.
+    Approval(String),
+}
+
+type Row = (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>, Option<String>);
+
+/// What this key has started before, in one look. Another request under the same key is refused.
+pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
+    let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
+    let row: Row = on!(tx, conn => sqlx::query_as::<_, Row>(
+        "select k.fingerprint, k.status, k.location, k.body, \
+         (select id from operations where requested_by = $1 and idempotency_key = $6 order by batch_index limit 1), \
+         (select id from approvals where maker = $1 and idempotency_key = $6 order by id limit 1) \
+         from (select 1 as one) as nothing left join idempotency_keys k \
+         on k.principal = $1 and k.method = $2 and k.path = $3 and k.key = $4 and k.created_at > $5")
+        .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).bind(k.spent_for()).fetch_one(conn).await?);
+    Ok(match row {
+        (Some(fingerprint), ..) if fingerprint != k.fingerprint => return Err(reused()),
+        (Some(_), Some(status), location, Some(body), ..) => Seen::Answered(Answer { status, location, body }),
+        (.., Some(operation), _) => Seen::Operation(operation),
+        (.., Some(approval)) => Seen::Approval(approval),
+        _ => Seen::Nothing,
+    })
+}
+
+fn reused() -> Error {
+    Error::refused(
+        Code::IdempotencyKeyReuse,
+        "This Idempotency-Key came with another request. Use a new key for a new request.",
+    )
 }
 
 /// Stores the answer in the commit of its effect. Of two at once, the second finds the row taken and must not commit.

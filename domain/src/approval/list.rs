@@ -49,10 +49,3 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str, batch_id: Option<&str
         .bind(operation_id).bind(batch_id).fetch_optional(conn).await?),
     )
 }
-
-/// The approval that this person asked for with this key, however long ago: it is never asked for twice.
-pub async fn key_spent(tx: &mut Tx, maker: &str, key: &str) -> Result<Option<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
-        "select id from approvals where maker = $1 and idempotency_key = $2 order by id limit 1")
-        .bind(maker).bind(key).fetch_optional(conn).await?))
-}

@@ -19,8 +19,6 @@ use crate::table::{self, Line, percent};
 const AT_ONCE: usize = 16;
 /// Connections that a paced load may need at once when the server stalls.
 const PACED_AT_ONCE: usize = 32;
-/// More than a run can use up.
-const OFFERINGS: u64 = 60_000;
 const GOAL: &str = "≥ 60 % of the bare rate; p99 ≤ 25 ms at half of it";
 
 /// Both kinds of requests on each database.
@@ -36,12 +34,14 @@ pub async fn measure(arguments: &Arguments) -> Vec<Line> {
 
 async fn one(engine: Engine, rows: Rows, arguments: &Arguments) -> Line {
     let (rounds, time) = (arguments.either(5, 3), Duration::from_millis(arguments.either(2_000, 1_000) as u64));
-    let stand = Stand::new(engine, OFFERINGS, Platform::of(Address::ZERO)).await;
-    seed::subscriptions(&stand.view, stand.series, &stand.series.offering(0), OFFERINGS).await;
+    // More than a run can use up.
+    let offerings = arguments.either(60_000, 20_000) as u64;
+    let stand = Stand::new(engine, offerings, Platform::of(Address::ZERO)).await;
+    seed::subscriptions(&stand.view, stand.series, &stand.series.offering(0), offerings).await;
     seed::pretend_token(&stand.view, &stand.series.offering(0), CHAIN_ID).await;
     // The interface alone: an engine beside it would take its share of the machine, and the bare loop has none.
     let (_binary, port) = stand.start("api", None).await;
-    let load = Load { stand: &stand, port, rows, next: AtomicU64::new(1) };
+    let load = Load { stand: &stand, port, rows, offerings, next: AtomicU64::new(1) };
     load.rate(Duration::from_millis(500)).await;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
@@ -66,6 +66,7 @@ struct Load<'a> {
     stand: &'a Stand,
     port: u16,
     rows: Rows,
+    offerings: u64,
     next: AtomicU64,
 }
 
@@ -104,7 +105,7 @@ impl Load<'_> {
 
     async fn request(&self, client: &mut crate::client::Client) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        assert!(number < OFFERINGS, "the seeded offerings are used up");
+        assert!(number < self.offerings, "the seeded offerings are used up");
         match self.rows {
             Rows::Deploy => client.deploy(&self.stand.series.offering(number)).await,
             Rows::Mint => {

@@ -63,7 +63,7 @@ async fn span(ground: &Ground, tap: &Tap, during: impl Future<Output = ()>) -> (
 fn line(engine: Engine, name: &str, goal: &'static str, seen: &Seen, blocks: f64, operations: u64) -> Line {
     // Each operation is tried once and sent once, and each commit of signatures first asks whether it still is the same chain: that is the
     // work's own, whatever the follower does.
-    let own = ["eth_estimateGas", "eth_sendRawTransaction", "eth_getCode", BY_NUMBER];
+    let own = ["eth_call", "eth_estimateGas", "eth_sendRawTransaction", "eth_getCode", BY_NUMBER];
     let of = |own_wanted: bool| -> BTreeMap<&String, u64> {
         let wanted = seen.calls.iter().filter(|(method, _)| own.contains(&method.as_str()) == own_wanted);
         wanted.filter(|(_, count)| **count > 0).map(|(method, count)| (method, *count)).collect()
@@ -86,9 +86,12 @@ fn line(engine: Engine, name: &str, goal: &'static str, seen: &Seen, blocks: f64
         on: format!("{}, {name}", pair(engine, Kind::Anvil)),
         goal,
         ours,
-        bare: "–".to_owned(),
+        bare: match operations {
+            0 => "nobody asks: 0".to_owned(),
+            _ => format!("one send and one receipt each: {:.1} a block", 2.0 * operations as f64 / blocks),
+        },
         ratio: "–".to_owned(),
-        // With work the goal has no number: whoever reads the row sees what grows with the operations and what does not.
-        met: (operations == 0).then_some(per_block <= 3.0),
+        // The heads are two calls, a gap between them and the receipts of a block one each.
+        met: Some(per_block <= if operations == 0 { 3.0 } else { 4.0 }),
     }
 }

@@ -60,6 +60,6 @@ async fn measure(row: &str, arguments: &Arguments) -> Vec<Line> {
         "recovery" => recovery::measure(arguments).await,
         "reconcile" => reconcile::measure(arguments).await,
         "million" => million::measure(arguments).await,
-        _ => idle::measure().await,
+        _ => idle::measure(arguments).await,
     }
 }

@@ -1,5 +1,6 @@
 //! A million finished operations: what a request, a wake and a list cost beside them, and beside a thousand.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -16,28 +17,27 @@ use crate::table::{self, Line};
 use crate::tap::Tap;
 
 const FEW: u64 = 1_000;
-const REQUESTS: u64 = 150;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A line for each database.
 pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let (mut lines, many) = (Vec::new(), arguments.either(1_000_000, 100_000) as u64);
+    let (mut lines, many) = (Vec::new(), arguments.either(1_000_000, 50_000) as u64);
     for engine in &arguments.engines {
-        lines.push(one(*engine, many).await);
+        lines.push(one(*engine, many, arguments.either(150, 50) as u64).await);
     }
     lines
 }
 
-async fn one(engine: Engine, many: u64) -> Line {
+async fn one(engine: Engine, many: u64, requests: u64) -> Line {
     let ground = Ground::new(Kind::Devchain, Mining::Instant).await;
-    let stand = Stand::new(engine, 10 * REQUESTS, ground.platform).await;
+    let stand = Stand::new(engine, 10 * requests, ground.platform).await;
     let older = Series::fresh();
     finished(&stand.view, older, FEW).await;
-    let before = costs(&stand, &ground, older, FEW, 0).await;
+    let before = costs(&stand, &ground, (older, FEW), 0..requests).await;
     let (start, more) = (Instant::now(), Series::fresh());
     finished(&stand.view, more, many - FEW).await;
     eprintln!("   {} rows in {:.0} s", many - FEW, start.elapsed().as_secs_f64());
-    let after = costs(&stand, &ground, more, many - FEW, 2 * REQUESTS).await;
+    let after = costs(&stand, &ground, (more, many - FEW), 2 * requests..3 * requests).await;
     let ratio = |i: usize| after[i].1 / before[i].1;
     let worst = (0..before.len()).map(ratio).fold(0.0, f64::max);
     let words = |costs: &[(&str, f64)]| {
@@ -56,7 +56,8 @@ async fn one(engine: Engine, many: u64) -> Line {
 }
 
 /// Medians in milliseconds, by name.
-async fn costs(stand: &Stand, ground: &Ground, older: Series, rows: u64, first: u64) -> Vec<(&'static str, f64)> {
+async fn costs(stand: &Stand, ground: &Ground, past: (Series, u64), asked: Range<u64>) -> Vec<(&'static str, f64)> {
+    let (older, rows) = past;
     let tap = Tap::before(&ground.node.url).await;
     let (url, platform, keys) = (tap.url.as_str(), ground.platform, &ground.keys[..1]);
     let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
@@ -64,9 +65,9 @@ async fn costs(stand: &Stand, ground: &Ground, older: Series, rows: u64, first: 
     let mut client = stand.client(port).await;
     sleep(Duration::from_secs(1)).await;
     let (mut accept, mut wake) = (Vec::new(), Vec::new());
-    for number in 0..REQUESTS {
+    for (number, offering) in (0u64..).zip(asked) {
         let asked = Instant::now();
-        client.deploy(&stand.series.offering(first + number)).await;
+        client.deploy(&stand.series.offering(offering)).await;
         accept.push(milliseconds(asked.elapsed()));
         let accepted = Instant::now();
         while tap.send(number as usize).is_none() {

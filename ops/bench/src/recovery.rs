@@ -22,7 +22,7 @@ const PROGRESS: &str =
 
 /// Restarts on each database, and a second worker where there can be one.
 pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let (mut lines, count) = (Vec::new(), arguments.either(1_000, 300));
+    let (mut lines, count) = (Vec::new(), arguments.either(1_000, 200));
     for (engine, kind) in arguments.pairs() {
         lines.push(one(engine, kind, count, false).await);
         if engine == Engine::Postgres {

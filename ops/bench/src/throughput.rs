@@ -1,5 +1,6 @@
 //! Confirmed operations a second, one lane and four, beside signed transactions of the same calls on the same node.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use alloy::primitives::{Address, B256};
@@ -13,7 +14,7 @@ use crate::node::Kind;
 use crate::sample::{pace, since};
 use crate::seed::Series;
 use crate::stand::{Link, Stand};
-use crate::table::{Line, pair, percent};
+use crate::table::{self, Line, pair, percent};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_at is not null";
@@ -21,32 +22,45 @@ const CONFIRMED: &str = "select count(*) from operations where status = 'confirm
 
 /// A line for each pair and each number of lanes.
 pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let (mut lines, count) = (Vec::new(), arguments.either(1_000, 400));
+    let (mut lines, count) = (Vec::new(), arguments.either(1_000, 300));
     for kind in &arguments.kinds {
+        let mut alone: HashMap<&str, f64> = HashMap::new();
         for lanes in [1, LANES] {
-            let with_estimate = bare(*kind, lanes, count, true).await;
+            let with_estimate = bare(*kind, lanes, count / 3, true).await;
             for engine in &arguments.engines {
                 // Before and after: the machine may have other work in between.
                 let before = bare(*kind, lanes, count, false).await;
                 let ours = ours(*engine, *kind, lanes, count).await;
                 let plain = f64::midpoint(before, bare(*kind, lanes, count, false).await);
-                lines.push(line(pair(*engine, *kind), lanes, ours, plain, with_estimate));
+                let one = *alone.entry(table::engine(*engine)).or_insert(ours);
+                lines.push(line(pair(*engine, *kind), lanes, Rates { ours, one, plain, with_estimate }));
             }
         }
     }
     lines
 }
 
-fn line(on: String, lanes: usize, ours: f64, bare: f64, with_estimate: f64) -> Line {
-    let goal = if lanes == 1 { "≥ 80 % of bare" } else { "linear until the node saturates" };
+/// Operations a second.
+struct Rates {
+    ours: f64,
+    /// The engine's with one lane.
+    one: f64,
+    plain: f64,
+    with_estimate: f64,
+}
+
+fn line(on: String, lanes: usize, rates: Rates) -> Line {
+    let Rates { ours, one, plain, with_estimate } = rates;
+    let goal = if lanes == 1 { "≥ 80 % of bare" } else { "× 4 of one lane, or ≥ 80 % of what saturates the node" };
     Line {
         row: "confirmed /s",
         on: format!("{on}, {lanes} lane{}", if lanes == 1 { "" } else { "s" }),
         goal,
         ours: format!("{ours:.0} /s"),
-        bare: format!("{bare:.0} /s; {with_estimate:.0} /s with an estimate before each"),
-        ratio: format!("{}; {}", percent(ours, bare), percent(ours, with_estimate)),
-        met: (lanes == 1).then_some(ours >= 0.8 * bare),
+        bare: format!("{plain:.0} /s; {with_estimate:.0} /s with an estimate before each"),
+        ratio: format!("{}; {}; × {:.2} of one lane", percent(ours, plain), percent(ours, with_estimate), ours / one),
+        // More lanes than cores: the bare loop with as many signers is what the node gives at most.
+        met: Some(ours >= 0.8 * plain || lanes > 1 && ours >= lanes as f64 * one),
     }
 }
 
