@@ -77,7 +77,7 @@ pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
         "select k.fingerprint, k.status, k.location, k.body, \
          (select id from operations where requested_by = $1 and idempotency_key = $6 order by batch_index limit 1), \
          (select id from approvals where maker = $1 and idempotency_key = $6 order by id limit 1) \
-         from (select 1 as one) as nothing left join idempotency_keys k \
+         from (select 1 as one) as always left join idempotency_keys k \
          on k.principal = $1 and k.method = $2 and k.path = $3 and k.key = $4 and k.created_at > $5")
         .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).bind(k.spent_for()).fetch_one(conn).await?);
     Ok(match row {

@@ -19,8 +19,8 @@ use crate::submitter::Submitters;
 
 /// How long one move may take.
 const MOVE: Duration = Duration::from_secs(60);
-/// How many wakes are looked at together at most.
-const TOGETHER: usize = 64;
+/// How many wakes are looked at together at most. Not all that there are: what was tried first is signed while the rest is tried.
+const TOGETHER: usize = 16;
 
 /// The way in for wakes.
 #[derive(Clone)]

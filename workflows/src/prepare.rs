@@ -1,6 +1,6 @@
 //! Before anything is signed: what would the chain do? A certain no ends here, and burns no nonce.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use alloy_primitives::{Address, Bytes};
 use chrono::{DateTime, Utc};
@@ -80,14 +80,28 @@ pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: S
             Err(failure) => tried.push((due.op, Err(failure))),
         }
     }
+    // Of calls that are alike one is estimated, and the others are tried with what it needs.
+    let mut shapes = HashSet::new();
+    let is_first = |(due, lane): &(Due, Lane)| {
+        trial(network, due, lane).enough.is_some() || shapes.insert((due.step.target.0, due.step.calldata.len()))
+    };
+    let (first, alike): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_first);
+    for ready in [first, alike] {
+        try_all(engine, network, ready, &mut tried).await;
+    }
+    Ok(tried)
+}
+
+async fn try_all(engine: &Engine, network: &Network, ready: Vec<(Due, Lane)>, tried: &mut Tried) {
+    if ready.is_empty() {
+        return;
+    }
     let trials: Vec<Trial> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
-    for (((due, lane), trial), simulated) in
-        ready.into_iter().zip(&trials).zip(network.chain.simulate_all(&trials).await)
-    {
+    let simulated = network.chain.simulate_all(&trials).await;
+    for (((due, lane), trial), simulated) in ready.into_iter().zip(&trials).zip(simulated) {
         let outcome = judge(engine, network, &due, lane, trial, simulated).await;
         tried.push((due.op, outcome));
     }
-    Ok(tried)
 }
 
 async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare<'_>) -> Result<Lane, Failure> {
