@@ -1,5 +1,7 @@
 //! Deploying a token through the front door: accepted once, confirmed when it is final, and never twice.
 
+use muniment_domain::contract::{self, Kind};
+use muniment_domain::point::Point;
 use serde_json::json;
 use world::{Database, Mining, on_both_databases};
 
@@ -155,4 +157,19 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
     assert_eq!(reused.problem(), (422, "idempotency_key_reuse".to_owned()));
     site.settled().await;
     assert_eq!((site.count("operations").await, site.exactly_once().await.deployed), (1, 1));
+}
+
+on_both_databases! {
+    async fn of_several_factories_the_one_that_is_configured_now_makes_the_token(database: Database) {
+        let db = crate::installation::open(&database.url()).await;
+        let [first, second] = [1, 2].map(alloy::primitives::Address::repeat_byte);
+        for (configured, expected) in [(first, first), (second, second), (first, first)] {
+            let mut tx = db.begin().await.unwrap();
+            contract::configure(&mut tx, 1, configured, Kind::Factory).await.unwrap();
+            tx.commit(Point::Contact).await.unwrap();
+            let mut tx = db.read().await.unwrap();
+            assert_eq!(contract::only(&mut tx, 1, Kind::Factory).await.unwrap(), expected);
+        }
+        db.close().await;
+    }
 }

@@ -132,3 +132,22 @@ async fn the_pool_rules_of_geth_are_kept_without_being_told() {
     assert!(proxy.hits(gap) <= 3, "a gap is what a lost send leaves behind, and nothing else");
     assert_eq!(site.exactly_once().await.minted, 2);
 }
+
+/// Half of the endpoints answer everything but take no transactions, or lose them.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_half_of_the_endpoints_do_not_take_arrives_by_the_others() {
+    let faults = [Fault::DropRequest, Fault::Status(503), refusal("internal error"), Fault::OtherHash];
+    for (number, fault) in faults.into_iter().enumerate() {
+        let mut site = site().await;
+        let deaf = FaultProxy::start(site.anvil.url(), 11);
+        let rule = deaf.add(Rule::new(fault).on(SEND));
+        let good = site.anvil.url().to_owned();
+        site.config.chain("endpoints", &format!("[{:?}, {good:?}]", deaf.url()));
+        site.config.chain("broadcast_all", if number % 2 == 0 { "false" } else { "true" });
+        let mut server = site.start().await;
+        assert!(site.drive(&mut server, &site.offerings[0]).await);
+        assert!(deaf.hits(rule) > 0, "it struck nothing: {:?}", deaf.trace().calls);
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (1, 2, 0));
+    }
+}

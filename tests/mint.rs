@@ -184,3 +184,23 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
     assert_eq!(site.count("operations where kind = 'mint'").await, 0);
     assert_eq!(site.exactly_once().await.minted, 0);
 }
+
+on_both_databases! {
+    async fn one_key_serves_two_paths_and_each_of_them_once(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let deployed = server.deploy("the-same", &site.offerings[0]).await;
+        site.settled().await;
+        let minted = server.mint("the-same", &site.offerings[0]).await;
+        assert_eq!((deployed.status, minted.status), (202, 202), "{minted:?}");
+        site.settled().await;
+        let operation = server.get(&format!("/blockchain/operations/{}", minted.text("/operations/0/id"))).await;
+        assert_eq!(operation.text("/idempotency_key"), "the-same");
+        // After the day in which the answer is given again the key is still spent, on its own path.
+        site.write("delete from idempotency_keys").await;
+        let again = server.mint("the-same", &site.offerings[0]).await;
+        assert_eq!(again.problem(), (409, "idempotency_key_spent".to_owned()));
+        assert_eq!(again.text("/resource"), format!("/blockchain/operations/{}", operation.text("/id")));
+        assert_eq!(site.exactly_once().await.minted, 1);
+    }
+}

@@ -160,7 +160,8 @@ on_both_databases! {
         let (site, desk, deploy) = stuck(database).await;
         send(&site.anvil, KEYS[1], 0, alloy::primitives::Address::repeat_byte(7), Bytes::new()).await;
         finalised(&site).await;
-        assert_eq!(desk.operation(&deploy).await.status, Status::DeadLetter);
+        let taken = (Status::DeadLetter, Some("nonce_consumed_externally".to_owned()));
+        assert_eq!(status(&desk, &deploy).await, taken, "what is known finally says more than that it took long");
         assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
         let waits = "operations where status = 'pending' and blocked_reason like 'lane_quarantined%'";
         site.until("it waits for the lane", async || site.count(waits).await == 1).await;
@@ -255,5 +256,21 @@ on_both_databases! {
         }
         assert_eq!(site.exactly_once().await.deployed, 1);
         desk.close().await;
+    }
+
+    async fn a_cancel_that_was_committed_before_a_crash_is_sent_by_the_next_process(database: Database) {
+        let (site, desk, deploy) = stuck(database).await;
+        ended(Point::Cancel, When::After, cancel::cancel(&desk.engine, &deploy, WHO, WHY)).await;
+        let cancel = site.rows("select tx_hash from attempts where kind = 'cancel'").await[0][0].clone();
+        desk.close().await;
+        let server = site.start().await;
+        site.until("it is sent", async || site.count("attempts where kind = 'cancel' and sends > 0").await == 1).await;
+        finalised(&site).await;
+        let over = site.rows("select status, error_code from operations").await;
+        assert_eq!(over, [["dead_letter", "cancelled_by_operator"]]);
+        assert_eq!(site.rows("select tx_hash from attempts where block_number is not null").await, [[cancel]]);
+        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1);
+        assert_eq!(site.exactly_once().await.deployed, 0);
+        assert_eq!(server.get(&format!("/blockchain/operations/{deploy}")).await.text("/steps/0/outcome"), "cancelled");
     }
 }

@@ -8,14 +8,16 @@ use serde_json::json;
 use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::send;
-use crate::installation::{Installation, PATIENCE, Server, Terms, signer_of};
+use crate::installation::{Answer, Installation, PATIENCE, Server, Terms, signer_of};
 
-/// A token whose only page has five holders, and the wallets of the first so many of them frozen by another agent.
-async fn frozen(database: Database, count: usize) -> (Installation, Server) {
+/// A mint whose only page has five holders. While it waits for its lane the wallets of the first so many of them are frozen by another agent.
+async fn frozen(database: Database, count: usize) -> (Installation, Server, Answer) {
     let site = Installation::new(database, Mining::Quick, &[Terms::locked(5)]).await;
     let server = site.start().await;
     server.deploy("deploy", &site.offerings[0]).await;
     site.settled().await;
+    site.write("update lanes set mode = 'paused'").await;
+    let accepted = server.mint("mint", &site.offerings[0]).await;
     let token: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
     let agent = json!([signer_of(KEYS[2]), "latest"]);
     let mut nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
@@ -26,7 +28,11 @@ async fn frozen(database: Database, count: usize) -> (Installation, Server) {
         nonce += 1;
     }
     site.anvil.mine(1).await;
-    (site, server)
+    (site, server, accepted)
+}
+
+async fn go_on(site: &Installation) {
+    site.write("update lanes set mode = 'active'").await;
 }
 
 async fn minted(site: &Installation) -> i64 {
@@ -35,8 +41,8 @@ async fn minted(site: &Installation) -> i64 {
 
 on_both_databases! {
     async fn the_lines_that_the_contract_refuses_fail_and_the_others_are_minted(database: Database) {
-        let (site, server) = frozen(database, 2).await;
-        let accepted = server.mint("mint", &site.offerings[0]).await;
+        let (site, server, accepted) = frozen(database, 2).await;
+        go_on(&site).await;
         let (page, batch) = (accepted.text("/operations/0/id"), accepted.text("/batch_id"));
         site.settled().await;
         assert_eq!(minted(&site).await, 3);
@@ -56,26 +62,19 @@ on_both_databases! {
     }
 
     async fn a_page_of_which_every_line_is_refused_stays_whole(database: Database) {
-        let (site, server) = frozen(database, 5).await;
-        server.mint("mint", &site.offerings[0]).await;
+        let (site, _server, _) = frozen(database, 5).await;
+        go_on(&site).await;
         site.settled().await;
         assert_eq!(site.rows("select status, error_code from operations where kind = 'mint'").await, [["failed", "reverts"]]);
     }
 
     async fn around_the_commit_of_the_halves(database: Database) {
-        let (mut site, mut server) = frozen(database, 1).await;
-        site.config.engine("outage_pause_seconds", 1);
+        let (site, mut server, _) = frozen(database, 1).await;
         server.process.kill();
+        go_on(&site).await;
         for side in ["before", "after"] {
             let plan = format!("{}.{side}:1", Point::Refuse);
-            let process = site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();
-            let mut process = match Server::of(process, &site.key).await {
-                Ok(server) => {
-                    _ = server.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": site.offerings[0] })).await;
-                    server.process
-                }
-                Err(process) => process,
-            };
+            let mut process = site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();
             assert_eq!(process.wait(PATIENCE).unwrap().signal(), Some(6), "{plan}\n{}", process.log());
             let halves = site.count("operations where kind = 'mint'").await;
             assert_eq!(halves, if side == "before" { 1 } else { 3 });

@@ -130,3 +130,18 @@ async fn a_transaction_that_stands_still_loses_its_rows_to_the_others() {
     other.commit(Point::Lease).await.unwrap();
     assert!(stopped.commit(Point::Lease).await.is_err(), "both have the lease");
 }
+
+/// The engine's statements may take longer than those of a request, and migrations as long as they must.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_gives_a_statement_less_time_than_the_engine_does() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let db = Db::open(&database.url(), 2, Clock::System, Ids::Random).await.unwrap();
+    for (db, expected) in [(db.for_requests(2), "5s"), (db, "30s")] {
+        let mut tx = db.read().await.unwrap();
+        let limit: String =
+            on!(tx, conn => sqlx::query_scalar("show statement_timeout").fetch_one(conn).await.unwrap());
+        assert_eq!(limit, expected);
+        drop(tx);
+        db.close().await;
+    }
+}

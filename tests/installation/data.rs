@@ -45,7 +45,12 @@ pub fn wallet(number: usize) -> Address {
 
 /// Opens a database as the platform does, for as long as no process of it runs.
 pub async fn open(url: &str) -> Db {
-    let db = Db::open(url, 4, Clock::System, Ids::Random).await.unwrap();
+    open_at(url, Clock::System).await
+}
+
+/// With a clock that the test moves.
+pub async fn open_at(url: &str, clock: Clock) -> Db {
+    let db = Db::open(url, 4, clock, Ids::Random).await.unwrap();
     migrate::run(&db).await.unwrap();
     queue::migrate(&db).await.unwrap();
     db

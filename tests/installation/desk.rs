@@ -3,6 +3,7 @@
 use muniment_activities::chain::Chain;
 use muniment_activities::config::{ChainConfig, Profile};
 use muniment_activities::signer::Signer;
+use muniment_domain::clock::Clock;
 use muniment_domain::operation::Operation;
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::{Error, lane, operation};
@@ -30,6 +31,11 @@ fn by() -> Requester {
 impl Installation {
     /// Opens the desk; no other process may have the database open when it is SQLite.
     pub async fn desk(&self, change: impl Fn(&mut ChainConfig)) -> Desk {
+        self.desk_at(Clock::System, change).await
+    }
+
+    /// With a clock that the test moves.
+    pub async fn desk_at(&self, clock: Clock, change: impl Fn(&mut ChainConfig)) -> Desk {
         let mut config = ChainConfig {
             endpoints: vec![self.anvil.url().to_owned()],
             poll_milliseconds: 50,
@@ -43,7 +49,7 @@ impl Installation {
             Settings { sweep_seconds: 1, outage_pause_seconds: 1, backoff_base_seconds: 1, ..Settings::default() };
         let signer = Signer::raw(KEYS[1].parse().unwrap(), Profile::Development).unwrap();
         let chain = Chain::over_http(config).unwrap();
-        let db = data::open(&self.database.url()).await;
+        let db = data::open_at(&self.database.url(), clock).await;
         let engine = Engine::start(db, settings, vec![(chain, vec![signer])]).await.unwrap();
         let stop = CancellationToken::new();
         let task = tokio::spawn(engine.clone().run(stop.clone()));

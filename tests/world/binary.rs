@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::log::Log;
 use crate::repository;
@@ -36,6 +36,17 @@ impl Launch {
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());
+        self
+    }
+
+    /// By a shell, after this word of its own: for what a process inherits.
+    #[must_use]
+    pub fn behind(mut self, word: &str) -> Self {
+        let program = self.program.take().unwrap_or_else(path);
+        let script = format!("{word}; exec \"$0\" \"$@\"");
+        let own = std::mem::take(&mut self.args);
+        self.args = ["-c".into(), script.into(), program.into_os_string()].into_iter().chain(own).collect();
+        self.program = Some("sh".into());
         self
     }
 
@@ -126,6 +137,12 @@ impl Binary {
     /// Lets it go on, with leases that may be over.
     pub fn thaw(&self) {
         self.signal(Signal::CONT);
+    }
+
+    /// From now on no file may be longer than this, or as long as the disk has room.
+    pub fn limit_file_bytes(&self, bytes: Option<u64>) {
+        let limit = Rlimit { current: bytes, maximum: None };
+        prlimit(Some(Pid::from_child(&self.child)), Resource::Fsize, limit).expect("a child can be limited");
     }
 
     /// Waits until it ends by itself, for instance at a crash point.

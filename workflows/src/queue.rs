@@ -28,6 +28,9 @@ const SENT: &str = "muniment::sent";
 /// The queue of the balances of record dates.
 pub const SNAPSHOT: &str = "snapshot";
 
+/// By how much the clock of the database may be behind ours before a wake comes late.
+const CLOCKS_APART_SECONDS: i64 = 3600;
+
 /// The queue of a kind of operation.
 pub const fn of_kind(kind: Kind) -> &'static str {
     match kind {
@@ -98,7 +101,9 @@ fn task(now: DateTime<Utc>, operation_id: &str, task_id: &str, at: DateTime<Utc>
     let payload = serde_json::to_vec(&operation_id).map_err(|e| unreadable(e.to_string()))?;
     // The queue counts in whole seconds: a wake that is due now must not wait for the next one, a later one must not come early.
     let late = i64::from(at > now && at.timestamp_subsec_nanos() > 0);
-    let seconds = u64::try_from(at.timestamp() + late).unwrap_or(0);
+    // Whoever looks into the queue goes by a clock of its own: what is due now must be due there too, also if that clock is behind.
+    let ahead = if at <= now { CLOCKS_APART_SECONDS } else { 0 };
+    let seconds = u64::try_from(at.timestamp() + late - ahead).unwrap_or(0);
     Ok(TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build())
 }
 

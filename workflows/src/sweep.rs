@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, approval, distribution, idempotency};
@@ -20,7 +20,7 @@ const WAKES_AT_START: i64 = 5000;
 pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
-    let overdue = operation::unfinished_overdue(&mut tx, now, WAKES_PER_PASS).await?;
+    let overdue = operation::unfinished_overdue(&mut tx, now, far(engine, now), WAKES_PER_PASS).await?;
     let mut woken = wish::sweep(&mut tx, now).await? + reconciliation::sweep(&mut tx, now).await?;
     if overdue.is_empty() && woken == 0 {
         return Ok(0);
@@ -70,6 +70,13 @@ pub async fn sweep_snapshots(engine: &Engine) -> Result<usize> {
     Ok(due.len())
 }
 
+/// Later than any pause that begins now can end.
+fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
+    let settings = &engine.settings;
+    let longest = 2 * settings.backoff_cap_seconds + settings.outage_pause_seconds;
+    now + Duration::seconds(longest.cast_signed() + 2 * operation::PATIENCE_SECONDS)
+}
+
 /// Forgets what nobody asks for any more: answers past their day, finished jobs of the queue.
 pub async fn prune(engine: &Engine) -> Result<()> {
     let mut tx = engine.db.begin().await?;
@@ -83,7 +90,7 @@ pub async fn wake_all(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
-    let due = operation::unfinished_overdue(&mut tx, soon, WAKES_AT_START).await?;
+    let due = operation::unfinished_overdue(&mut tx, soon, far(engine, now), WAKES_AT_START).await?;
     let woken: Vec<&Operation> = due.iter().filter(|op| op.faults == 0).collect();
     queue::wake_all(&mut tx, &woken).await?;
     tx.commit(Point::Sweep).await?;

@@ -49,9 +49,16 @@ pub async fn waiting_for(tx: &mut Tx, chain_id: i64, reason: &str) -> Result<Vec
         .bind(chain_id).bind(reason).fetch_all(conn).await?))
 }
 
-/// Unfinished operations whose time has come, oldest first: what the sweep wakes.
-pub async fn unfinished_overdue(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Operation>> {
+/// Unfinished operations whose time has come, oldest first: what the sweep wakes. One whose time lies further ahead than any pause is long
+/// was put there by a clock that has gone back since: it is due as well.
+pub async fn unfinished_overdue(
+    tx: &mut Tx,
+    now: DateTime<Utc>,
+    far: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<Operation>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Operation>(
-        "select * from operations where status in ('pending', 'submitted') and next_action_at <= $1 order by next_action_at limit $2")
-        .bind(now).bind(limit).fetch_all(conn).await?))
+        "select * from operations where status in ('pending', 'submitted') and (next_action_at <= $1 or next_action_at > $2) \
+         order by next_action_at limit $3")
+        .bind(now).bind(far).bind(limit).fetch_all(conn).await?))
 }

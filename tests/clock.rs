@@ -1,0 +1,57 @@
+//! The machine's clock leaps while work is in flight: what is due is done, nothing is done twice, and nothing waits for the time to come back.
+
+use chrono::Duration;
+use muniment_domain::clock::Clock;
+use world::{Mining, on_both_databases};
+
+use crate::installation::{Desk, Installation, Terms};
+
+/// Mines until nothing is under way.
+async fn finished(site: &Installation) {
+    site.until("all is final", async || {
+        site.anvil.mine(1).await;
+        site.unfinished().await == 0
+    })
+    .await;
+}
+
+async fn sent(site: &Installation, desk: &Desk, offering: usize) {
+    let before = site.count("attempts where sends > 0").await;
+    desk.deploy(&site.offerings[offering]).await;
+    site.until("it is sent", async || site.count("attempts where sends > 0").await > before).await;
+}
+
+#[allow(clippy::disallowed_methods, reason = "the test's clock starts with the machine's, as the queue's does")]
+fn clock() -> Clock {
+    Clock::manual(chrono::Utc::now())
+}
+
+on_both_databases! {
+    async fn a_leap_in_either_direction_loses_and_doubles_nothing(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(2); 4]).await;
+        let clock = clock();
+        let desk = site.desk_at(clock.clone(), |_| {}).await;
+        sent(&site, &desk, 0).await;
+        clock.advance(Duration::minutes(20));
+        // Accepted by a clock that is ahead of the queue's own.
+        sent(&site, &desk, 1).await;
+        finished(&site).await;
+        clock.advance(-Duration::hours(3));
+        sent(&site, &desk, 2).await;
+        finished(&site).await;
+        desk.mint(&site.offerings[0]).await;
+        finished(&site).await;
+
+        // What has its next time far ahead, by a clock that went back since, does not wait for it.
+        site.write("update lanes set mode = 'paused'").await;
+        clock.advance(Duration::hours(5));
+        desk.deploy(&site.offerings[3]).await;
+        site.until("it waits", async || site.count("operations where blocked_reason like 'lane_paused%'").await == 1).await;
+        clock.advance(-Duration::hours(5));
+        site.write("update lanes set mode = 'active'").await;
+        finished(&site).await;
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (4, 1, 0));
+        desk.close().await;
+    }
+}
