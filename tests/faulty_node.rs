@@ -136,7 +136,7 @@ async fn the_pool_rules_of_geth_are_kept_without_being_told() {
 /// Half of the endpoints answer everything but take no transactions, or lose them.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_half_of_the_endpoints_do_not_take_arrives_by_the_others() {
-    let faults = [Fault::DropRequest, Fault::Status(503), refusal("internal error"), Fault::OtherHash];
+    let faults = [Fault::DropRequest, Fault::Status(503), Fault::OtherHash, refusal("internal error")];
     for (number, fault) in faults.into_iter().enumerate() {
         let mut site = site().await;
         let deaf = FaultProxy::start(site.anvil.url(), 11);

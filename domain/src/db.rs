@@ -108,22 +108,17 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal);
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename())?)) };
-        let write =
-            SqlitePoolOptions::new().max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
+        let write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
         // A file in this process needs no asking whether it is still there.
         // Back to the queue's pace: see SQLITE_BEGIN.
         let write = write.after_release(|connection, _| {
             Box::pin(async move { sqlx::query("pragma synchronous = normal").execute(connection).await.map(|_| true) })
         });
-        let write = write.test_before_acquire(false).connect_with(options.clone()).await?;
+        let write = write.connect_with(options.clone()).await?;
         let read = if in_memory {
             write.clone()
         } else {
-            SqlitePoolOptions::new()
-                .max_connections(connections_max.clamp(1, 4))
-                .test_before_acquire(false)
-                .connect_with(options.read_only(true))
-                .await?
+            file_pool(connections_max.clamp(1, 4)).connect_with(options.read_only(true)).await?
         };
         Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, bell: Arc::default(), _lock: lock })
     }
@@ -256,6 +251,17 @@ pub fn touched(rows: u64, what: &'static str, id: &str) -> Result<()> {
 /// Demands that a guarded update of several rows touched them all; the first of them names the loss.
 pub fn all_touched(rows: u64, expected: usize, what: &'static str, first: &str) -> Result<()> {
     if rows == expected as u64 { Ok(()) } else { Err(Error::Stale { what, id: first.to_owned() }) }
+}
+
+fn file_pool(connections_max: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new().max_connections(connections_max).test_before_acquire(false).before_acquire(
+        |connection, _| {
+            // When the disk fails SQLite ends the transaction by itself, and the driver believes for ever that it is open: such a
+            // connection is given up for a new one.
+            let sound = !connection.is_in_transaction();
+            Box::pin(async move { Ok(sound) })
+        },
+    )
 }
 
 fn server_pool(connections_max: u32) -> PgPoolOptions {
