@@ -15,14 +15,18 @@ use super::{Call, Match, Standing, Subscription};
 use crate::conclude;
 use crate::effect;
 use crate::engine::{Engine, Network};
+use crate::index;
 use crate::retry::unavailable;
 
+/// How often the events of a call are looked for.
+const READS: usize = 2;
 const REASON: &str = "imported after a restore";
 
 /// Stores the operation, its step, its items and its history, and lets it take effect in the domain, in one commit. A second one finds the
 /// transaction claimed.
 pub async fn write(engine: &Engine, network: &Network, lane: &Lane, call: &Call, actor: &str) -> Result<String> {
     let receipt = proof(network, call).await?;
+    in_the_books(engine, network, &receipt).await?;
     let hash = call.mined.hash;
     let mut tx = engine.db.begin().await?;
     let mut op = operation::insert(&mut tx, wish(network, call, actor)?).await?;
@@ -62,6 +66,19 @@ async fn proof(network: &Network, call: &Call) -> Result<Receipt> {
         let detail = format!("The endpoints do not agree about {hash}. Nothing was written of it; ask again.");
         Error::refused(Code::InvalidState, detail)
     })
+}
+
+/// What the call told of its token is read before the call counts. An endpoint that hid it once is asked again from the beginning.
+async fn in_the_books(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<()> {
+    for _ in 0..READS {
+        index::index(engine, network).await?;
+        if index::has_read(engine, network, receipt).await? {
+            return Ok(());
+        }
+    }
+    let detail =
+        format!("The events of {} are not in the books yet. Nothing was written of it; ask again.", receipt.tx_hash);
+    Err(Error::refused(Code::InvalidState, detail))
 }
 
 fn wish(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
