@@ -131,11 +131,11 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
     } else if newest == head && heads.latest.hash != cursor.head_hash.0 {
         ancestor = common_ancestor(engine, network, cursor, newest).await?;
     }
-    let mut blocks = next_blocks(network, ancestor.cast_unsigned(), heads.latest.clone()).await?;
+    let mut blocks = next_blocks(network, above(ancestor), heads.latest.clone()).await?;
     let parent = header_at(engine, cursor, ancestor).await?;
     if blocks.first().is_some_and(|b| parent.is_some_and(|hash| b.parent_hash != hash)) {
         ancestor = common_ancestor(engine, network, cursor, newest).await?;
-        blocks = next_blocks(network, ancestor.cast_unsigned(), heads.latest.clone()).await?;
+        blocks = next_blocks(network, above(ancestor), heads.latest.clone()).await?;
     }
     if ancestor < cursor.final_number {
         // A node that is not as far itself may be stuck on a branch that all others left: that proves nothing.
@@ -158,6 +158,11 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
     let found = look_into(engine, network, blocks).await?;
     commit(engine, network, cursor, ancestor, &found, last).await?;
     Ok(if reached { Pass::Reached } else { Pass::Moved })
+}
+
+/// The height from which blocks are asked for; where not even the first block is common, all of them.
+fn above(ancestor: i64) -> u64 {
+    u64::try_from(ancestor).unwrap_or(0)
 }
 
 /// The blocks above a height, in order, a pass full at most. The newest one is at hand already.
