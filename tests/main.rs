@@ -4,6 +4,7 @@
 
 mod absence;
 mod access_token;
+mod api_keys;
 mod approval;
 mod architecture;
 mod backup;
@@ -48,5 +49,6 @@ mod source;
 mod split;
 mod start;
 mod tidy;
+mod users;
 mod wish;
 mod workers;

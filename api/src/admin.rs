@@ -1,14 +1,17 @@
 //! `muniment admin`: what has to be done on the host before anybody can log in.
 
 use muniment_domain::api_key;
+use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::point::Point;
-use muniment_domain::user;
+use muniment_domain::user::{self, Roles, Status};
 
-use crate::arguments::NewKey;
+use crate::arguments::{NewKey, NewUser};
+use crate::auth::email;
 use crate::config::Config;
 use crate::database;
 use crate::failure::Failure;
 use crate::permission::SCOPES;
+use crate::secrets::Secrets;
 
 /// Creates a key for a person, who is created if new, and prints it: it cannot be read again.
 pub async fn create_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
@@ -37,5 +40,24 @@ pub async fn create_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
         new.email, new.role, new.days
     );
     println!("{key}");
+    Ok(())
+}
+
+/// Creates a person of the staff and prints the token by which they set their password. This is how the first admin comes to be: who has
+/// the host has everything already.
+pub async fn create_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
+    let db = database::open_current(config).await?;
+    let secrets = Secrets::open(&config.auth.key_file, || db.ids().bytes())?;
+    let mut tx = db.begin().await?;
+    let (roles, status) = (Roles::only(new.role), Status::PendingVerification);
+    let person = user::New { email: &new.email, name: &new.name, roles, status, password_hash: None, issuer_id: None };
+    let id = user::create(&mut tx, &person).await?;
+    let link = email_link::insert(&mut tx, &id, Purpose::Invitation).await?;
+    tx.commit(Point::Account).await?;
+    eprintln!(
+        "{} is {id}. Until {} this token sets the password, by POST /v1/auth/password/reset:",
+        new.email, link.expires_at
+    );
+    println!("{}", email::token(&secrets, &link.id));
     Ok(())
 }

@@ -20,6 +20,8 @@ Without a command everything runs on this machine, with an embedded chain and de
   doctor     check database, chains, contracts and signers, and say what to do
   admin key create --email ADDRESS --role ROLE [--name TEXT] [--scopes \"ops:read ops:write\"] [--days 365]
              create a key for a person (who is created if new) and print it once
+  admin user create --email ADDRESS --role ROLE [--name TEXT]
+             create a person of the staff, who sets the password by the token that is printed once
   admin lane list
              show every signer with its nonce and its mode
   admin lane pause|resume LANE REASON…
@@ -60,6 +62,8 @@ pub enum Command {
     Doctor,
     /// A key for a person.
     CreateKey(NewKey),
+    /// A person of the staff.
+    CreateUser(NewUser),
     /// What a person does to a lane or a chain.
     Intervene(Intervention),
     /// The version.
@@ -125,6 +129,44 @@ pub struct NewKey {
     pub days: i64,
 }
 
+/// The person to create.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NewUser {
+    /// Their address.
+    pub email: String,
+    /// Their name; the address where none is given.
+    pub name: String,
+    /// What they will be.
+    pub role: Role,
+}
+
+impl NewUser {
+    fn parse(options: &[&str]) -> Result<Self, Failure> {
+        let (mut email, mut role, mut name) = (None, None, None);
+        for pair in options.chunks(2) {
+            match pair {
+                ["--email", value] => email = Some((*value).to_owned()),
+                ["--role", value] => role = Some(value.parse::<Role>().map_err(Failure::new)?),
+                ["--name", value] => name = Some((*value).to_owned()),
+                other => {
+                    return Err(Failure::new(format!(
+                        "{:?} is no option of admin user create.\n\n{USAGE}",
+                        other.join(" ")
+                    )));
+                }
+            }
+        }
+        let missing = |option: &str| Failure::new(format!("admin user create needs {option}"));
+        let (email, role) = (email.ok_or_else(|| missing("--email"))?, role.ok_or_else(|| missing("--role"))?);
+        if !email.contains('@') || !role.is_staff() {
+            return Err(Failure::new(
+                "--email needs an address, and --role one of operator, admin, auditor: others register",
+            ));
+        }
+        Ok(Self { name: name.unwrap_or_else(|| email.clone()), email, role })
+    }
+}
+
 impl Arguments {
     /// Reads the words after the program's name.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Failure> {
@@ -152,6 +194,7 @@ impl Arguments {
             ["version"] => Command::Version,
             ["help"] => Command::Help,
             ["admin", "key", "create", options @ ..] => Command::CreateKey(NewKey::parse(options)?),
+            ["admin", "user", "create", options @ ..] => Command::CreateUser(NewUser::parse(options)?),
             ["admin", words @ ..] => Command::Intervene(Intervention::parse(words)?),
             other => return Err(Failure::new(format!("{:?} is no command.\n\n{USAGE}", other.join(" ")))),
         };
@@ -210,6 +253,8 @@ mod tests {
             "admin lane import",
             "admin chain clear main because",
             "admin key create --email a",
+            "admin user create --email a@b.example",
+            "admin user create --email a@b.example --role investor",
             "admin key create --role king --email a@b",
         ] {
             assert!(parse(line).is_err(), "{line}");

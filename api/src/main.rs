@@ -6,6 +6,7 @@ mod address;
 mod admin;
 mod amount;
 mod answer;
+mod api_key;
 mod app;
 mod approval;
 mod arguments;
@@ -67,6 +68,7 @@ mod totp;
 mod unfreeze;
 mod unlock;
 mod unrestrict;
+mod user;
 mod version;
 
 use std::process::ExitCode;
@@ -117,6 +119,7 @@ async fn execute(command: Command, config: Config) -> Result<(), Failure> {
         Command::Migrate => migrate(&config).await,
         Command::Doctor => doctor::run(&config).await,
         Command::CreateKey(new) => admin::create_key(&config, &new).await,
+        Command::CreateUser(new) => admin::create_user(&config, &new).await,
         Command::Intervene(asked) => intervene::intervene(&config, &asked).await,
         Command::Help | Command::Version => Ok(()),
     }

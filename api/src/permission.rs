@@ -46,6 +46,10 @@ const READERS: &[Role] = &[Role::Operator, Role::Admin, Role::Auditor];
 const INVESTORS_TOO: &[Role] = &[Role::Investor, Role::Operator, Role::Admin, Role::Auditor];
 const OPERATORS: &[Role] = &[Role::Operator, Role::Admin];
 
+const STAFF: Access = Access::Person { roles: READERS };
+const ADMIN: Access = Access::Person { roles: &[Role::Admin] };
+const KEYS: Access = Access::Person { roles: &[Role::Issuer, Role::Admin] };
+const KEY_LIST: Access = Access::Person { roles: &[Role::Issuer, Role::Admin, Role::Auditor] };
 const OWN: Access = Access::Person { roles: Role::ALL };
 const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
 const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:read" };
@@ -87,6 +91,17 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/auth/mfa/totp/confirm", OWN),
     row("POST", "/v1/auth/mfa/recovery-codes", OWN),
     row("POST", "/v1/auth/step-up", OWN),
+    row("GET", "/v1/api-keys", KEY_LIST),
+    row("POST", "/v1/api-keys", KEYS),
+    row("POST", "/v1/api-keys/{id}/rotate", KEYS),
+    row("DELETE", "/v1/api-keys/{id}", KEYS),
+    row("GET", "/v1/users", STAFF),
+    row("POST", "/v1/users", ADMIN),
+    row("PATCH", "/v1/users/{id}/roles", ADMIN),
+    row("POST", "/v1/users/{id}/invitation", ADMIN),
+    row("POST", "/v1/users/{id}/disable", ADMIN),
+    row("POST", "/v1/users/{id}/enable", ADMIN),
+    row("POST", "/v1/users/{id}/revoke-sessions", ADMIN),
     row("GET", "/v1/offerings/{id}", Access::Public),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),

@@ -10,9 +10,9 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, approval, auth, bulk_retry, cancel, csrf, deploy, distribution, force_transfer, freeze, health, holder,
-    lock, media, mint, offering, operation, origin, permission, principal, reconcile, reconciliation, recover,
-    restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict,
+    answer, api_key, approval, auth, bulk_retry, cancel, csrf, deploy, distribution, force_transfer, freeze, health,
+    holder, lock, media, mint, offering, operation, origin, permission, principal, reconcile, reconciliation, recover,
+    restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
 };
 
 /// One route.
@@ -57,6 +57,17 @@ pub fn routes() -> Vec<Route> {
         on_post("/v1/auth/mfa/totp/confirm", post(auth::second_factor::confirm)),
         on_post("/v1/auth/mfa/recovery-codes", post(auth::second_factor::recovery_codes)),
         on_post("/v1/auth/step-up", post(auth::step_up::step_up)),
+        on_get("/v1/api-keys", get(api_key::list)),
+        on_post("/v1/api-keys", post(api_key::create)),
+        on_post("/v1/api-keys/{id}/rotate", post(api_key::rotate)),
+        on_delete("/v1/api-keys/{id}", delete(api_key::revoke)),
+        on_get("/v1/users", get(user::list)),
+        on_post("/v1/users", post(user::invite)),
+        on_patch("/v1/users/{id}/roles", patch(user::set_roles)),
+        on_post("/v1/users/{id}/invitation", post(user::invite_again)),
+        on_post("/v1/users/{id}/disable", post(user::disable)),
+        on_post("/v1/users/{id}/enable", post(user::enable)),
+        on_post("/v1/users/{id}/revoke-sessions", post(user::revoke_sessions)),
         on_get("/v1/offerings/{id}", get(offering::detail)),
         on_get("/v1/offerings/{id}/subscriptions", get(subscription::list)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),

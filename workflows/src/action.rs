@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::{
-    abandon, entitlement, force_transfer, mint, mint_list, payout_approval, recover, unfreeze, unlock, unrestrict,
+    abandon, entitlement, force_transfer, mint, mint_list, payout_approval, recover, staff, unfreeze, unlock,
+    unrestrict,
 };
 
 /// What was asked for, as it is stored, hashed, shown and executed.
@@ -37,6 +38,10 @@ pub enum Action {
     ForceTransfer(force_transfer::Request),
     /// Moving a lost wallet to another one.
     Recover(recover::Request),
+    /// Somebody new on the staff.
+    Invite(staff::Invite),
+    /// Other roles for somebody, where staff is concerned.
+    SetRoles(staff::SetRoles),
 }
 
 /// What an action is about, for lists and for the one live approval of its subject.
@@ -86,6 +91,8 @@ impl Action {
             Self::Unrestrict(_) => "unrestrict",
             Self::ForceTransfer(_) => "force_transfer",
             Self::Recover(_) => "recover",
+            Self::Invite(_) => "invite",
+            Self::SetRoles(_) => "set_roles",
         }
     }
 
@@ -102,6 +109,7 @@ impl Action {
             | Self::Unrestrict(_)
             | Self::ForceTransfer(_)
             | Self::Recover(_) => &[Role::Operator, Role::Admin],
+            Self::Invite(_) | Self::SetRoles(_) => &[Role::Admin],
         }
     }
 
@@ -123,6 +131,8 @@ impl Action {
             Self::Unrestrict(request) => request.about(),
             Self::ForceTransfer(request) => request.about(),
             Self::Recover(request) => request.about(),
+            Self::Invite(request) => request.about(),
+            Self::SetRoles(request) => request.about(),
         }
     }
 
@@ -139,6 +149,8 @@ impl Action {
             Self::Unrestrict(request) => unrestrict::check(tx, settings, request).await,
             Self::ForceTransfer(request) => force_transfer::check(tx, settings, request).await,
             Self::Recover(request) => recover::check(tx, settings, request).await,
+            Self::Invite(request) => request.check(tx).await,
+            Self::SetRoles(request) => request.check(tx).await,
         }
     }
 
@@ -149,6 +161,8 @@ impl Action {
                 let accepted = mint::request_list(tx, settings, list, by).await?;
                 Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
             }
+            Self::Invite(request) => request.execute(tx).await.map(|()| Done::default()),
+            Self::SetRoles(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::Unfreeze(request) => Ok(Done::operation(&unfreeze::request(tx, settings, request, by).await?)),
             Self::Unlock(request) => Ok(Done::operation(&unlock::request(tx, settings, request, by).await?)),
             Self::Unrestrict(request) => Ok(Done::operation(&unrestrict::request(tx, settings, request, by).await?)),

@@ -52,6 +52,7 @@ pub mod settings;
 pub mod snapshot;
 pub mod speed_up;
 mod split;
+pub mod staff;
 mod stranger;
 pub mod submit;
 pub mod submitter;

@@ -12,12 +12,13 @@ use crate::app::App;
 use crate::body::Input;
 use crate::error::{Problem, Result};
 use crate::principal::Principal;
+use crate::secrets::Secrets;
 
 const PURPOSE: &str = "email";
 
 /// The token of a link.
-pub fn token(app: &App, link_id: &str) -> String {
-    format!("{link_id}.{}", app.auth.secrets.text_mac(PURPOSE, &[link_id.as_bytes()]))
+pub fn token(secrets: &Secrets, link_id: &str) -> String {
+    format!("{link_id}.{}", secrets.text_mac(PURPOSE, &[link_id.as_bytes()]))
 }
 
 /// The link behind a token, if it is for one of these purposes and can still be used.
@@ -39,7 +40,7 @@ pub async fn link(app: &App, tx: &mut Tx, token: &str, purposes: &[Purpose]) -> 
 /// Shows a mail in the log of a development machine, which has nobody who would send it.
 pub fn show(app: &App, to: &User, link: &EmailLink) {
     if app.auth.shows_mails {
-        tracing::info!(mail.to = %to.email, mail.purpose = %link.purpose, mail.token = token(app, &link.id), "mail");
+        tracing::info!(mail.to = %to.email, mail.purpose = %link.purpose, mail.token = token(&app.auth.secrets, &link.id), "mail");
     }
 }
 

@@ -11,9 +11,9 @@ use muniment_domain::user::{self, Role};
 use muniment_domain::{Error, Result, api_key};
 
 use super::account;
+use super::people::{self, OPERATOR};
 use crate::permission::SCOPES;
 
-const OPERATOR: &str = "operator@demo.example";
 const KEY_NAME: &str = "demo";
 const KEY_DAYS: i64 = 1;
 const PARTITION: i64 = 1;
@@ -34,6 +34,8 @@ const INVESTORS: [(&str, &str, [&str; 2]); 6] = [
 pub struct Demo {
     /// The operator's key, made anew at each start.
     pub key: String,
+    /// Who can log in.
+    pub people: Vec<(String, Role)>,
     /// The offerings: those without a lockup first.
     pub offerings: Vec<Offering>,
 }
@@ -42,7 +44,7 @@ pub struct Demo {
 ///
 /// A key is new with each start and the older ones are revoked: so it never lies on the disk, and a copy of yesterday's screen is
 /// worth nothing.
-pub async fn ensure(db: &Db, chain_id: u64) -> Result<Demo> {
+pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str) -> Result<Demo> {
     let secret = [db.ids().bytes(), db.ids().bytes()].concat();
     let secret = secret.try_into().map_err(|_| unreadable("a secret has 32 bytes"))?;
     let mut tx = db.begin().await?;
@@ -50,12 +52,14 @@ pub async fn ensure(db: &Db, chain_id: u64) -> Result<Demo> {
         Some(known) => known,
         None => insert_all(&mut tx, chain_id.cast_signed()).await?,
     };
+    let investors = INVESTORS.map(|(name, ..)| name);
+    let people = people::ensure(&mut tx, &investors, password_hash).await?;
     api_key::revoke_named(&mut tx, &operator, KEY_NAME).await?;
     let key = api_key::issue(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
     let (mut offerings, _) = offering::list(&mut tx, None, 100, 0).await?;
     offerings.sort_by_key(|offering| (offering.lockup_release_at.is_some(), offering.id.clone()));
     tx.commit(Point::Housekeeping).await?;
-    Ok(Demo { key, offerings })
+    Ok(Demo { key, people, offerings })
 }
 
 async fn insert_all(tx: &mut Tx, chain_id: i64) -> Result<String> {
@@ -69,7 +73,8 @@ async fn insert_all(tx: &mut Tx, chain_id: i64) -> Result<String> {
     ];
     for ((name, country, amounts), wallet) in INVESTORS.iter().zip(account::wallets()) {
         let investor_id = tx.new_id("inv");
-        investor::insert(tx, &investor_id, None, name, country).await?;
+        let user_id = user::insert(tx, &people::address_of(name), name, Role::Investor).await?;
+        investor::insert(tx, &investor_id, Some(&user_id), name, country).await?;
         investor::insert_wallet(tx, &investor_id, *wallet).await?;
         for (offering_id, amount) in offerings.iter().zip(amounts) {
             let amount: Money = amount.parse().map_err(|_| unreadable("an amount of the demo"))?;

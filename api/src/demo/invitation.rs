@@ -6,13 +6,15 @@ use super::account;
 use super::data::Demo;
 
 /// The text.
-pub fn text(api: SocketAddr, chain_url: &str, demo: &Demo) -> String {
+pub fn text(api: SocketAddr, chain_url: &str, demo: &Demo, password: &str) -> String {
     let base = format!("http://{api}");
     let mut lines = vec![
         format!("\nMuniment is up at {base}, its development chain at {chain_url} (chain id 31337)."),
         format!("Operator key, for as long as this process runs: {}", demo.key),
-        "\nOfferings:".to_owned(),
+        format!("People, for as long as this process runs with the password {password}"),
     ];
+    lines.extend(demo.people.iter().map(|(email, role)| format!("  {email:26} {role}")));
+    lines.push("\nOfferings:".to_owned());
     for offering in &demo.offerings {
         let lockup = match offering.lockup_release_at {
             Some(at) => format!("locked until {}", at.format("%Y-%m-%d")),

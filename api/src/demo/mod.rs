@@ -4,6 +4,7 @@ mod account;
 mod chain;
 mod data;
 mod invitation;
+mod people;
 
 use std::path::PathBuf;
 
@@ -11,8 +12,9 @@ use muniment_activities::config::Profile;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::password::Passwords;
 use crate::run::Running;
-use crate::{database, serve};
+use crate::{database, serve, totp};
 
 /// Runs the demo until it is told to stop. A second start finds everything as the first one left it.
 pub async fn run(mut config: Config) -> Result<(), Failure> {
@@ -37,9 +39,15 @@ pub async fn run(mut config: Config) -> Result<(), Failure> {
     running.add("devchain", chain.watch(running.stop()));
     config.chains = vec![chain.deploy_platform().await?];
     let db = database::open_current(&config).await?;
-    let demo = data::ensure(&db, config.chains[0].chain_id).await?;
+    let password = format!("demo-{}", totp::base32(&db.ids().bytes()).to_lowercase());
+    let passwords = Passwords::new(&config.auth, db.ids().bytes())?;
+    let hash = passwords
+        .hash(password.clone(), db.ids().bytes())
+        .await
+        .map_err(|problem| Failure::new(problem.code.title()))?;
+    let demo = data::ensure(&db, config.chains[0].chain_id, &hash).await?;
     running.start(&config, db.clone(), Some(listener), true).await?;
-    println!("{}", invitation::text(served_at, chain.url(), &demo));
+    println!("{}", invitation::text(served_at, chain.url(), &demo, &password));
     let ended = running.until_told().await;
     chain.stop().await;
     db.close().await;

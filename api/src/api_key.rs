@@ -1,0 +1,200 @@
+//! `/v1/api-keys`: keys that act for their owner, with what they were given and never more than their owner has.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::api_key::{self, ApiKey, New};
+use muniment_domain::db::Tx;
+use muniment_domain::point::Point;
+use muniment_domain::user::{Role, Roles};
+use muniment_domain::{Code, Error};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::auth::register::check_name;
+use crate::body::{Input, Optional};
+use crate::error::{Problem, Result};
+use crate::pages::{Page, Parameters};
+use crate::permission::{SCOPES, scopes_of};
+use crate::principal::Principal;
+use crate::{instant, origin};
+
+const DAYS_DEFAULT: i64 = 365;
+const DAYS_MAX: i64 = 730;
+const NETWORKS_MAX: usize = 20;
+const PER_MINUTE_MAX: i64 = 100_000;
+const OVERLAP_HOURS_DEFAULT: i64 = 24;
+const OVERLAP_HOURS_MAX: i64 = 72;
+
+/// A key that is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    name: String,
+    scopes: Vec<String>,
+    expires_at: Option<DateTime<Utc>>,
+    #[serde(default)]
+    allowed_cidrs: Vec<String>,
+    rate_limit: Option<i64>,
+}
+
+/// `POST /v1/api-keys`: the answer is the only place where the key stands.
+pub async fn create(State(app): State<App>, principal: Principal, Input(body): Input<Wanted>) -> Result<Response> {
+    principal.stepped_up(&app)?;
+    let now = app.db.clock().now();
+    check(&body, &principal.0.roles, now)?;
+    let mut scopes: Vec<_> = body.scopes.clone();
+    scopes.sort_unstable();
+    let (scopes, networks) = (scopes.join(" "), body.allowed_cidrs.join(" "));
+    let new = New {
+        user_id: &principal.0.user_id,
+        name: body.name.trim(),
+        scopes: &scopes,
+        allowed_cidrs: &networks,
+        per_minute: body.rate_limit,
+        expires_at: body.expires_at.unwrap_or(now + Duration::days(DAYS_DEFAULT)),
+        secret: secret(&app)?,
+    };
+    let mut tx = app.db.begin().await?;
+    let (id, key) = api_key::insert(&mut tx, &new).await?;
+    let stored = api_key::find(&mut tx, &id, None).await?;
+    tx.commit(Point::Account).await?;
+    Ok(shown(&stored, &key))
+}
+
+/// `GET /v1/api-keys`: one's own; an admin and an auditor see all.
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let (rows, total) = api_key::page(&mut app.db.read().await?, owner(&principal), page.limit, page.offset()).await?;
+    Ok(Json(page.answer(rows.iter().map(item).collect(), total)))
+}
+
+/// How a key is exchanged.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rotation {
+    overlap_hours: Option<i64>,
+}
+
+/// `POST /v1/api-keys/{id}/rotate`: a new key with the same rights; the old one works for as long as the exchange takes.
+pub async fn rotate(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    Optional(body): Optional<Rotation>,
+) -> Result<Response> {
+    principal.stepped_up(&app)?;
+    let hours = body.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT);
+    if !(0..=OVERLAP_HOURS_MAX).contains(&hours) {
+        let detail = format!("0 to {OVERLAP_HOURS_MAX} hours are expected.");
+        return Err(Problem::field("/overlap_hours", "out_of_range", detail));
+    }
+    let mut tx = app.db.begin().await?;
+    // Whoever gets the new secret is the one who had the old one: an admin revokes the keys of others, and has none of them.
+    let old = live(&mut tx, &id, Some(&principal.0.user_id)).await?;
+    let life = old.expires_at - old.created_at;
+    let new = New {
+        user_id: &old.user_id,
+        name: &old.name,
+        scopes: &old.scopes,
+        allowed_cidrs: &old.allowed_cidrs,
+        per_minute: old.per_minute,
+        expires_at: tx.now() + life,
+        secret: secret(&app)?,
+    };
+    let (new_id, key) = api_key::insert(&mut tx, &new).await?;
+    let until = tx.now() + Duration::hours(hours);
+    api_key::replace(&mut tx, &old, &new_id, until).await?;
+    let stored = api_key::find(&mut tx, &new_id, None).await?;
+    tx.commit(Point::Account).await?;
+    Ok(shown(&stored, &key))
+}
+
+/// `DELETE /v1/api-keys/{id}`: it is worth nothing from the commit on.
+pub async fn revoke(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    let found = api_key::find(&mut tx, &id, owner(&principal)).await?;
+    api_key::revoke(&mut tx, &found).await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn owner(principal: &Principal) -> Option<&str> {
+    let sees_all = principal.0.roles.any_of(&[Role::Admin, Role::Auditor]);
+    (!sees_all).then_some(principal.0.user_id.as_str())
+}
+
+async fn live(tx: &mut Tx, id: &str, owner: Option<&str>) -> Result<ApiKey> {
+    let found = api_key::find(tx, id, owner).await?;
+    if found.revoked_at.is_some() || found.expires_at <= tx.now() || found.replaced_by.is_some() {
+        let detail = format!("The key {id} was revoked, replaced or has expired. Make a new one.");
+        return Err(Error::refused(Code::InvalidState, detail).into());
+    }
+    Ok(found)
+}
+
+fn secret(app: &App) -> Result<[u8; 32]> {
+    let bytes = [app.db.ids().bytes(), app.db.ids().bytes()].concat();
+    bytes.try_into().map_err(|_| Problem::internal("a secret has 32 bytes"))
+}
+
+fn check(wanted: &Wanted, roles: &Roles, now: DateTime<Utc>) -> Result<()> {
+    check_name("/name", &wanted.name)?;
+    let allowed = scopes_of(roles);
+    if wanted.scopes.is_empty() {
+        return Err(Problem::field("/scopes", "required", format!("Name at least one of: {}.", allowed.join(", "))));
+    }
+    for (index, scope) in wanted.scopes.iter().enumerate() {
+        let pointer = format!("/scopes/{index}");
+        if !SCOPES.contains(&scope.as_str()) {
+            return Err(Problem::field(pointer, "scope_unknown", format!("{scope} is no scope.")));
+        }
+        if !allowed.contains(&scope.as_str()) {
+            let detail = format!("You may not do this yourself. You may give: {}.", allowed.join(", "));
+            return Err(Problem::field(pointer, "scope_forbidden", detail));
+        }
+        if wanted.scopes[..index].contains(scope) {
+            return Err(Problem::field(pointer, "duplicate", "This scope is named twice."));
+        }
+    }
+    let latest = now + Duration::days(DAYS_MAX);
+    if wanted.expires_at.is_some_and(|at| at <= now || at > latest) {
+        return Err(Problem::field(
+            "/expires_at",
+            "out_of_range",
+            format!("A time within the next {DAYS_MAX} days is expected."),
+        ));
+    }
+    if wanted.allowed_cidrs.len() > NETWORKS_MAX {
+        return Err(Problem::field("/allowed_cidrs", "too_long", format!("At most {NETWORKS_MAX} networks.")));
+    }
+    for (index, network) in wanted.allowed_cidrs.iter().enumerate() {
+        if origin::is_within([127, 0, 0, 1].into(), network).is_none() {
+            let detail = "An address or a network such as 203.0.113.0/24 is expected.";
+            return Err(Problem::field(format!("/allowed_cidrs/{index}"), "network_format", detail));
+        }
+    }
+    if wanted.rate_limit.is_some_and(|rate| !(1..=PER_MINUTE_MAX).contains(&rate)) {
+        return Err(Problem::field("/rate_limit", "out_of_range", format!("1 to {PER_MINUTE_MAX} requests a minute.")));
+    }
+    Ok(())
+}
+
+fn shown(stored: &ApiKey, key: &str) -> Response {
+    let mut answer = item(stored);
+    answer["key"] = json!(key);
+    (StatusCode::CREATED, [(header::LOCATION, "/v1/api-keys")], Json(answer)).into_response()
+}
+
+fn item(key: &ApiKey) -> Value {
+    let words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    json!({
+        "id": key.id, "user_id": key.user_id, "name": key.name, "prefix": key.prefix, "scopes": words(&key.scopes),
+        "allowed_cidrs": words(&key.allowed_cidrs), "rate_limit": key.per_minute,
+        "expires_at": instant::text(key.expires_at), "revoked_at": instant::optional(key.revoked_at),
+        "replaced_by": key.replaced_by, "created_at": instant::text(key.created_at),
+    })
+}

@@ -1,0 +1,200 @@
+//! `/v1/users`: who there is, and what an admin does about them.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::email_link::{self, Purpose};
+use muniment_domain::idempotency::Answer;
+use muniment_domain::point::Point;
+use muniment_domain::user::{self, Role, Roles, Status, User};
+use muniment_domain::{Code, Error, id, session};
+use muniment_workflows::action::Action;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::staff::{self, Invite, SetRoles};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::auth::register::{check_email, check_name};
+use crate::auth::{email, me};
+use crate::error::{Problem, Result};
+use crate::pages::{Page, Parameters};
+use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
+use crate::{approval, idempotency};
+
+const REASON_CHARACTERS_MAX: usize = 2_000;
+
+/// `GET /v1/users`: an auditor sees who did what by their ids, and not where they are reached.
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let (rows, total) = user::page(&mut app.db.read().await?, page.limit, page.offset()).await?;
+    let masked = principal.0.has_role(Role::Auditor);
+    let item = |user: &User| {
+        let mut item = me::profile(user);
+        if masked {
+            let (local, domain) = user.email.split_once('@').unwrap_or_default();
+            item["email"] = json!(format!("{}…@{domain}", local.chars().take(1).collect::<String>()));
+        }
+        item
+    };
+    Ok(Json(page.answer(rows.iter().map(item).collect(), total)))
+}
+
+/// Somebody to be invited to the staff.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Invitation {
+    email: String,
+    name: String,
+    roles: Vec<Role>,
+    reason: String,
+}
+
+/// `POST /v1/users`: 202, when another admin has allowed it the mail goes out.
+pub async fn invite(
+    State(app): State<App>,
+    principal: Principal,
+    submission: Submission<Invitation>,
+) -> Result<Response> {
+    principal.stepped_up(&app)?;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Invitation {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_email("/email", &self.email)?;
+        check_name("/name", &self.name)?;
+        check_reason(&self.reason)?;
+        if check_roles(&self.roles)?.is_staff() {
+            return Ok(());
+        }
+        Err(Problem::field("/roles", "unexpected", "Investors and issuers register by themselves."))
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let (email, name) = (user::normal_email(&self.email), self.name.trim().to_owned());
+        let action = Action::Invite(Invite { email, name, roles: self.roles.clone(), reason: self.reason.clone() });
+        asked(app, tx, action, &by).await
+    }
+}
+
+/// Other roles.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewRoles {
+    roles: Vec<Role>,
+    reason: String,
+    #[serde(skip)]
+    user_id: String,
+}
+
+/// `PATCH /v1/users/{id}/roles`: 202 where staff is concerned, because another admin has to allow it; else at once.
+pub async fn set_roles(
+    State(app): State<App>,
+    Path(user_id): Path<String>,
+    principal: Principal,
+    mut submission: Submission<NewRoles>,
+) -> Result<Response> {
+    principal.stepped_up(&app)?;
+    id::check("usr", &user_id)?;
+    submission.body.user_id = user_id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for NewRoles {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(&self.reason)?;
+        check_roles(&self.roles).map(|_| ())
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let before = user::find(tx, &self.user_id).await?.roles;
+        let (user_id, roles, reason) = (self.user_id.clone(), self.roles.clone(), self.reason.clone());
+        let wanted = SetRoles { user_id, roles, reason };
+        if staff::concerns_staff(&before, &Roles::new(&self.roles)?) {
+            return asked(app, tx, Action::SetRoles(wanted), &by).await;
+        }
+        wanted.execute(tx).await?;
+        let person = user::find(tx, &self.user_id).await?;
+        Ok(Answer { status: 200, location: None, body: me::profile(&person).to_string() })
+    }
+}
+
+async fn asked(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
+    let asked = muniment_workflows::approval::ask(tx, &app.settings, action, by).await?;
+    let body = json!({ "approval": approval::short(&asked) }).to_string();
+    Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body })
+}
+
+fn check_roles(roles: &[Role]) -> Result<Roles> {
+    Roles::new(roles).map_err(|error| Problem::field("/roles", "roles_exclusive", error.to_string()))
+}
+
+fn check_reason(reason: &str) -> Result<()> {
+    if (1..=REASON_CHARACTERS_MAX).contains(&reason.trim().chars().count()) {
+        return Ok(());
+    }
+    Err(Problem::field("/reason", "required", format!("Say why, in at most {REASON_CHARACTERS_MAX} characters.")))
+}
+
+/// `POST /v1/users/{id}/invitation`: the mail again, to somebody who has not followed it; the old link is void.
+pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    let person = user::find(&mut tx, &user_id).await?;
+    if person.status != Status::PendingVerification {
+        return Err(Error::refused(Code::InvalidState, "The person has followed the invitation.").into());
+    }
+    let link = email_link::insert(&mut tx, &person.id, Purpose::Invitation).await?;
+    tx.commit(Point::Account).await?;
+    email::show(&app, &person, &link);
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// `POST /v1/users/{id}/disable`: nothing of the person works from the commit on.
+pub async fn disable(State(app): State<App>, Path(user_id): Path<String>, principal: Principal) -> Result<Json<Value>> {
+    if user_id == principal.0.user_id {
+        return Err(Error::refused(Code::InvalidState, "You cannot disable yourself.").into());
+    }
+    let mut tx = app.db.begin().await?;
+    let person = user::find(&mut tx, &user_id).await?;
+    if person.roles.has(Role::Admin) {
+        principal.stepped_up(&app)?;
+        staff::another_admin(&mut tx, &user_id).await?;
+    }
+    let person = moved(&mut tx, person, Status::Disabled, "user.disabled").await?;
+    session::revoke_all(&mut tx, &user_id, None, "account_disabled").await?;
+    tx.commit(Point::Account).await?;
+    Ok(Json(me::profile(&person)))
+}
+
+/// `POST /v1/users/{id}/enable`: the person logs in again; no session comes back.
+pub async fn enable(State(app): State<App>, Path(user_id): Path<String>) -> Result<Json<Value>> {
+    let mut tx = app.db.begin().await?;
+    let person = user::find(&mut tx, &user_id).await?;
+    let person = moved(&mut tx, person, Status::Active, "user.enabled").await?;
+    tx.commit(Point::Account).await?;
+    Ok(Json(me::profile(&person)))
+}
+
+/// `POST /v1/users/{id}/revoke-sessions`.
+pub async fn revoke_sessions(State(app): State<App>, Path(user_id): Path<String>) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    let person = user::find(&mut tx, &user_id).await?;
+    session::revoke_all(&mut tx, &person.id, None, "ended_by_admin").await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn moved(tx: &mut Tx, person: User, to: Status, event: &str) -> Result<User> {
+    let from =
+        if to == Status::Disabled { [Status::Active, Status::PendingVerification] } else { [Status::Disabled; 2] };
+    if !from.contains(&person.status) {
+        let detail = format!("{} is {}.", person.id, person.status);
+        return Err(Error::refused(Code::InvalidState, detail).into());
+    }
+    Ok(user::update(tx, &User { status: to, ..person }, event).await?)
+}

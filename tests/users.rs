@@ -1,0 +1,91 @@
+//! Staff: invited and given roles by two admins, shut out by one, and never without an admin left.
+
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::installation::{Answer, Door, PASSWORD, Person, Server};
+
+async fn ask(person: &Person, method: &str, path: &str, key: &str, body: Value) -> Answer {
+    let headers = [("idempotency-key", key)];
+    person.client().send(method, path, &headers, Some(body.to_string())).await.unwrap()
+}
+
+/// The yes of a second admin to what was asked for.
+async fn allow(person: &Person, asked: &Answer) -> Answer {
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let path = asked.headers["location"].to_str().unwrap();
+    let read = person.get(path).await;
+    let client = person.client().on_version(read.body["version"].as_i64().unwrap());
+    let body = json!({ "payload_sha256": read.text("/payload_sha256") });
+    client.post(&format!("{path}/approve"), &format!("allow-{path}"), body).await.unwrap()
+}
+
+async fn admins(door: &Door, server: &Server) -> (Person, Person) {
+    (door.person(server, "admin-a", Role::Admin).await, door.person(server, "admin-b", Role::Admin).await)
+}
+
+on_both_databases! {
+    async fn staff_is_invited_by_one_admin_and_allowed_by_another(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (a, b) = admins(&door, &server).await;
+        let body = json!({ "email": "Olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "nights" });
+        let asked = ask(&a, "POST", "/v1/users", "invite", body).await;
+        assert_eq!(door.count("users where email = 'olga@people.example'").await, 0);
+        assert_eq!(allow(&a, &asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        let allowed = allow(&b, &asked).await;
+        assert!(allowed.status < 300, "{allowed:?}");
+        assert_eq!(server.log_in("olga@people.example", PASSWORD).await.problem(), (401, "invalid_credentials".to_owned()));
+        let users = a.get("/v1/users?limit=1").await;
+        assert_eq!((users.text("/data/0/status"), users.text("/data/0/email")), ("pending_verification".to_owned(), "olga@people.example".to_owned()));
+        let again = a.post(&format!("/v1/users/{}/invitation", users.text("/data/0/id")), json!({})).await;
+        assert_eq!(again.status, 202, "{again:?}");
+        let token = server.mailed("invitation", "olga@people.example").await;
+        let body = json!({ "token": token, "new_password": PASSWORD });
+        let set = server.anybody().change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap();
+        assert_eq!(set.status, 204, "{set:?}");
+        let olga = Person::log_in(&server, "olga@people.example").await;
+        assert_eq!(olga.get("/blockchain/operations").await.status, 200);
+        assert_eq!(olga.get("/v1/users").await.status, 200);
+        assert_eq!(olga.change("POST", &format!("/v1/users/{}/disable", a.id), None).await.problem(), (403, "role_forbidden".to_owned()));
+    }
+
+    async fn roles_change_with_four_eyes_and_end_the_sessions(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (a, b) = admins(&door, &server).await;
+        let olga = door.person(&server, "olga", Role::Operator).await;
+        let path = format!("/v1/users/{}/roles", olga.id);
+        let wrong = ask(&a, "PATCH", &path, "1", json!({ "roles": ["operator", "investor"], "reason": "x" })).await;
+        assert_eq!((wrong.status, wrong.text("/errors/0/pointer")), (422, "/roles".to_owned()));
+        let asked = ask(&a, "PATCH", &path, "2", json!({ "roles": ["auditor"], "reason": "moves on" })).await;
+        assert_eq!(olga.get("/blockchain/operations").await.status, 200);
+        let allowed = allow(&b, &asked).await;
+        assert!(allowed.status < 300, "{allowed:?}");
+        assert_eq!(olga.standing().await, (401, "session_revoked".to_owned()));
+        let auditor = Person::log_in(&server, &olga.email).await;
+        let users = auditor.get("/v1/users").await;
+        assert!(users.body.to_string().contains("…@people.example") && !users.body.to_string().contains("admin-a@"), "{users:?}");
+    }
+
+    async fn an_admin_shuts_somebody_out_at_once_but_never_the_last_admin(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (a, b) = admins(&door, &server).await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let act = async |who: &Person, id: &str, verb: &str| who.change("POST", &format!("/v1/users/{id}/{verb}"), None).await;
+        assert_eq!(act(&a, &ada.id, "revoke-sessions").await.status, 204);
+        assert_eq!(ada.standing().await, (401, "session_revoked".to_owned()));
+        assert_eq!(act(&a, &ada.id, "disable").await.status, 200);
+        assert_eq!(server.log_in(&ada.email, PASSWORD).await.problem(), (403, "account_disabled".to_owned()));
+        assert_eq!(act(&a, &ada.id, "disable").await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(act(&a, &ada.id, "enable").await.status, 200);
+        Person::log_in(&server, &ada.email).await;
+        assert_eq!(act(&a, &a.id, "disable").await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(act(&a, &b.id, "disable").await.status, 200);
+        let path = format!("/v1/users/{}/roles", a.id);
+        let last = ask(&a, "PATCH", &path, "1", json!({ "roles": ["operator"], "reason": "tired" })).await;
+        assert_eq!(last.problem(), (409, "invalid_state".to_owned()));
+    }
+}
