@@ -27,47 +27,13 @@ pub struct Route {
 /// Every route there is.
 pub fn routes() -> Vec<Route> {
     let on_get = |path, handler| Route { method: Method::GET, path, handler };
-    let on_patch = |path, handler| Route { method: Method::PATCH, path, handler };
-    let on_delete = |path, handler| Route { method: Method::DELETE, path, handler };
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
     let mut routes = distributions();
+    routes.extend(people());
     routes.extend(vec![
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
         on_get("/version", get(health::version)),
-        on_get("/.well-known/jwks.json", get(auth::jwks)),
-        on_get("/v1/csrf-token", get(csrf::token)),
-        on_post("/v1/auth/register", post(auth::register::register)),
-        on_post("/v1/auth/login", post(auth::login::login)),
-        on_post("/v1/auth/mfa/verify", post(auth::login::verify_second_factor)),
-        on_post("/v1/auth/refresh", post(auth::refresh::refresh)),
-        on_post("/v1/auth/verify-email", post(auth::email::verify)),
-        on_post("/v1/auth/verify-email/resend", post(auth::email::resend)),
-        on_post("/v1/auth/logout", post(auth::session::logout)),
-        on_get("/v1/auth/me", get(auth::me::read)),
-        on_patch("/v1/auth/me", patch(auth::me::change)),
-        on_get("/v1/auth/sessions", get(auth::session::list)),
-        on_delete("/v1/auth/sessions", delete(auth::session::end_others)),
-        on_delete("/v1/auth/sessions/{id}", delete(auth::session::end)),
-        on_post("/v1/auth/password/change", post(auth::password::change)),
-        on_post("/v1/auth/password/forgot", post(auth::password::forgot)),
-        on_post("/v1/auth/password/reset", post(auth::password::reset)),
-        on_post("/v1/auth/mfa/totp", post(auth::second_factor::enrol)),
-        on_delete("/v1/auth/mfa/totp", delete(auth::second_factor::remove)),
-        on_post("/v1/auth/mfa/totp/confirm", post(auth::second_factor::confirm)),
-        on_post("/v1/auth/mfa/recovery-codes", post(auth::second_factor::recovery_codes)),
-        on_post("/v1/auth/step-up", post(auth::step_up::step_up)),
-        on_get("/v1/api-keys", get(api_key::list)),
-        on_post("/v1/api-keys", post(api_key::create)),
-        on_post("/v1/api-keys/{id}/rotate", post(api_key::rotate)),
-        on_delete("/v1/api-keys/{id}", delete(api_key::revoke)),
-        on_get("/v1/users", get(user::list)),
-        on_post("/v1/users", post(user::invite)),
-        on_patch("/v1/users/{id}/roles", patch(user::set_roles)),
-        on_post("/v1/users/{id}/invitation", post(user::invite_again)),
-        on_post("/v1/users/{id}/disable", post(user::disable)),
-        on_post("/v1/users/{id}/enable", post(user::enable)),
-        on_post("/v1/users/{id}/revoke-sessions", post(user::revoke_sessions)),
         on_get("/v1/offerings/{id}", get(offering::detail)),
         on_get("/v1/offerings/{id}/subscriptions", get(subscription::list)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),
@@ -110,6 +76,49 @@ fn desk() -> Vec<Route> {
         on_get("/blockchain/reconciliation-runs", get(reconciliation::list)),
         on_post("/blockchain/reconciliation-runs", post(reconciliation::start)),
         on_get("/blockchain/reconciliation-runs/{id}", get(reconciliation::detail)),
+    ]
+}
+
+/// Those about who somebody is, and what they are.
+fn people() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    let on_patch = |path, handler| Route { method: Method::PATCH, path, handler };
+    let on_delete = |path, handler| Route { method: Method::DELETE, path, handler };
+    vec![
+        on_get("/.well-known/jwks.json", get(auth::jwks)),
+        on_get("/v1/csrf-token", get(csrf::token)),
+        on_post("/v1/auth/register", post(auth::register::register)),
+        on_post("/v1/auth/login", post(auth::login::login)),
+        on_post("/v1/auth/mfa/verify", post(auth::login::verify_second_factor)),
+        on_post("/v1/auth/refresh", post(auth::refresh::refresh)),
+        on_post("/v1/auth/verify-email", post(auth::email::verify)),
+        on_post("/v1/auth/verify-email/resend", post(auth::email::resend)),
+        on_post("/v1/auth/logout", post(auth::session::logout)),
+        on_get("/v1/auth/me", get(auth::me::read)),
+        on_patch("/v1/auth/me", patch(auth::me::change)),
+        on_get("/v1/auth/sessions", get(auth::session::list)),
+        on_delete("/v1/auth/sessions", delete(auth::session::end_others)),
+        on_delete("/v1/auth/sessions/{id}", delete(auth::session::end)),
+        on_post("/v1/auth/password/change", post(auth::password::change)),
+        on_post("/v1/auth/password/forgot", post(auth::password::forgot)),
+        on_post("/v1/auth/password/reset", post(auth::password::reset)),
+        on_post("/v1/auth/mfa/totp", post(auth::second_factor::enrol)),
+        on_delete("/v1/auth/mfa/totp", delete(auth::second_factor::remove)),
+        on_post("/v1/auth/mfa/totp/confirm", post(auth::second_factor::confirm)),
+        on_post("/v1/auth/mfa/recovery-codes", post(auth::second_factor::recovery_codes)),
+        on_post("/v1/auth/step-up", post(auth::step_up::step_up)),
+        on_get("/v1/api-keys", get(api_key::list)),
+        on_post("/v1/api-keys", post(api_key::create)),
+        on_post("/v1/api-keys/{id}/rotate", post(api_key::rotate)),
+        on_delete("/v1/api-keys/{id}", delete(api_key::revoke)),
+        on_get("/v1/users", get(user::list)),
+        on_post("/v1/users", post(user::invite)),
+        on_patch("/v1/users/{id}/roles", patch(user::set_roles)),
+        on_post("/v1/users/{id}/invitation", post(user::invite_again)),
+        on_post("/v1/users/{id}/disable", post(user::disable)),
+        on_post("/v1/users/{id}/enable", post(user::enable)),
+        on_post("/v1/users/{id}/revoke-sessions", post(user::revoke_sessions)),
     ]
 }
 
