@@ -22,6 +22,7 @@ mod fault_proxy;
 mod faulty_node;
 mod foreign_key;
 mod freeze;
+mod holdings;
 mod installation;
 mod kill;
 mod lock;

@@ -114,12 +114,18 @@ pub fn read(log: &PlacedLog) -> Result<Vec<Movement>, Fault> {
 
 /// Whether a log of a token is one that `read` has a line for.
 pub fn moves_books(log: &Log) -> bool {
-    log.topics.first().is_some_and(|topic| TOPICS.contains(topic))
+    match log.topics.first() {
+        // One that moves nothing has no line.
+        Some(&TransferBatch::SIGNATURE_HASH) => {
+            TransferBatch::decode_raw_log_validate(&log.topics, &log.data).is_ok_and(|event| !event.ids.is_empty())
+        }
+        Some(topic) => TOPICS.contains(topic),
+        None => false,
+    }
 }
 
 const TOPICS: &[B256] = &[
     TransferSingle::SIGNATURE_HASH,
-    TransferBatch::SIGNATURE_HASH,
     TokensLocked::SIGNATURE_HASH,
     LocksCut::SIGNATURE_HASH,
     Frozen::SIGNATURE_HASH,

@@ -1,7 +1,7 @@
 //! Holdings: who holds how much, as of the final block up to which the token is read (`token_event`). They are the sum of the token's
 //! events and nothing else writes them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
@@ -46,8 +46,8 @@ pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>>
         let sql = AssertSqlSafe(format!("{HELD} where h.offering_id = $1 order by h.wallet_address, h.partition_id"));
         sqlx::query_as::<_, Holding>(sql).bind(offering_id).fetch_all(conn).await?
     });
-    let tranches = tranches(tx, offering_id, &[]).await?;
-    held.iter_mut().for_each(|h| h.lock(&tranches));
+    let locked = sums(&tranches(tx, offering_id, &[]).await?);
+    held.iter_mut().for_each(|h| h.lock(&locked));
     Ok(held)
 }
 
@@ -58,7 +58,7 @@ pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id:
         sqlx::query_as::<_, Holding>(sql).bind(offering_id).bind(Hex(wallet)).bind(partition_id).fetch_optional(conn).await?
     });
     let Some(mut held) = held else { return Ok(None) };
-    held.lock(&tranches(tx, offering_id, &[wallet]).await?);
+    held.lock(&sums(&tranches(tx, offering_id, &[wallet]).await?));
     Ok(Some(held))
 }
 
@@ -122,17 +122,25 @@ pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Re
         .bind(offering_id).fetch_one(conn).await?);
     let wallets: Vec<Address> = rows.iter().map(|row| row.holding.wallet_address.0).collect();
     if !wallets.is_empty() {
-        let tranches = tranches(tx, offering_id, &wallets).await?;
-        rows.iter_mut().for_each(|row| row.holding.lock(&tranches));
+        let locked = sums(&tranches(tx, offering_id, &wallets).await?);
+        rows.iter_mut().for_each(|row| row.holding.lock(&locked));
     }
     Ok((rows, total))
 }
 
+type Locked = BTreeMap<(Hex<Address>, i64), u128>;
+
+/// What is locked of each holding, whatever the time of its release.
+fn sums(tranches: &[Tranche]) -> Locked {
+    let mut sums = Locked::new();
+    for t in tranches {
+        *sums.entry((t.wallet_address, t.partition_id)).or_default() += t.quantity.0;
+    }
+    sums
+}
+
 impl Holding {
-    /// Sums up what is locked of this holding.
-    fn lock(&mut self, tranches: &[Tranche]) {
-        let own = |t: &&Tranche| (t.wallet_address, t.partition_id) == (self.wallet_address, self.partition_id);
-        // The contract never lets more be transferred than is free, and a lock is never above the balance.
-        self.locked = Dec(tranches.iter().filter(own).map(|t| t.quantity.0).sum());
+    fn lock(&mut self, locked: &Locked) {
+        self.locked = Dec(locked.get(&(self.wallet_address, self.partition_id)).copied().unwrap_or_default());
     }
 }

@@ -31,20 +31,14 @@ struct Final {
 
 /// Settles what is final, a batch at most; how many it was.
 pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
-    let indexed = index::index(engine, network).await?;
+    index::index(engine, network).await?;
     let mut tx = engine.db.read().await?;
     let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
     if cursor.halted_reason.is_some() {
         return Ok(0);
     }
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
-    let steps = step::included_up_to(
-        &mut tx,
-        cursor.chain_id,
-        indexed.unwrap_or(cursor.final_number).min(cursor.final_number),
-        limit,
-    )
-    .await?;
+    let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let finals = read(&mut tx, cursor.chain_id, steps).await?;
     drop(tx);

@@ -19,34 +19,74 @@ use crate::engine::{Engine, Network};
 
 /// How many blocks are asked for at once at most; a node that finds it too many says so, and the range is halved.
 const BLOCKS_PER_QUESTION: i64 = 2_000;
+/// How many tokens are asked for at once.
+const TOKENS_PER_QUESTION: usize = 200;
 /// How many events one commit takes in, a block's own being more or less.
 const EVENTS_PER_COMMIT: usize = 2_000;
 
-/// Reads on to the final block; how far every token is read then, or none while there is no token.
-pub async fn index(engine: &Engine, network: &Network) -> Result<Option<i64>> {
+/// Reads every token on to the final block. One that cannot be read holds back nobody but itself.
+pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
     loop {
         let mut tx = engine.db.read().await?;
-        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(None) };
-        let cursors = token_event::cursors(&mut tx, network.id()).await?;
-        let Some(first) = cursors.first().map(|c| c.block_number) else { return Ok(None) };
-        let last = followed.final_number.min(first + BLOCKS_PER_QUESTION);
-        if first >= last || followed.halted_reason.is_some() {
-            return Ok(Some(first));
+        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
+        if followed.halted_reason.is_some() {
+            return Ok(());
         }
-        // A token that is new is read alone until it has come to where the others are.
-        let behind: Vec<Cursor> = cursors.iter().filter(|c| c.block_number == first).cloned().collect();
-        let next = cursors.iter().map(|c| c.block_number).find(|number| *number > first);
-        let last = next.map_or(last, |number| last.min(number));
-        let hash = chain::header(&mut tx, network.id(), last).await?.map(|header| header.hash.0);
+        let mut behind = token_event::cursors(&mut tx, network.id()).await?;
+        behind.retain(|token| token.block_number < followed.final_number);
+        let mut groups = Vec::new();
+        for group in
+            behind.chunk_by(|a, b| a.block_number == b.block_number).flat_map(|g| g.chunks(TOKENS_PER_QUESTION))
+        {
+            let last = followed.final_number.min(group[0].block_number + BLOCKS_PER_QUESTION);
+            let hash = chain::header(&mut tx, network.id(), last).await?.map(|header| header.hash.0);
+            groups.push((group.to_vec(), last, hash));
+        }
         drop(tx);
-        match ask(network, &behind, (first + 1, last), hash).await {
-            Ok(events) => take(engine, behind, last, events).await?,
-            Err(fault) => {
-                tracing::info!(chain.id = network.id(), "the tokens are read with the next block: {fault}");
-                return Ok(Some(first));
-            }
+        let mut moved = false;
+        for (tokens, last, hash) in groups {
+            moved |= read_on(engine, network, tokens, last, hash).await?;
+        }
+        if !moved {
+            return Ok(());
         }
     }
+}
+
+/// Reads tokens that stand at one block on to another; whether they moved.
+async fn read_on(
+    engine: &Engine,
+    network: &Network,
+    tokens: Vec<Cursor>,
+    last: i64,
+    hash: Option<B256>,
+) -> Result<bool> {
+    let from = tokens[0].block_number + 1;
+    let events = match ask(network, &tokens, (from, last), hash).await {
+        Ok(events) => events,
+        Err(fault) => {
+            tracing::warn!(chain.id = network.id(), "tokens are read with the next block: {fault}");
+            return Ok(false);
+        }
+    };
+    match take(engine, tokens.clone(), last, events).await {
+        Ok(()) => Ok(true),
+        // What an endpoint showed before did not fit: the token that it is about is read again from its first block.
+        Err(Error::Unreadable { id, why, .. }) if tokens.iter().any(|token| token.offering_id == id) => {
+            tracing::error!(offering.id = id, "its events do not fit together, the token is read again: {why}");
+            forget(engine, &id).await?;
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn forget(engine: &Engine, offering_id: &str) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    if let Some(cursor) = token_event::cursor(&mut tx, offering_id).await? {
+        token_event::forget(&mut tx, &cursor).await?;
+    }
+    tx.commit(Point::Index).await
 }
 
 /// The events of some tokens in a range of final blocks, in order.
@@ -70,6 +110,8 @@ async fn ask(
         }
     }
     events.sort_by_key(|e| (e.block_number, e.log_index, e.line));
+    // What is shown twice happened once.
+    events.dedup_by_key(|e| (e.block_number, e.log_index, e.line));
     Ok(events)
 }
 
@@ -125,9 +167,7 @@ pub async fn has_read(engine: &Engine, network: &Network, receipt: &Receipt) -> 
         if known < told {
             drop(tx);
             tracing::error!(tx.hash = %receipt.tx_hash, offering.id = cursor.offering_id, "an endpoint hid events; the token is read again");
-            let mut tx = engine.db.begin().await?;
-            token_event::forget(&mut tx, &cursor).await?;
-            tx.commit(Point::Index).await?;
+            forget(engine, &cursor.offering_id).await?;
             return Ok(false);
         }
     }

@@ -1,0 +1,98 @@
+//! Who holds what, as the chain has it: also what holders and strangers do past the platform, and never before it is final.
+
+use alloy::primitives::{Address, Bytes, U256, hex};
+use alloy::sol;
+use alloy::sol_types::SolCall;
+use serde_json::{Value, json};
+use world::{Database, Mining, on_both_databases};
+
+use crate::installation::{Installation, Server, Terms, signer_of, wallet};
+
+sol! {
+    function safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data);
+    function freezeAddress(address account, bytes data);
+}
+
+/// A site with one token, minted to three holders.
+async fn minted(database: Database, mining: Mining, terms: Terms) -> (Installation, Server, Address) {
+    let site = Installation::new(database, mining, &[terms]).await;
+    let server = site.start().await;
+    assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
+    site.settled().await;
+    assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
+    site.settled().await;
+    let [token] = site.tokens_of(&site.offerings[0]).await.try_into().unwrap();
+    (site, server, token.address)
+}
+
+/// A call by an account of the node, or by anybody: the node does as if it had the key.
+async fn call(site: &Installation, from: Address, to: Address, call: impl SolCall) {
+    let rpc = site.anvil.rpc();
+    rpc.call("anvil_setBalance", json!([from, "0xde0b6b3a7640000"])).await;
+    rpc.call("anvil_impersonateAccount", json!([from])).await;
+    let transaction =
+        json!([{ "from": from, "to": to, "gas": "0x7a120", "data": hex::encode_prefixed(call.abi_encode()) }]);
+    rpc.call("eth_sendTransaction", transaction).await;
+}
+
+async fn give(site: &Installation, token: Address, from: usize, to: usize, units: u64) {
+    let (from, to) = (wallet(from), wallet(to));
+    let transfer = safeTransferFromCall { from, to, id: U256::from(1), amount: U256::from(units), data: Bytes::new() };
+    call(site, from, token, transfer).await;
+}
+
+async fn holder(site: &Installation, server: &Server, number: usize) -> Value {
+    let listed = server.get(&format!("/v1/offerings/{}/holders", site.offerings[0])).await;
+    let address = wallet(number).to_checksum(None);
+    let found = listed.body["data"].as_array().unwrap().iter().find(|h| h["wallet_address"] == address.as_str());
+    found.cloned().unwrap_or_default()
+}
+
+async fn units(site: &Installation, server: &Server, number: usize) -> u64 {
+    holder(site, server, number).await["base_units"].as_str().map_or(0, |text| text.parse().unwrap())
+}
+
+on_both_databases! {
+    async fn what_holders_and_strangers_do_past_the_platform_is_shown(database: Database) {
+        let (site, server, token) = minted(database, Mining::Quick, Terms::free(3)).await;
+        let (before, all) = (units(&site, &server, 1).await, units(&site, &server, 0).await);
+        give(&site, token, 0, 1, 7).await;
+        site.until("the gift is shown", async || units(&site, &server, 1).await == before + 7).await;
+        assert_eq!(units(&site, &server, 0).await, all - 7);
+        assert_eq!(site.balance_of(token, wallet(1)).await, U256::from(before + 7));
+        // Who gives everything away is no holder any more; who was none before is one now, whom nobody knows by name.
+        give(&site, token, 0, 9, all - 7).await;
+        site.until("the last unit is gone", async || holder(&site, &server, 0).await.is_null()).await;
+        let newcomer = holder(&site, &server, 9).await;
+        assert_eq!((&newcomer["investor_id"], &newcomer["frozen"]), (&Value::Null, &json!(false)));
+        assert!(newcomer["first_acquired_at"].is_string());
+        // Another agent of the platform freezes without asking it.
+        let freeze = freezeAddressCall { account: wallet(1), data: Bytes::new() };
+        call(&site, signer_of(world::KEYS[5]), token, freeze).await;
+        site.until("the freeze is shown", async || holder(&site, &server, 1).await["frozen"] == true).await;
+        let listed = server.get(&format!("/v1/offerings/{}/holders", site.offerings[0])).await;
+        assert!(listed.body["as_of"]["block"].as_i64().unwrap() > 0, "{}", listed.body);
+        let shares = listed.body["data"].as_array().unwrap().iter().map(|h| h["percentage"].as_str().unwrap());
+        let sum: f64 = shares.map(|share| share.parse::<f64>().unwrap()).sum();
+        assert!((99.99..=100.0).contains(&sum), "{sum}");
+    }
+
+    async fn a_transfer_is_shown_when_it_is_final_and_not_if_its_block_vanishes(database: Database) {
+        let (site, server, token) = minted(database, Mining::Quick, Terms::free(2)).await;
+        let rpc = site.anvil.rpc();
+        rpc.call("evm_setIntervalMining", json!([0])).await;
+        rpc.call("evm_setAutomine", json!([false])).await;
+        let before = units(&site, &server, 1).await;
+        give(&site, token, 0, 1, 5).await;
+        site.anvil.mine(1).await;
+        assert_eq!(units(&site, &server, 1).await, before);
+        rpc.call("anvil_reorg", json!([1, []])).await;
+        rpc.call("anvil_dropAllTransactions", json!([])).await;
+        let read = async || server.get(&format!("/v1/offerings/{}/holders", site.offerings[0])).await.body["as_of"]["block"].as_i64();
+        let seen = read().await;
+        site.anvil.mine(6).await;
+        site.until("later blocks are read", async || read().await > seen.map(|block| block + 2)).await;
+        assert_eq!(units(&site, &server, 1).await, before);
+        assert_eq!(site.balance_of(token, wallet(1)).await, U256::from(before));
+    }
+}
