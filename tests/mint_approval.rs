@@ -4,12 +4,14 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Mining, on_both_databases};
 
-use crate::installation::{Answer, Installation, PATIENCE, Remote, Server, Terms};
+use crate::installation::{Answer, Installation, PATIENCE, Person, Remote, Server, Terms};
 
 /// A platform where two subscriptions together need two persons and one alone does not.
 struct Stage {
     site: Installation,
-    colleague: String,
+    colleague: Person,
+    /// A key whose owner is the colleague.
+    keyed: String,
     auditor: String,
 }
 
@@ -24,14 +26,18 @@ impl Stage {
     async fn new(database: Database, terms: &[Terms]) -> (Self, Server) {
         let mut site = Installation::new(database, Mining::Quick, terms).await;
         site.config.mint_threshold("1500.00");
-        let colleague = site.hire("colleague", Role::Operator).await;
+        let keyed = site.hire("keyed", Role::Operator).await;
         let auditor = site.hire("auditor", Role::Auditor).await;
         let server = site.start().await;
         for offering in &site.offerings {
             assert_eq!(server.deploy(&format!("deploy-{offering}"), offering).await.status, 202);
         }
         site.settled().await;
-        (Self { site, colleague, auditor }, server)
+        let colleague = site.person(&server, "colleague", Role::Operator).await;
+        let own = format!("(select id from users where email = '{}')", colleague.email);
+        let keys = "user_id = (select id from users where email = 'keyed@test.example')";
+        assert_eq!(site.write(&format!("update api_keys set user_id = {own} where {keys}")).await, 1);
+        (Self { site, colleague, keyed, auditor }, server)
     }
 
     /// Asks for the mint of an offering, and reads what waits.
@@ -50,7 +56,7 @@ impl Stage {
     }
 
     fn colleague(&self, server: &Server) -> Remote {
-        server.client().with_key(&self.colleague)
+        server.client().in_session(&self.colleague.access_token, &self.colleague.csrf_token)
     }
 
     /// The second person's yes.
@@ -93,12 +99,13 @@ on_both_databases! {
         assert_eq!(server.mint("mint", &offering).await.text("/approval/id"), shown.text("/id"), "a repetition is no second wish");
 
         let yes = json!({ "payload_sha256": w.hash });
-        let own = word(server.client(), "approve", "own", &w, yes.clone()).await;
-        assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
-        let own = word(server.client(), "reject", "own-no", &w, json!({ "comment": "no" })).await;
-        assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
         let reader = word(server.client().with_key(&stage.auditor), "approve", "auditor", &w, yes.clone()).await;
         assert_eq!(reader.problem(), (403, "role_forbidden".to_owned()));
+        let keyed = word(server.client().with_key(&stage.keyed), "approve", "keyed", &w, yes.clone()).await;
+        assert_eq!(keyed.problem(), (403, "role_forbidden".to_owned()), "a key allows nothing");
+        let idle = Person::log_in(&server, &stage.colleague.email).await;
+        let idle = word(idle.client(), "approve", "idle", &w, yes.clone()).await;
+        assert_eq!(idle.problem(), (403, "step_up_required".to_owned()));
         let approve = format!("{}/approve", w.path);
         let blind = stage.colleague(&server).post(&approve, "blind", yes.clone()).await.unwrap();
         assert_eq!(blind.problem(), (428, "precondition_required".to_owned()));
@@ -128,6 +135,23 @@ on_both_databases! {
         let moves: Vec<_> = end.body["history"].as_array().unwrap().iter().map(|m| m["to"].clone()).collect();
         assert_eq!(moves, ["pending", "approved", "executed"]);
         assert_eq!((site.exactly_once().await.minted, site.count("subscriptions where status = 'minted'").await), (2, 3));
+    }
+
+    async fn what_a_key_asked_for_its_owner_cannot_allow(database: Database) {
+        let (stage, server) = Stage::new(database, &[Terms::free(2)]).await;
+        let body = json!({ "offering_id": stage.site.offerings[0] });
+        let asked = server.client().with_key(&stage.keyed).post("/blockchain/trigger-mint", "mint", body).await.unwrap();
+        assert_eq!(asked.text("/approval/maker"), stage.colleague.id, "{asked:?}");
+        let w = stage.read(&server, asked.headers["location"].to_str().unwrap().to_owned()).await;
+        assert_eq!(stage.approve(&server, "own", &w).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        let no = word(stage.colleague(&server), "reject", "own-no", &w, json!({ "comment": "no" })).await;
+        assert_eq!(no.problem(), (403, "self_approval_forbidden".to_owned()));
+        let third = stage.site.person(&server, "third", Role::Admin).await;
+        let yes = json!({ "payload_sha256": w.hash });
+        let approved = word(third.client(), "approve", "yes", &w, yes).await;
+        assert_eq!((approved.status, approved.text("/checker")), (202, third.id), "{approved:?}");
+        stage.site.settled().await;
+        assert_eq!(stage.site.exactly_once().await.minted, 1);
     }
 
     async fn a_no_or_a_withdrawal_ends_it_and_it_can_be_asked_for_again(database: Database) {

@@ -8,8 +8,8 @@ use crate::installation::{Installation, Terms};
 on_both_databases! {
     async fn a_partition_is_restricted_by_one_and_freed_by_two(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
-        let second = site.second_person().await;
         let server = site.start().await;
+        let second = site.second_person(&server).await;
         let token = site.minted(&server).await;
         site.lanes("paused").await;
         let restrict = async |key: &str| server.post("/blockchain/restrict", key, site.about(json!({ "partition": "1" }))).await;

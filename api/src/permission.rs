@@ -55,6 +55,8 @@ const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
 const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:read" };
 const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
+/// Allowing what somebody else asked for: a person's own word, never a key's.
+const DECISION: Access = Access::Person { roles: OPERATORS };
 const FREEZE: Access = Access::Caller { roles: OPERATORS, scope: "ops:freeze" };
 const DISTRIBUTIONS: Access = Access::Caller { roles: READERS, scope: "distributions:read" };
 const OWN_DISTRIBUTIONS: Access = Access::Caller { roles: INVESTORS_TOO, scope: "distributions:read" };
@@ -122,8 +124,8 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/reissue", DISTRIBUTING),
     row("GET", "/v1/approvals", OPERATIONS),
     row("GET", "/v1/approvals/{id}", OPERATIONS),
-    row("POST", "/v1/approvals/{id}/approve", EXECUTION),
-    row("POST", "/v1/approvals/{id}/reject", EXECUTION),
+    row("POST", "/v1/approvals/{id}/approve", DECISION),
+    row("POST", "/v1/approvals/{id}/reject", DECISION),
     row("POST", "/v1/approvals/{id}/cancel", EXECUTION),
     row("POST", "/blockchain/deploy-token", EXECUTION),
     row("POST", "/blockchain/trigger-mint", EXECUTION),

@@ -1,28 +1,28 @@
-//! The second person of four eyes: another operator, with a key of their own.
+//! The second person of four eyes: another operator, logged in, who has just shown again who they are.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 
-use super::Installation;
 use super::server::{Answer, Server};
+use super::{Installation, Person};
 
 impl Installation {
-    /// Another operator, from before the platform starts; their key.
-    pub async fn second_person(&self) -> String {
-        self.hire("second", Role::Operator).await
+    /// Another operator.
+    pub async fn second_person(&self, server: &Server) -> Person {
+        self.person(server, "second", Role::Operator).await
     }
 }
 
 impl Server {
     /// Lets the second person allow what an answer says is waiting, as it is now.
-    pub async fn approve(&self, second: &str, asked: &Answer) -> Answer {
+    pub async fn approve(&self, second: &Person, asked: &Answer) -> Answer {
         assert_eq!(asked.status, 202, "{asked:?}");
         self.allow(second, asked.headers["location"].to_str().unwrap()).await
     }
 
     /// Lets the second person allow what waits here, as it is now.
-    pub async fn allow(&self, second: &str, path: &str) -> Answer {
-        let client = self.client().with_key(second);
+    pub async fn allow(&self, second: &Person, path: &str) -> Answer {
+        let client = self.client().in_session(&second.access_token, &second.csrf_token);
         let shown = client.get(path).await.unwrap();
         let body = json!({ "payload_sha256": shown.text("/payload_sha256") });
         let client = client.on_version(shown.body["version"].as_i64().unwrap());
@@ -30,7 +30,7 @@ impl Server {
     }
 
     /// Asks, and lets the second person allow it: the operation that comes of it.
-    pub async fn two(&self, second: &str, path: &str, key: &str, body: Value) -> Answer {
+    pub async fn two(&self, second: &Person, path: &str, key: &str, body: Value) -> Answer {
         let asked = self.post(path, key, body).await;
         let allowed = self.approve(second, &asked).await;
         assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");

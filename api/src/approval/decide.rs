@@ -75,7 +75,8 @@ pub struct Cancel {
     seen: Seen,
 }
 
-/// Allows it: 202 and where its effect is to be seen; 200 with the reason if it cannot be done any more.
+/// Allows it, by a person who has just shown again who they are: 202 and where its effect is to be seen; 200 with the reason if it cannot
+/// be done any more.
 pub async fn approve(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -83,6 +84,7 @@ pub async fn approve(
     version: IfMatch,
     mut submission: Submission<Approve>,
 ) -> Result<Response> {
+    principal.stepped_up(&app)?;
     submission.body.seen = Seen::of(id, version, &principal)?;
     idempotency::once(&app, &submission).await
 }
