@@ -55,7 +55,7 @@ pub enum What {
     Lock(Address, u64),
     Restrict,
     /// What takes a second person.
-    Two(Action),
+    Two(Box<Action>),
 }
 
 fn draw(life: &mut Life, offering: &str) -> What {
@@ -69,18 +69,18 @@ fn draw(life: &mut Life, offering: &str) -> What {
         3 => What::Freeze(address),
         4 => What::Lock(address, 1 + life.seed.below(8)),
         5 => What::Restrict,
-        6 => What::Two(Action::Unfreeze(unfreeze::Request { offering_id, address, cause })),
-        7 => What::Two(Action::Unlock(unlock::Request { offering_id, address, partition, cause })),
-        8 => What::Two(Action::Unrestrict(unrestrict::Request { offering_id, partition, cause })),
-        9 => What::Two(Action::Recover(recover::Request {
+        6 => What::Two(Box::new(Action::Unfreeze(unfreeze::Request { offering_id, address, cause }))),
+        7 => What::Two(Box::new(Action::Unlock(unlock::Request { offering_id, address, partition, cause }))),
+        8 => What::Two(Box::new(Action::Unrestrict(unrestrict::Request { offering_id, partition, cause }))),
+        9 => What::Two(Box::new(Action::Recover(recover::Request {
             offering_id: if life.seed.chance(0.5) { "all".to_owned() } else { offering_id },
             investor_id: life.stage.investors[life.seed.below(HOLDERS as u64) as usize].clone(),
             lost_address: address,
             new_address: wallet(life),
             case_reference: None,
             evidence_document_sha256: B256::repeat_byte(7),
-        })),
-        _ => What::Two(Action::ForceTransfer(force_transfer::Request {
+        }))),
+        _ => What::Two(Box::new(Action::ForceTransfer(force_transfer::Request {
             offering_id,
             from: address,
             to: wallet(life),
@@ -89,7 +89,7 @@ fn draw(life: &mut Life, offering: &str) -> What {
             reason_code: Force::CourtOrder,
             case_reference: None,
             document_sha256: B256::repeat_byte(7),
-        })),
+        }))),
     }
 }
 
@@ -167,7 +167,7 @@ async fn make(life: &Life, wish: &Wish) -> Result<String> {
         What::Restrict => {
             restrict::request(&mut tx, settings, restrict::Request { offering_id, partition: 1, cause }, &by).await?.id
         }
-        What::Two(action) => approval::ask(&mut tx, settings, action, &by).await?.id,
+        What::Two(action) => approval::ask(&mut tx, settings, *action, &by).await?.id,
     };
     tx.commit(Point::Accept).await?;
     Ok(said)
