@@ -68,7 +68,7 @@ on_both_databases! {
         assert!(newcomer["first_acquired_at"].is_string());
         // Another agent of the platform freezes without asking it.
         let freeze = freezeAddressCall { account: wallet(1), data: Bytes::new() };
-        call(&site, signer_of(world::KEYS[4]), token, freeze).await;
+        call(&site, signer_of(world::KEYS[3]), token, freeze).await;
         site.until("the freeze is shown", async || holder(&site, &server, 1).await["frozen"] == true).await;
         let listed = server.get(&format!("/v1/offerings/{}/holders", site.offerings[0])).await;
         assert!(listed.body["as_of"]["block"].as_i64().unwrap() > 0, "{}", listed.body);
