@@ -21,6 +21,7 @@ const HERE: &[Point] = &[
     Point::Answer,
     Point::Bump,
     Point::Follow,
+    Point::Index,
     Point::Finalise,
     Point::DeadLetter,
     Point::Sweep,
@@ -106,6 +107,10 @@ on_both_databases! {
 
     async fn around_the_moves_of_the_cursor(database: Database) {
         plain(database, Point::Follow, &[1, 3, 5]).await;
+    }
+
+    async fn around_what_tokens_tell(database: Database) {
+        plain(database, Point::Index, &[1, 2]).await;
     }
 
     async fn around_the_final_word(database: Database) {
