@@ -9,6 +9,7 @@ use muniment_domain::{holding, offering};
 use serde_json::json;
 
 use crate::life::{Life, Lived};
+use crate::payday;
 use crate::stage::{self, HOLDERS, PARTITION};
 
 sol! {
@@ -48,7 +49,8 @@ pub async fn compare(life: &Life) -> Lived {
         let supply = view(life, token, &totalSupplyCall { id: U256::from(PARTITION) });
         same(&format!("the supply of {id}"), &ours.values().map(|(b, _)| b).sum::<u128>(), &supply.to())?;
     }
-    minted_once(life).await
+    minted_once(life).await?;
+    payday::compare(life).await
 }
 
 /// Every subscription that is minted was minted by exactly one confirmed operation, and the sums are the supply's.
@@ -58,7 +60,7 @@ async fn minted_once(life: &Life) -> Lived {
     same("subscriptions minted twice", &life.ids(twice).await, &Vec::new())
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, theirs: &T) -> Lived {
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, theirs: &T) -> Lived {
     if ours == theirs { Ok(()) } else { Err(format!("{what}: the database says {ours:?}, the chain {theirs:?}")) }
 }
 
@@ -74,7 +76,7 @@ fn flag(life: &Life, token: Address, call: &impl SolCall<Return = U256>) -> bool
     !view(life, token, call).is_zero()
 }
 
-fn view(life: &Life, to: Address, call: &impl SolCall<Return = U256>) -> U256 {
+pub fn view(life: &Life, to: Address, call: &impl SolCall<Return = U256>) -> U256 {
     let call = json!([{ "to": to, "data": hex::encode_prefixed(call.abi_encode()) }, "latest"]);
     let answer = life.stage.chain.handle(json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": call }));
     U256::from_be_slice(&hex::decode(answer["result"].as_str().unwrap()).unwrap())

@@ -16,9 +16,9 @@ use world::Seed;
 use crate::node::Weather;
 use crate::people::Wish;
 use crate::stage::{CHAIN, Stage};
-use crate::{books, people};
+use crate::{books, payday, people};
 
-const TURNS: u64 = 60;
+const TURNS: u64 = 80;
 /// How many rounds of calm it may take until nothing is open.
 const ROUNDS: u64 = 120;
 
@@ -42,7 +42,11 @@ pub struct Life {
 impl Life {
     pub fn begin(stage: Stage, number: u64) -> Self {
         let mut seed = Seed::new(number ^ 0x5eed);
-        let settings = Settings { mint_page_holders: 1 + seed.below(3) as usize, ..Settings::default() };
+        let settings = Settings {
+            mint_page_holders: 1 + seed.below(3) as usize,
+            payout_page_holders: 1 + seed.below(3) as usize,
+            ..Settings::default()
+        };
         Self {
             stage,
             seed,
@@ -75,12 +79,13 @@ impl Life {
     }
 
     async fn turn(&mut self) -> Lived {
-        match self.seed.below(12) {
+        match self.seed.below(13) {
             0..5 => people::ask(self).await?,
-            5 | 6 => people::operate(self).await?,
-            7 => people::trade(self).await?,
-            8 => self.change_weather(),
-            9 => self.tempt_fate(),
+            5 => people::operate(self).await?,
+            6 | 7 => payday::move_on(self).await?,
+            8 => people::trade(self).await?,
+            9 => self.change_weather(),
+            10 => self.tempt_fate(),
             _ => self.stage.pass_time(1 + self.seed.below(600).cast_signed()),
         }
         self.round().await
@@ -129,7 +134,8 @@ impl Life {
         let tended = tend::tend(&engine, network).await;
         self.judge("tend", tended)?;
         let swept = sweep::sweep(&engine).await.map(|_| ());
-        self.judge("sweep", swept)
+        self.judge("sweep", swept)?;
+        payday::take_snapshots(self).await
     }
 
     async fn sign(&mut self) -> Lived {
@@ -200,11 +206,14 @@ impl Life {
         }
         for round in 0..ROUNDS {
             self.stage.pass_time(60);
+            if round < 12 {
+                payday::move_all(self).await?;
+            }
             self.round().await?;
             if round % 3 == 2 {
                 people::tidy_up(self, round / 3).await?;
             }
-            if self.is_quiet().await {
+            if round >= 12 && self.is_quiet().await {
                 return self.tell_the_end().await;
             }
         }

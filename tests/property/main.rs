@@ -8,6 +8,7 @@
 mod books;
 mod life;
 mod node;
+mod payday;
 mod people;
 mod stage;
 

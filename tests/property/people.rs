@@ -26,7 +26,7 @@ use muniment_workflows::{
 use serde_json::json;
 
 use crate::life::{Life, Lived};
-use crate::stage::{self, CHAIN, HOLDERS, PARTITION};
+use crate::stage::{self, CHAIN, HOLDERS, PARTITION, Stage};
 
 /// Who asks.
 pub const MAKER: &str = "usr_maker";
@@ -72,14 +72,20 @@ fn draw(life: &mut Life, offering: &str) -> What {
         6 => What::Two(Box::new(Action::Unfreeze(unfreeze::Request { offering_id, address, cause }))),
         7 => What::Two(Box::new(Action::Unlock(unlock::Request { offering_id, address, partition, cause }))),
         8 => What::Two(Box::new(Action::Unrestrict(unrestrict::Request { offering_id, partition, cause }))),
-        9 => What::Two(Box::new(Action::Recover(recover::Request {
-            offering_id: if life.seed.chance(0.5) { "all".to_owned() } else { offering_id },
-            investor_id: life.stage.investors[life.seed.below(HOLDERS as u64) as usize].clone(),
-            lost_address: address,
-            new_address: wallet(life),
-            case_reference: None,
-            evidence_document_sha256: B256::repeat_byte(7),
-        }))),
+        9 => {
+            let lost = life.seed.below(HOLDERS as u64) as usize;
+            // Mostly the owner asks, for a wallet that nobody has; now and then it is somebody else's, or it is taken.
+            let owner = if life.seed.chance(0.8) { lost } else { 0 };
+            let new = if life.seed.chance(0.8) { HOLDERS + lost } else { life.seed.below(HOLDERS as u64) as usize };
+            What::Two(Box::new(Action::Recover(recover::Request {
+                offering_id: if life.seed.chance(0.5) { "all".to_owned() } else { offering_id },
+                investor_id: life.stage.investors[owner].clone(),
+                lost_address: stage::holder(lost),
+                new_address: stage::holder(new),
+                case_reference: None,
+                evidence_document_sha256: B256::repeat_byte(7),
+            })))
+        }
         _ => What::Two(Box::new(Action::ForceTransfer(force_transfer::Request {
             offering_id,
             from: address,
@@ -104,6 +110,12 @@ pub async fn begin(life: &mut Life) -> Lived {
     life.round().await?;
     for (n, offering) in life.stage.offerings.clone().into_iter().enumerate() {
         answer(life, Wish { what: What::Deploy, offering, key: format!("begin-{n}") }).await?;
+    }
+    for _ in 0..4 {
+        life.round().await?;
+    }
+    for (n, offering) in life.stage.offerings.clone().into_iter().enumerate() {
+        answer(life, Wish { what: What::Mint, offering, key: format!("first-{n}") }).await?;
     }
     for _ in 0..4 {
         life.round().await?;
@@ -260,15 +272,15 @@ pub async fn trade(life: &mut Life) -> Lived {
         amount: U256::from(1 + life.seed.below(5)),
         data: Bytes::new(),
     };
-    let said = send(life, stage::holder_key(from), token.0, call.abi_encode().into());
+    let said = send(&life.stage, stage::holder_key(from), token.0, call.abi_encode().into());
     life.note(format!("holder {from} sends to {to}: {said}"));
     Ok(())
 }
 
 /// A transaction of somebody who is not the platform.
-pub fn send(life: &Life, key: B256, to: Address, input: Bytes) -> String {
+pub fn send(stage: &Stage, key: B256, to: Address, input: Bytes) -> String {
     let wallet = PrivateKeySigner::from_bytes(&key).unwrap();
-    let count = life.stage.chain.handle(json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionCount",
+    let count = stage.chain.handle(json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionCount",
         "params": [wallet.address(), "latest"] }));
     let nonce = u64::from_str_radix(count["result"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
     let transaction = TxEip1559 {
@@ -284,7 +296,7 @@ pub fn send(life: &Life, key: B256, to: Address, input: Bytes) -> String {
     let signature = wallet.sign_hash_sync(&transaction.signature_hash()).unwrap();
     let raw = hex::encode_prefixed(TxEnvelope::from(transaction.into_signed(signature)).encoded_2718());
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": [raw] });
-    life.stage.chain.handle(request)["result"].as_str().unwrap_or("refused").to_owned()
+    stage.chain.handle(request)["result"].as_str().unwrap_or("refused").to_owned()
 }
 
 /// Whether no person's word is waited for.
@@ -308,6 +320,8 @@ const MUST: &[&str] = &[
     "unrestrict_partition confirmed",
     "force_transfer confirmed",
     "recover confirmed",
+    "payout confirmed",
+    "distributor_payout confirmed",
 ];
 
 impl Done {

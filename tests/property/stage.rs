@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use alloy::primitives::{Address, B256};
+use alloy::primitives::{Address, B256, U256};
 use chrono::Duration;
 use muniment_activities::chain::Chain;
-use muniment_activities::config::{ChainConfig, Profile};
+use muniment_activities::coin;
+use muniment_activities::config::{ChainConfig, PayoutTokenConfig, Profile};
 use muniment_activities::platform::Platform;
 use muniment_activities::registry::Roles;
 use muniment_activities::signer::Signer;
@@ -23,6 +24,8 @@ use muniment_workflows::queue;
 use world::Seed;
 
 use crate::node::Line;
+use crate::payday::FUNDS;
+use crate::people;
 
 pub const CHAIN: i64 = 31_337;
 pub const HOLDERS: usize = 5;
@@ -35,6 +38,7 @@ pub struct Stage {
     pub db: Db,
     pub chain: Devchain,
     pub line: Arc<Line>,
+    pub platform: Platform,
     pub config: ChainConfig,
     pub signers: Vec<Signer>,
     pub offerings: Vec<String>,
@@ -85,9 +89,21 @@ impl Stage {
         let agents: Vec<_> = signers.iter().map(|s| (s.address(), Roles::ALL)).collect();
         let plain = Chain::over_nodes(config.clone(), vec![line.clone()]);
         let platform = Platform::deploy(&plain, &deployer, &agents).await.unwrap();
-        let config = ChainConfig { factory: Some(platform.factory), registry: Some(platform.registry), ..config };
-        let mut stage = Self { db, chain, line, config, signers, offerings: Vec::new(), investors: Vec::new(), clock };
+        let payer = signers[0].address();
+        let coin =
+            PayoutTokenConfig { address: platform.coin, symbol: "DUSD".to_owned(), decimals: 6, payer: Some(payer) };
+        let config = ChainConfig {
+            factory: Some(platform.factory),
+            registry: Some(platform.registry),
+            distributor: Some(platform.distributor),
+            payout_tokens: vec![coin],
+            ..config
+        };
+        let mut stage =
+            Self { db, chain, line, platform, config, signers, offerings: Vec::new(), investors: Vec::new(), clock };
         stage.people(&mut seed).await;
+        let funds = coin::mint_play_money(payer, platform.coin, payer, U256::from(FUNDS));
+        people::send(&stage, key(0x10), platform.coin, funds.data);
         stage
     }
 

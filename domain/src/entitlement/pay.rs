@@ -84,16 +84,23 @@ pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()>
             why: format!("{} of its lines are paid, {} are queued", p.payees.iter().flatten().count(), paid.len()),
         });
     }
+    let payee = |e: &Entitlement| {
+        let line = usize::try_from(e.line_index.unwrap_or(p.first_line) - p.first_line).unwrap_or(usize::MAX);
+        p.payees.get(line).copied().flatten().unwrap_or(e.payee_address.0)
+    };
+    // A wallet that was recovered while its payment was under way got it all the same; or its successor got it from the distributor.
+    for e in paid.iter().filter(|e| payee(e) != e.payee_address.0) {
+        on!(tx, conn => sqlx::query("update entitlements set payee_address = $2 where id = $1")
+            .bind(&e.id).bind(Hex(payee(e))).execute(conn).await?.rows_affected());
+    }
     for chunk in paid.chunks(ROWS_PER_STATEMENT) {
         on!(tx, conn => {
             let mut query = sqlx::QueryBuilder::new(
                 "insert into payout_receipts (entitlement_id, distribution_id, operation_id, chain_id, tx_hash, block_number, \
                  payout_token, payee_address, units, received_at) ");
             query.push_values(chunk, |mut row, e| {
-                let line = usize::try_from(e.line_index.unwrap_or(p.first_line) - p.first_line).unwrap_or(usize::MAX);
-                let payee = p.payees.get(line).copied().flatten().unwrap_or(e.payee_address.0);
                 row.push_bind(&e.id).push_bind(&d.id).push_bind(p.operation_id).push_bind(d.chain_id).push_bind(Hex(p.tx_hash))
-                    .push_bind(p.block_number).push_bind(d.payout_token).push_bind(Hex(payee)).push_bind(Dec(d.units(e.net)))
+                    .push_bind(p.block_number).push_bind(d.payout_token).push_bind(Hex(payee(e))).push_bind(Dec(d.units(e.net)))
                     .push_bind(now);
             });
             query.build().execute(conn).await?.rows_affected()
