@@ -2,6 +2,7 @@
 
 use muniment_activities::registry::Roles;
 use muniment_domain::operation::Status;
+use muniment_domain::role::Role;
 use muniment_domain::{Code, Error};
 use muniment_workflows::{abandon, mark_confirmed, retry};
 use serde_json::json;
@@ -183,6 +184,7 @@ on_both_databases! {
 async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing() {
     let database = Database::fresh(world::Engine::Sqlite).await;
     let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+    let (clerk, auditor) = (site.hire("clerk", Role::Operator).await, site.hire("auditor", Role::Auditor).await);
     let server = site.start().await;
     let token = site.minted(&server).await;
     let good = wallet(0).to_checksum(None);
@@ -240,10 +242,10 @@ async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing(
     assert_eq!(unknown.problem(), (404, "not_found".to_owned()));
     let early = server.post("/blockchain/freeze", "h", of("offering_id", json!(site.offerings[1]))).await;
     assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "no token yet");
-    site.write("update api_keys set scopes = 'ops:read ops:write'").await;
-    assert_eq!(site.freeze(&server, "i", 0).await.problem(), (403, "scope_insufficient".to_owned()));
-    site.write("update api_keys set scopes = 'ops:freeze'").await;
-    site.write("update users set role = 'auditor'").await;
-    assert_eq!(site.freeze(&server, "j", 0).await.problem(), (403, "role_forbidden".to_owned()));
+    for (key, code) in [(&clerk, "scope_insufficient"), (&auditor, "role_forbidden")] {
+        let client = server.client().with_key(key);
+        let refused = client.post("/blockchain/freeze", code, site.about(json!({ "address": good }))).await.unwrap();
+        assert_eq!(refused.problem(), (403, code.to_owned()));
+    }
     assert_eq!((site.count("operations where kind = 'freeze'").await, site.exactly_once().await.attention), (0, 0));
 }

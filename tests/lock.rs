@@ -11,6 +11,7 @@ use crate::installation::{Installation, Server, Terms, wallet};
 use crate::operator::set_roles;
 
 const FAR: &str = "2099-01-01T00:00:00Z";
+const FAR_SECONDS: u64 = 4_070_908_800;
 
 fn lock_of(site: &Installation, holder: usize, quantity: &str) -> serde_json::Value {
     site.about(json!({ "address": wallet(holder).to_checksum(None), "partition": "1", "quantity": quantity, "release_at": FAR }))
@@ -21,6 +22,63 @@ async fn lock(site: &Installation, server: &Server, key: &str, quantity: &str) -
 }
 
 on_both_databases! {
+    async fn units_are_locked_once_and_the_books_follow(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        let accepted = lock(&site, &server, "lock-1", "250.5").await;
+        assert_eq!((accepted.status, accepted.text("/type")), (202, "lock".into()), "{accepted:?}");
+        site.settled().await;
+        assert_eq!(site.tranches_of(token, wallet(0), 1).await, [(alloy::primitives::U256::from(25_050), FAR_SECONDS)]);
+        assert_eq!(lock(&site, &server, "lock-1", "250.5").await.text("/id"), accepted.text("/id"));
+        // Holder 0 has 1000.00; what is locked cannot be locked again.
+        let above = lock(&site, &server, "lock-2", "749.51").await;
+        assert_eq!((above.text("/errors/0/pointer"), above.text("/errors/0/code")), ("/quantity".into(), "insufficient_balance".into()));
+        assert_eq!(lock(&site, &server, "lock-3", "749.50").await.status, 202);
+        site.settled().await;
+        assert_eq!(site.locked_of(token, wallet(0)).await, site.balance_of(token, wallet(0)).await);
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
+    async fn locks_that_are_due_are_taken_off_the_books_by_two(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        let token = site.minted(&server).await;
+        assert_eq!(lock(&site, &server, "lock", "10").await.status, 202);
+        site.settled().await;
+        let body = site.about(json!({ "address": wallet(0).to_checksum(None), "partition": "1" }));
+        let id = server.two(&second, "/blockchain/unlock", "unlock", body).await.text("/id");
+        site.settled().await;
+        let early = server.get(&format!("/blockchain/operations/{id}")).await;
+        assert_eq!((early.text("/status"), early.text("/error/code")), ("failed".into(), "reverts".into()));
+        assert!(early.text("/error/message").ends_with("is due."), "{early:?}");
+        assert_eq!(early.body["candidates"], json!([]), "no nonce was burnt");
+        // Time on the chain is what decides.
+        site.anvil.rpc().call("evm_setNextBlockTimestamp", json!([FAR_SECONDS + 1])).await;
+        site.anvil.mine(1).await;
+        let retried = server.post(&format!("/blockchain/operations/{id}/retry"), "retry", json!({ "reason": "it is due" })).await;
+        assert_eq!(retried.status, 202, "{retried:?}");
+        site.settled().await;
+        assert_eq!(site.tranches_of(token, wallet(0), 1).await, []);
+        assert_eq!(site.count("operations where kind = 'unlock' and status = 'confirmed'").await, 1);
+    }
+
+    async fn a_lock_that_the_chain_knows_already_is_adopted_and_not_repeated(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        site.lanes("paused").await;
+        let accepted = lock(&site, &server, "lock", "10").await;
+        execute_elsewhere(&site, &accepted.text("/id")).await;
+        site.lanes("active").await;
+        site.settled().await;
+        let shown = server.get(accepted.headers["location"].to_str().unwrap()).await;
+        assert_eq!((shown.text("/status"), &shown.body["candidates"]), ("confirmed".into(), &json!([])), "nothing was signed");
+        assert_eq!(site.locked_of(token, wallet(0)).await, alloy::primitives::U256::from(1_000));
+        site.exactly_once().await;
+    }
+
     async fn a_retry_of_a_lock_that_another_agent_made_confirms_it(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let mut server = site.start().await;

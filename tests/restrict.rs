@@ -28,10 +28,12 @@ on_both_databases! {
         assert_eq!((unknown.text("/errors/0/pointer"), unknown.text("/errors/0/code")), ("/partition".into(), "partition_unknown".into()));
         assert_eq!(site.count("operations where kind = 'restrict_partition' and status = 'confirmed'").await, 2);
         let body = site.about(json!({ "partition": "1" }));
-        let lifted = server.two(&second, "/blockchain/unrestrict", "unrestrict", body).await;
+        let lifted = server.two(&second, "/blockchain/unrestrict", "unrestrict", body.clone()).await;
         assert_eq!((lifted.text("/type"), lifted.text("/steps/0/function")), ("unrestrict_partition".into(), "removeRestriction".into()));
         site.settled().await;
         assert!(!site.is_restricted(token, 1).await);
+        let free = server.post("/blockchain/unrestrict", "unrestrict-again", body).await;
+        assert_eq!(free.problem(), (409, "invalid_state".to_owned()), "it is restricted no more");
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 }

@@ -90,6 +90,21 @@ pub async fn is_frozen(tx: &mut Tx, offering_id: &str, wallet: Address) -> Resul
     Ok(found.unwrap_or(false))
 }
 
+/// The wallet that an address was recovered to, in this token.
+pub async fn successor(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<Option<Address>> {
+    let found = on!(tx, conn => sqlx::query_scalar::<_, Option<Hex<Address>>>(
+        "select successor_address from token_accounts where offering_id = $1 and wallet_address = $2")
+        .bind(offering_id).bind(Hex(wallet)).fetch_optional(conn).await?);
+    Ok(found.flatten().map(|successor| successor.0))
+}
+
+/// Whether a wallet holds units in any partition of a token.
+pub async fn holds(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bool> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, bool>(
+        "select exists (select 1 from holdings where offering_id = $1 and wallet_address = $2 and balance <> '0')")
+        .bind(offering_id).bind(Hex(wallet)).fetch_one(conn).await?))
+}
+
 /// Whether a partition is restricted.
 pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) -> Result<bool> {
     Ok(book::partitions(tx, offering_id).await?.into_iter().any(|(id, restricted, _)| id == partition_id && restricted))

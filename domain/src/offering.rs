@@ -99,10 +99,11 @@ pub async fn list(tx: &mut Tx, status: Option<Status>, limit: i64, offset: i64) 
     Ok((rows, total))
 }
 
-/// The offerings whose token a wallet holds.
+/// The offerings whose token a wallet holds, or in which it is frozen and was not recovered: a recovery leaves no freeze behind.
 pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
-        "select distinct offering_id from holdings where wallet_address = $1 and balance <> '0' order by offering_id")
+        "select offering_id from holdings where wallet_address = $1 and balance <> '0' union \
+         select offering_id from token_accounts where wallet_address = $1 and frozen and successor_address is null order by 1")
         .bind(Hex(wallet)).fetch_all(conn).await?))
 }
 

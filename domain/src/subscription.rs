@@ -224,13 +224,14 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
     Ok(())
 }
 
-/// Lets what is not minted yet follow a wallet that was recovered. Where the lost wallet still holds units of another offering, its
-/// subscriptions wait for the recovery there: units that came first would bar it.
+/// Lets what is not minted yet follow a wallet that was recovered. Where the lost wallet still holds units of another offering,
+/// or is frozen there, its subscriptions wait for the recovery there: units that came first would bar it, and a freeze is not left behind.
 pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, successor: Address) -> Result<u64> {
     let now = tx.now();
     Ok(on!(tx, conn => sqlx::query(
         "update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4 where wallet_address = $2 \
          and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted') and (offering_id = $1 or offering_id not in \
-         (select h.offering_id from holdings h where h.wallet_address = $2 and h.balance <> '0'))")
+         (select h.offering_id from holdings h where h.wallet_address = $2 and h.balance <> '0' union \
+         select a.offering_id from token_accounts a where a.wallet_address = $2 and a.frozen and a.successor_address is null))")
         .bind(offering_id).bind(Hex(lost)).bind(Hex(successor)).bind(now).execute(conn).await?.rows_affected()))
 }

@@ -100,28 +100,32 @@ impl Installation {
         }
         let mut held: BTreeMap<String, U256> = BTreeMap::new();
         let locks = self.locks().await;
-        for row in self.rows("select offering_id, wallet_address, balance from holdings where partition_id = 1").await {
-            let [offering, wallet, balance] = row.try_into().unwrap();
+        for row in
+            self.rows("select offering_id, wallet_address, cast(partition_id as text), balance from holdings").await
+        {
+            let [offering, wallet, partition, balance] = row.try_into().unwrap();
             let (token, account) = (deployed[&offering], wallet.parse::<Address>().unwrap());
             let balance = balance.parse::<U256>().unwrap();
-            let locked = locks.get(&(offering.clone(), wallet.clone())).copied().unwrap_or_default();
-            assert_eq!(self.balance_of(token, account).await, balance, "balance of {wallet} in {offering}");
-            assert_eq!(self.locked_of(token, account).await, locked, "locked of {wallet} in {offering}");
+            let locked = locks.get(&[offering.clone(), wallet.clone(), partition.clone()]).copied().unwrap_or_default();
+            let place = format!("{wallet} in partition {partition} of {offering}");
+            let partition = partition.parse().unwrap();
+            assert_eq!(self.balance_in(token, account, partition).await, balance, "balance of {place}");
+            assert_eq!(self.locked_in(token, account, partition).await, locked, "locked of {place}");
             *held.entry(offering).or_default() += balance;
         }
         assert_eq!(held, minted, "what is held (left) is not what was minted (right)");
     }
 
     /// What the books say is locked now, by the chain's own clock.
-    async fn locks(&self) -> BTreeMap<(String, String), U256> {
+    async fn locks(&self) -> BTreeMap<[String; 3], U256> {
         let head = self.anvil.rpc().call("eth_getBlockByNumber", json!(["latest", false])).await;
         let now = u64::from_str_radix(head["timestamp"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
         let mut locks = BTreeMap::new();
         let tranches =
-            "select offering_id, wallet_address, quantity from tranches where partition_id = 1 and release_at >";
+            "select offering_id, wallet_address, cast(partition_id as text), quantity from tranches where release_at >";
         for row in self.rows(&format!("{tranches} {now}")).await {
-            let [offering, wallet, quantity] = row.try_into().unwrap();
-            *locks.entry((offering, wallet)).or_default() += quantity.parse::<U256>().unwrap();
+            let [offering, wallet, partition, quantity] = row.try_into().unwrap();
+            *locks.entry([offering, wallet, partition]).or_default() += quantity.parse::<U256>().unwrap();
         }
         locks
     }

@@ -17,6 +17,7 @@ sol! {
     function isOperationExecuted(uint256 opId) returns (bool);
     function isFrozen(address holder) returns (bool);
     function isRestricted(uint256 partition) returns (bool);
+    function successorOf(address lost) returns (address);
     struct Tranche { uint256 units; uint256 releaseAt; }
     function tranchesOf(address holder, uint256 partition) returns (Tranche[] memory);
 }
@@ -69,7 +70,12 @@ impl Installation {
 
     /// Units of a holder that are still locked.
     pub async fn locked_of(&self, token: Address, account: Address) -> U256 {
-        self.view(token, &lockedBalanceOfCall { account, id: U256::from(1) }).await
+        self.locked_in(token, account, 1).await
+    }
+
+    /// Units of a holder in a partition that are still locked.
+    pub async fn locked_in(&self, token: Address, account: Address, partition: u64) -> U256 {
+        self.view(token, &lockedBalanceOfCall { account, id: U256::from(partition) }).await
     }
 
     /// Whether an address is frozen.
@@ -80,6 +86,16 @@ impl Installation {
     /// Whether a partition is restricted.
     pub async fn is_restricted(&self, token: Address, partition: u64) -> bool {
         self.view(token, &isRestrictedCall { partition: U256::from(partition) }).await
+    }
+
+    /// The wallet that followed a lost one.
+    pub async fn successor_of(&self, token: Address, lost: Address) -> Address {
+        self.view(token, &successorOfCall { lost }).await
+    }
+
+    /// Units of a holder in a partition.
+    pub async fn balance_in(&self, token: Address, account: Address, partition: u64) -> U256 {
+        self.view(token, &balanceOfCall { account, id: U256::from(partition) }).await
     }
 
     /// The locks of a holder in a partition: units, and the time in seconds.

@@ -64,9 +64,17 @@ async fn look(tx: &mut Tx, r: &Request) -> Result<(Ground, u128)> {
     if r.from == r.to {
         return Err(Error::field("/to", "address_forbidden", "The units are there already: name another address."));
     }
-    ground.partition(r.partition)?;
+    ground.partition(tx, r.partition).await?;
     let units = ground.units(&r.quantity)?;
     ground.free(tx, &[Subject::Address(r.from)]).await?;
+    if !ground.frozen(tx, r.from).await? {
+        let detail = format!("{} is not frozen. Freeze it first (POST /blockchain/freeze).", r.from.to_checksum(None));
+        return Err(Error::field("/from", "address_not_frozen", detail));
+    }
+    if ground.frozen(tx, r.to).await? {
+        let detail = format!("{} is frozen and can receive nothing.", r.to.to_checksum(None));
+        return Err(Error::field("/to", "address_frozen", detail));
+    }
     let (balance, _) = ground.held(tx, r.from, r.partition).await?;
     ground.enough(units, balance, "are held")?;
     Ok((ground, units))

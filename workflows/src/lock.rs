@@ -44,7 +44,7 @@ pub async fn check(tx: &mut Tx, _: &Settings, r: &Request) -> Result<()> {
 async fn look(tx: &mut Tx, r: &Request) -> Result<(Ground, u128)> {
     let ground = compliance::ground(tx, &r.offering_id).await?;
     ground.allow(tx, "/address", r.address).await?;
-    ground.partition(r.partition)?;
+    ground.partition(tx, r.partition).await?;
     let units = ground.units(&r.quantity)?;
     if r.release_at <= tx.now() {
         return Err(Error::field("/release_at", "below_minimum", "A lock must end in the future."));

@@ -13,6 +13,7 @@ use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_domain::{Code, Error, Result, attempt, chain, claim, lane};
 use serde::Serialize;
 
+use crate::compliance::{self, Done};
 use crate::conclude;
 use crate::effect::{self, Effect};
 use crate::engine::{Engine, Network};
@@ -141,12 +142,25 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
     {
         shown = Err(missing);
     }
+    if let Ok(Effect::Compliance(done)) = &shown {
+        checks.push(post_state(engine, network, &step, done).await?);
+    }
     checks.push(match &shown {
         Ok(_) => check("effect", true, "the logs show the complete effect"),
         Err(missing) => check("effect", false, missing.to_string()),
     });
     let proof = shown.ok().map(|effect| (receipt, effect));
     Ok(Examined { op, checks, step, tx_hash, proof })
+}
+
+/// What the proof shows must still be so at the final block.
+async fn post_state(engine: &Engine, network: &Network, step: &Step, done: &Done) -> Result<Check> {
+    let mut tx = engine.db.read().await?;
+    let at = chain::find(&mut tx, network.id()).await?.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
+    drop(tx);
+    let contradicted = compliance::contradicted(&network.chain, step.target.0, done, at).await;
+    let contradicted = contradicted.map_err(|f| unavailable(&f))?;
+    Ok(check("post_state", contradicted.is_none(), contradicted.unwrap_or_else(|| "the chain says so".to_owned())))
 }
 
 async fn finality(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<Check> {

@@ -73,6 +73,9 @@ async fn look(tx: &mut Tx, r: &Request) -> Result<Vec<Ground>> {
         ground.allow(tx, "/lost_address", r.lost_address).await?;
         ground.allow(tx, "/new_address", r.new_address).await?;
         ground.free(tx, &subjects(r)).await?;
+        ground.living(tx, "/lost_address", r.lost_address).await?;
+        ground.living(tx, "/new_address", r.new_address).await?;
+        ground.empty(tx, r.new_address).await?;
     }
     Ok(grounds)
 }

@@ -49,7 +49,7 @@ pub async fn check(tx: &mut Tx, _: &Settings, r: &Request) -> Result<()> {
 async fn look(tx: &mut Tx, r: &Request) -> Result<Ground> {
     let ground = compliance::ground(tx, &r.offering_id).await?;
     ground.allow(tx, "/address", r.address).await?;
-    ground.partition(r.partition)?;
+    ground.partition(tx, r.partition).await?;
     ground.free(tx, &[Subject::Address(r.address)]).await?;
     Ok(ground)
 }

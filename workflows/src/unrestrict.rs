@@ -45,8 +45,9 @@ pub async fn check(tx: &mut Tx, _: &Settings, r: &Request) -> Result<()> {
 
 async fn look(tx: &mut Tx, r: &Request) -> Result<Ground> {
     let ground = compliance::ground(tx, &r.offering_id).await?;
-    ground.partition(r.partition)?;
+    ground.partition(tx, r.partition).await?;
     ground.free(tx, &[Subject::Partition(r.partition)]).await?;
+    ground.restricted(tx, r.partition).await?;
     Ok(ground)
 }
 

@@ -1,8 +1,9 @@
 //! What every compliance operation shares: the offering and its token, the addresses that no holder has, the reason, and the rule that
 //! a subject is in one live operation, so that an unfreeze never overtakes a freeze.
 
+mod agreement;
 mod done;
-mod index;
+mod known;
 
 use alloy_primitives::{Address, B256, Bytes};
 use muniment_activities::operation::payload_hash;
@@ -16,6 +17,7 @@ use muniment_domain::{Code, Error, Result, contract, lane, money};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+pub use agreement::contradicted;
 pub use done::{Done, settle, shown};
 
 use crate::action::About;
@@ -132,16 +134,6 @@ impl Ground {
         };
         let detail = format!("{} is {what}, and no holder.", address.to_checksum(None));
         Err(Error::field(pointer, "address_forbidden", detail))
-    }
-
-    /// Refuses a partition that the token does not have.
-    pub fn partition(&self, partition: u32) -> Result<()> {
-        // Partitions are dense from 1, and a deployment makes those up to the offering's own.
-        if (1..=self.offering.partition_id).contains(&i64::from(partition)) {
-            return Ok(());
-        }
-        let detail = format!("The token has no partition {partition}; there are 1 to {}.", self.offering.partition_id);
-        Err(Error::field("/partition", "partition_unknown", detail))
     }
 
     /// The base units of a quantity in the token's own decimals.
