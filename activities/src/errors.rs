@@ -158,7 +158,9 @@ mod tests {
     #[test]
     fn every_sentence_belongs_to_an_error_and_names_all_its_operands() {
         for (name, template) in SENTENCES {
-            let error = ERRORS.values().find(|error| error.name == *name);
+            // Two contracts may have an error of one name: the sentence says what both have.
+            let named = ERRORS.values().filter(|error| error.name == *name);
+            let error = named.min_by_key(|error| error.inputs.len());
             let error = error.unwrap_or_else(|| panic!("{name} is no error of the contracts"));
             let operands: Vec<(String, String)> =
                 error.inputs.iter().map(|(operand, _)| (operand.clone(), "7".into())).collect();

@@ -58,7 +58,15 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 }
 
 /// What types of ours find unfit, they name by its code, before a colon.
-const OWN: [&str; 5] = ["address_format", "address_checksum", "digest_format", "partition_unknown", "reference_format"];
+const OWN: [&str; 7] = [
+    "address_checksum",
+    "address_format",
+    "amount_format",
+    "date_format",
+    "digest_format",
+    "partition_unknown",
+    "reference_format",
+];
 
 /// serde names the kind of misfit in its text alone; this is the one place that reads it.
 fn misfit(path: &str, text: &str) -> Problem {

@@ -107,7 +107,7 @@ mod tests {
         let ids = crate::id::Ids::seeded(5);
         for _ in 0..2_000 {
             let random = u128::from_be_bytes(ids.bytes());
-            let (gross, rate) = ((random % 1_000_000_000_000) as i64, (random >> 64) as i64 % 10_001);
+            let (gross, rate) = ((random % 1_000_000_000_000) as i64, ((random >> 64) % 10_001) as i64);
             let tax = withheld(gross, rate);
             assert!((0..=gross).contains(&tax));
             assert!((i128::from(tax) * 10_000 - i128::from(gross) * i128::from(rate)).abs() <= 5_000);
