@@ -10,6 +10,7 @@ use crate::installation::{Installation, Server, Terms, signer_of, wallet};
 
 sol! {
     function safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data);
+    function batchWhitelist(uint256 partition, address[] holders, bool allowed);
     function freezeAddress(address account, bytes data);
 }
 
@@ -61,6 +62,8 @@ on_both_databases! {
         assert_eq!(units(&site, &server, 0).await, all - 7);
         assert_eq!(site.balance_of(token, wallet(1)).await, U256::from(before + 7));
         // Who gives everything away is no holder any more; who was none before is one now, whom nobody knows by name.
+        let list = batchWhitelistCall { partition: U256::from(1), holders: vec![wallet(9)], allowed: true };
+        call(&site, signer_of(world::KEYS[3]), token, list).await;
         give(&site, token, 0, 9, all - 7).await;
         site.until("the last unit is gone", async || holder(&site, &server, 0).await.is_null()).await;
         let newcomer = holder(&site, &server, 9).await;
