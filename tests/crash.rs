@@ -303,7 +303,7 @@ on_both_databases! {
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
         site.config.engine("attempts_max", 1);
-        proxy.add(Rule::new(Fault::Error(-32000, "header not found".to_owned())).on(&["eth_estimateGas", "eth_call"]));
+        proxy.add(Rule::new(Fault::Error(-32000, "header not found".to_owned())).on(&["eth_estimateGas"]));
         for (offering, side) in site.offerings.iter().zip(SIDES) {
             ends_at(&site, offering, &format!("dead_letter.{side}:1")).await;
             let mut server = site.start().await;

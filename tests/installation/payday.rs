@@ -4,12 +4,11 @@ use alloy::primitives::{Address, U256, hex};
 use alloy::sol_types::SolCall;
 use chrono::{DateTime, SecondsFormat};
 use muniment_activities::coin;
-use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, KEYS, Mining};
 
-use super::server::{Answer, Remote};
-use super::{Installation, Server, Terms, signer_of};
+use super::server::Answer;
+use super::{Installation, Person, Server, Terms, signer_of};
 use crate::foreign_key::send;
 
 alloy::sol! {
@@ -24,7 +23,7 @@ pub struct Payday {
     pub site: Installation,
     pub server: Server,
     pub token: Address,
-    colleague: String,
+    colleague: Person,
 }
 
 impl Payday {
@@ -39,8 +38,8 @@ impl Payday {
         site.config.pays_in(&site.platform, signer_of(KEYS[1]));
         site.config.engine("payout_page_holders", 2);
         change(&mut site);
-        let colleague = site.hire("colleague", Role::Operator).await;
         let server = site.start().await;
+        let colleague = site.second_person(&server).await;
         let token = site.minted(&server).await;
         let this = Self { site, server, token, colleague };
         this.fund(signer_of(KEYS[1]), 1_000_000).await;
@@ -137,18 +136,7 @@ impl Payday {
 
     /// Somebody else says yes to what was asked for.
     pub async fn approve(&self, asked: &Answer) -> Answer {
-        let path = asked.headers["location"].to_str().unwrap();
-        let seen = self.second().get(path).await.unwrap();
-        let body = json!({ "payload_sha256": seen.text("/payload_sha256") });
-        let key = format!("yes-{path}");
-        let client = self.second();
-        let version = seen.body["version"].as_i64().unwrap();
-        client.on_version(version).post(&format!("{path}/approve"), &key, body).await.unwrap()
-    }
-
-    /// The second person.
-    pub fn second(&self) -> Remote {
-        self.server.client().with_key(&self.colleague)
+        self.server.approve(&self.colleague, asked).await
     }
 
     /// The distribution as the interface shows it.
