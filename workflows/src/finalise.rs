@@ -43,13 +43,22 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     let finals = read(&mut tx, cursor.chain_id, steps).await?;
     drop(tx);
     let mut settled = Vec::with_capacity(finals.len());
+    // Steps of one operation are settled in their order: one that waits holds back those after it.
+    let mut waiting = std::collections::BTreeSet::new();
     for one in finals {
+        let operation_id = one.step.operation_id.clone();
+        if waiting.contains(&operation_id) {
+            continue;
+        }
         match judge(engine, network, one).await {
             Ok(Some(one)) => settled.push(one),
-            Ok(None) => {}
+            Ok(None) => _ = waiting.insert(operation_id),
             Err(Failure::Domain(error)) => return Err(error),
             // The chain does not answer: what is final stays final, it is looked at again with the next head.
-            Err(other) => tracing::info!(chain.id = cursor.chain_id, "a final receipt waits: {other:?}"),
+            Err(other) => {
+                tracing::info!(chain.id = cursor.chain_id, "a final receipt waits: {other:?}");
+                waiting.insert(operation_id);
+            }
         }
     }
     let count = settled.len() + foreign.len();
