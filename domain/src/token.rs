@@ -37,7 +37,8 @@ pub struct NewToken<'a> {
 pub async fn insert(tx: &mut Tx, t: &NewToken<'_>) -> Result<()> {
     let now = tx.now();
     on!(tx, conn => sqlx::query(
-        "insert into tokens (offering_id, name, symbol, supply_units, holder_cap, partitions, created_at) values ($1, $2, $3, $4, $5, $6, $7) on conflict (offering_id) do nothing")
+        "insert into tokens (offering_id, name, symbol, supply_units, holder_cap, partitions, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7) on conflict (offering_id) do nothing")
         .bind(t.offering_id).bind(t.name).bind(t.symbol).bind(Dec(t.supply_units)).bind(t.holder_cap).bind(Json(&t.partitions)).bind(now)
         .execute(conn).await?.rows_affected());
     Ok(())
