@@ -7,7 +7,7 @@ use sqlx::AssertSqlSafe;
 use crate::book::Book;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
-use crate::{Result, on};
+use crate::{Error, Result, on};
 
 /// Rows in one statement: SQLite takes 32,766 parameters.
 const ROWS_PER_STATEMENT: usize = 500;
@@ -95,6 +95,14 @@ pub async fn cursor(tx: &mut Tx, offering_id: &str) -> Result<Option<Cursor>> {
         .bind(offering_id).fetch_optional(conn).await?))
 }
 
+/// How far the token at an address is read; none if it is no token of ours.
+pub async fn cursor_at(tx: &mut Tx, chain_id: i64, token: Address) -> Result<Option<Cursor>> {
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, Cursor>("select * from token_cursors where chain_id = $1 and token_address = $2")
+        .bind(chain_id).bind(Hex(token)).fetch_optional(conn).await?),
+    )
+}
+
 /// The block up to which every token of a chain is read; none while there is no token.
 pub async fn indexed_block(tx: &mut Tx, chain_id: i64) -> Result<Option<i64>> {
     Ok(
@@ -127,12 +135,19 @@ pub async fn forget(tx: &mut Tx, token: &Cursor) -> Result<()> {
 /// Takes the events of some tokens up to a block into the books. The tokens stood at one block; if somebody moved one of them meanwhile,
 /// nothing of this may stand. Events come in the order of the chain.
 pub async fn take(tx: &mut Tx, tokens: &[Cursor], up_to: i64, events: &[TokenEvent]) -> Result<()> {
+    let Some(stood_at) = tokens.first().map(|token| token.block_number) else { return Ok(()) };
     let now = tx.now();
-    for token in tokens {
-        let rows = on!(tx, conn => sqlx::query(
-            "update token_cursors set block_number = $3, read_at = $4 where offering_id = $1 and block_number = $2")
-            .bind(&token.offering_id).bind(token.block_number).bind(up_to).bind(now).execute(conn).await?.rows_affected());
-        touched(rows, "token cursor", &token.offering_id)?;
+    let rows = on!(tx, conn => {
+        let mut query = sqlx::QueryBuilder::new("update token_cursors set block_number = ");
+        query.push_bind(up_to).push(", read_at = ").push_bind(now).push(" where block_number = ").push_bind(stood_at);
+        query.push(" and offering_id in (");
+        let mut list = query.separated(", ");
+        tokens.iter().for_each(|token| _ = list.push_bind(&token.offering_id));
+        query.push(")");
+        query.build().execute(conn).await?.rows_affected()
+    });
+    if rows != tokens.len() as u64 {
+        return Err(Error::Stale { what: "token cursors of", id: tokens[0].chain_id.to_string() });
     }
     for chunk in events.chunks(ROWS_PER_STATEMENT) {
         insert(tx, chunk).await?;

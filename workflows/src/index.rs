@@ -151,18 +151,13 @@ const fn kind(change: Change) -> Kind {
 /// Whether the books have what a final receipt told of a token. An endpoint that hid it once is not believed in what it showed before
 /// either: the token is read again from its first block.
 pub async fn has_read(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<bool> {
+    let mut told: BTreeMap<Address, usize> = BTreeMap::new();
+    for log in receipt.logs.iter().filter(|log| moves_books(log)) {
+        *told.entry(log.address).or_default() += 1;
+    }
     let mut tx = engine.db.read().await?;
-    let cursors = token_event::cursors(&mut tx, network.id()).await?;
-    for cursor in cursors {
-        let told = receipt
-            .logs
-            .iter()
-            .filter(|log| log.address == cursor.token_address.0)
-            .filter(|log| moves_books(log))
-            .count();
-        if told == 0 {
-            continue;
-        }
+    for (token, told) in told {
+        let Some(cursor) = token_event::cursor_at(&mut tx, network.id(), token).await? else { continue };
         let known = token_event::count_of(&mut tx, &cursor.offering_id, receipt.tx_hash).await?;
         if known < told {
             drop(tx);
