@@ -68,7 +68,9 @@ contract Rule144Handler {
         try TOKEN.safeTransferFrom(from, to, PARTITION, units, "") {
             ++transfers;
             if (units > volume) beyondVolume = true;
-            if (!_forced[from] && from != to) _noteYoung(from);
+            // Units sent to oneself change no hands: their lots stay as old as they are.
+            if (from == to) return;
+            if (!_forced[from]) _noteYoung(from);
             _acquired[to].push(Acquisition(units, _now));
         } catch {}
     }
