@@ -33,6 +33,8 @@ const HERE: &[Point] = &[
     Point::Housekeeping,
     // In the tests of snapshots.
     Point::Snapshot,
+    // In the tests of offerings.
+    Point::Timer,
 ];
 
 #[test]

@@ -45,6 +45,7 @@ pub mod share;
 pub mod snapshot;
 pub mod step;
 pub mod subscription;
+pub mod timer;
 pub mod token;
 pub mod token_event;
 pub mod user;

@@ -55,6 +55,8 @@ crate::words! {
         Account = "account",
         /// The balances of a record date, or why they wait.
         Snapshot = "snapshot",
+        /// What a calendar asked for was done, with its next time.
+        Timer = "timer",
         /// Demo rows, keys, pruning: nothing on a chain depends on them.
         Housekeeping = "housekeeping",
     }

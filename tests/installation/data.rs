@@ -139,6 +139,7 @@ async fn insert_offering(tx: &mut Tx, issuer_id: &str, number: usize, locked: bo
         currency: "EUR".to_owned(),
         minimum_investment: 100_000,
         hard_cap: 5_000_000_000,
+        target_amount: 5_000_000_000,
         unit_price: 100,
         token_symbol: format!("TST{number}"),
         token_decimals: 2,
@@ -146,13 +147,9 @@ async fn insert_offering(tx: &mut Tx, issuer_id: &str, number: usize, locked: bo
         issuance_policy: "rolling".to_owned(),
         lockup_release_at: locked.then(|| now + Duration::days(LOCKUP_DAYS)),
         chain_id: CHAIN_ID,
-        token_status: "not_deployed".to_owned(),
-        token_address: None,
-        token_tx_hash: None,
-        token_block_number: None,
-        version: 1,
         created_at: now,
         updated_at: now,
+        ..Offering::default()
     };
     offering::insert(tx, &offering).await.unwrap();
     id

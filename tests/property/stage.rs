@@ -152,6 +152,7 @@ async fn insert_offering(tx: &mut Tx, id: &str, number: usize, locked: bool) {
         currency: "USD".to_owned(),
         minimum_investment: 1,
         hard_cap: 1_000_000,
+        target_amount: 1_000_000,
         unit_price: 1,
         token_symbol: format!("LIFE{number}"),
         token_decimals: 0,
@@ -159,13 +160,9 @@ async fn insert_offering(tx: &mut Tx, id: &str, number: usize, locked: bool) {
         issuance_policy: "on_close".to_owned(),
         lockup_release_at: locked.then(|| now + Duration::minutes(20)),
         chain_id: CHAIN,
-        token_status: "not_deployed".to_owned(),
-        token_address: None,
-        token_tx_hash: None,
-        token_block_number: None,
-        version: 1,
         created_at: now,
         updated_at: now,
+        ..Offering::default()
     };
     offering::insert(tx, &offered).await.unwrap();
 }

@@ -121,6 +121,7 @@ async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<D
         currency: "USD".to_owned(),
         minimum_investment: 1,
         hard_cap: cap,
+        target_amount: cap,
         unit_price: 1,
         token_symbol: format!("SIM{n}"),
         token_decimals: 0,
@@ -128,13 +129,9 @@ async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<D
         issuance_policy: "on_close".to_owned(),
         lockup_release_at: lock,
         chain_id: CHAIN,
-        token_status: "not_deployed".to_owned(),
-        token_address: None,
-        token_tx_hash: None,
-        token_block_number: None,
-        version: 1,
         created_at: now,
         updated_at: now,
+        ..Offering::default()
     };
     offering::insert(tx, &offered).await
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, Network};
 use crate::follow::{self, Pass};
-use crate::{finalise, lane, observe, sweep, tend};
+use crate::{finalise, lane, observe, sweep, tend, timer};
 
 /// How often a lease is renewed: a third of its life.
 const RENEW: Duration = Duration::from_secs(5);
@@ -171,6 +171,7 @@ async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
     while sweep::sweep(engine).await? > 0 {}
     while sweep::sweep_approvals(engine).await? > 0 {}
     while sweep::sweep_snapshots(engine).await? > 0 {}
+    while timer::sweep(engine).await? > 0 {}
     if pruned.is_none_or(|at| at.elapsed() >= PRUNE) {
         sweep::prune(engine).await?;
         *pruned = Some(Instant::now());

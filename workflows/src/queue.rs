@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 
 /// The queues: one for each class, so that a flood in one does not delay another.
-pub const QUEUES: [&str; 7] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK, SNAPSHOT];
+pub const QUEUES: [&str; 8] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK, SNAPSHOT, TIMER];
 
 /// The queue of what people decide: its timers never delay an operation.
 pub const APPROVAL: &str = "approval";
@@ -27,6 +27,9 @@ const SENT: &str = "muniment::sent";
 
 /// The queue of the balances of record dates.
 pub const SNAPSHOT: &str = "snapshot";
+
+/// The queue of what a calendar moves: offerings, subscriptions, investors.
+pub const TIMER: &str = "timer";
 
 /// By how much the clock of the database may be behind ours before a wake comes late.
 const CLOCKS_APART_SECONDS: i64 = 3600;

@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::intake::{self, Intake};
 use crate::queue::{self, QUEUES};
 use crate::submitter::Submitters;
-use crate::{approval, keeper, reconciliation, snapshot, sweep, wish};
+use crate::{approval, keeper, reconciliation, snapshot, sweep, timer, wish};
 
 /// How long one decision may take.
 const MOVE: Duration = Duration::from_secs(60);
@@ -148,6 +148,7 @@ async fn handle(job: Value, engine: Data<Engine>, intake: Data<Intake>) {
         Some(approval_id) if approval_id.starts_with("apr_") => decide(&engine, approval_id).await,
         Some(id) if id.starts_with("dist_") => take_snapshot(&engine, id).await,
         Some(operation_id) if operation_id.starts_with("op_") => intake.wake(operation_id).await,
+        Some(id) if timer::KINDS.iter().any(|kind| id.starts_with(kind)) => ring(&engine, id).await,
         Some(other) => desk(&engine, other).await,
         None => tracing::error!("a wake without an id was dropped: {job}"),
     }
@@ -162,6 +163,16 @@ async fn decide(engine: &Engine, approval_id: &str) {
         }
         Ok(Err(_)) => tracing::error!(approval.id = approval_id, "the approval panicked; the sweep will wake it"),
         Err(_) => tracing::error!(approval.id = approval_id, "the approval took over {MOVE:?}; the sweep will wake it"),
+    }
+}
+
+/// A wake of the calendar's queue.
+async fn ring(engine: &Engine, subject_id: &str) {
+    match timeout(MOVE, AssertUnwindSafe(timer::ring(engine, subject_id)).catch_unwind()).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(error))) => tracing::error!(timer.subject = subject_id, "it is looked at again later: {error}"),
+        Ok(Err(_)) => tracing::error!(timer.subject = subject_id, "it panicked; the sweep will ring it"),
+        Err(_) => tracing::error!(timer.subject = subject_id, "it took over {MOVE:?}; the sweep will ring it"),
     }
 }
 

@@ -105,6 +105,7 @@ async fn insert_offering(
         currency: "EUR".to_owned(),
         minimum_investment: 100_000,
         hard_cap: 500_000_000,
+        target_amount: 500_000_000,
         unit_price: 100,
         token_symbol: symbol.to_owned(),
         token_decimals: i64::from(DECIMALS),
@@ -112,13 +113,9 @@ async fn insert_offering(
         issuance_policy: "rolling".to_owned(),
         lockup_release_at,
         chain_id,
-        token_status: "not_deployed".to_owned(),
-        token_address: None,
-        token_tx_hash: None,
-        token_block_number: None,
-        version: 1,
         created_at: now,
         updated_at: now,
+        ..Offering::default()
     };
     offering::insert(tx, &offering).await?;
     Ok(id)
