@@ -28,6 +28,8 @@ struct More {
     fields: Vec<Field>,
     resource: Option<String>,
     checks: Option<Value>,
+    // The state that stands in the way, and the moves that it allows.
+    state: Option<(&'static str, Vec<&'static str>)>,
     authenticate: Option<String>,
     retry_after: Option<u64>,
     // For the log, never for the answer.
@@ -43,6 +45,8 @@ pub struct Field {
     pub code: &'static str,
     /// A sentence.
     pub detail: String,
+    /// What would have fitted, for a program.
+    pub params: Option<Value>,
 }
 
 impl Problem {
@@ -60,7 +64,7 @@ impl Problem {
     pub fn field(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
         let (pointer, detail) = (pointer.into(), detail.into());
         let mut problem = Self::new(Code::ValidationFailed, detail.clone());
-        problem.more.fields.push(Field { pointer, code, detail });
+        problem.more.fields.push(Field { pointer, code, detail, params: None });
         problem
     }
 
@@ -141,8 +145,18 @@ impl Problem {
         if let Some(checks) = &self.more.checks {
             body["checks"] = checks.clone();
         }
+        if let Some((current, allowed)) = &self.more.state {
+            body["current_status"] = json!(current);
+            body["allowed_transitions"] = json!(allowed);
+        }
         if !self.more.fields.is_empty() {
-            let field = |f: &Field| json!({ "pointer": f.pointer, "code": f.code, "detail": f.detail });
+            let field = |f: &Field| {
+                let mut field = json!({ "pointer": f.pointer, "code": f.code, "detail": f.detail });
+                if let Some(params) = &f.params {
+                    field["params"] = params.clone();
+                }
+                field
+            };
             body["errors"] = self.more.fields.iter().map(field).collect();
         }
         body
@@ -153,7 +167,16 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused { code, detail } => Self::new(Code::of_domain(code), detail),
-            Error::Field { pointer, code, detail } => Self::field(pointer, code, detail),
+            Error::Illegal { detail, current, allowed } => {
+                let mut problem = Self::new(Code::InvalidState, detail);
+                problem.more.state = Some((current, allowed));
+                problem
+            }
+            Error::Field { pointer, code, detail, params } => {
+                let mut problem = Self::field(pointer, code, detail);
+                problem.more.fields.iter_mut().for_each(|field| field.params = params.as_deref().cloned());
+                problem
+            }
             error @ Error::Stale { .. } => Self::unavailable(error),
             error if error.is_outage() => Self::unavailable(error),
             error => Self::internal(error),
@@ -188,5 +211,15 @@ mod tests {
         assert_eq!(body["code"], "validation_failed");
         assert_eq!(body["status"], 422);
         assert_eq!(body["errors"][0]["pointer"], "/amount");
+        let domain = Error::field("/amount", "below_minimum", "too little").with_params(json!({ "minimum": "1000.00" }));
+        let body = Problem::from(domain).body("/", "req_1");
+        assert_eq!(body["errors"][0]["params"]["minimum"], "1000.00");
+    }
+
+    #[test]
+    fn a_state_in_the_way_is_named_with_the_moves_that_it_allows() {
+        let body = Problem::from(Error::illegal("no", "binding", vec!["accept"])).body("/", "req_1");
+        assert_eq!((&body["status"], &body["code"]), (&json!(409), &json!("invalid_state")));
+        assert_eq!((&body["current_status"], &body["allowed_transitions"]), (&json!("binding"), &json!(["accept"])));
     }
 }

@@ -38,6 +38,9 @@ pub fn key_of(headers: &HeaderMap) -> Result<String> {
 /// Accepts an intent once for its key, and gives the first answer again for ever after.
 pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Response> {
     let key = &submission.key;
+    if !submission.has_key() {
+        return unkeyed(app, submission).await;
+    }
     let _in_use = InUse::take(app, key)?;
     for _ in 0..TRIES {
         let mut tx = app.db.begin().await?;
@@ -46,6 +49,7 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
             Seen::Answered(answer) => return Ok(replayed(&answer)),
             Seen::Operation(id) => return Err(spent(&id, &format!("/blockchain/operations/{id}"))),
             Seen::Approval(id) => return Err(spent(&id, &format!("/v1/approvals/{id}"))),
+            Seen::Subscription(id) => return Err(spent(&id, &format!("/v1/subscriptions/{id}"))),
         }
         let answer = match submission.body.accept(app, &mut tx, submission.requester()).await {
             Ok(answer) => answer,
@@ -74,6 +78,22 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
         }
     }
     Err(Problem::bare(Code::IdempotencyInProgress))
+}
+
+/// Accepts what a person asks for without a key: nothing is remembered, and asking again asks again.
+async fn unkeyed<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Response> {
+    for _ in 0..TRIES {
+        let mut tx = app.db.begin().await?;
+        match submission.body.accept(app, &mut tx, submission.requester()).await {
+            Ok(answer) => {
+                tx.commit(Point::Accept).await?;
+                return Ok(response(&answer));
+            }
+            Err(muniment_domain::Error::Stale { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Problem::unavailable("others moved the same rows again and again"))
 }
 
 /// A no by the rules is an answer too, and is given again. One that time alone may turn into a yes is not.

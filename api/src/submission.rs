@@ -16,6 +16,9 @@ use crate::{body, idempotency};
 
 /// What can be wished for: the body of a request for work.
 pub trait Intent: DeserializeOwned + Send + Sync {
+    /// Whether a person may ask without an Idempotency-Key. A program never does.
+    const KEY_OPTIONAL: bool = false;
+
     /// Refuses what no state of the platform could make right.
     fn check(&self, now: DateTime<Utc>) -> Result<()>;
 
@@ -33,7 +36,7 @@ pub trait Intent: DeserializeOwned + Send + Sync {
 pub struct Submission<T> {
     /// What is wanted.
     pub body: T,
-    /// The key under which it is wanted once.
+    /// The key under which it is wanted once. A person who named none is asked for nothing twice: its text is empty.
     pub key: Key,
     /// The request's id.
     pub request_id: String,
@@ -45,8 +48,13 @@ impl<T> Submission<T> {
         Requester {
             actor: self.key.principal.clone(),
             request_id: Some(self.request_id.clone()),
-            idempotency_key: Some(self.key.spent_for()),
+            idempotency_key: self.has_key().then(|| self.key.spent_for()),
         }
+    }
+
+    /// Whether it came with a key.
+    pub const fn has_key(&self) -> bool {
+        !self.key.key.is_empty()
     }
 }
 
@@ -54,20 +62,30 @@ impl<T: Intent> FromRequest<App> for Submission<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
-        Self::read(request, app, |body| body.check(app.db.clock().now())).await
+        Self::read_with(request, app, T::KEY_OPTIONAL, |body| body.check(app.db.clock().now())).await
     }
 }
 
 impl<T: DeserializeOwned> Submission<T> {
-    /// Reads a request; the check says what no state could make right.
+    /// Reads a request with its key; the check says what no state could make right.
     pub async fn read(request: Request, app: &App, check: impl FnOnce(&T) -> Result<()>) -> Result<Self> {
+        Self::read_with(request, app, false, check).await
+    }
+
+    async fn read_with(
+        request: Request,
+        app: &App,
+        key_optional: bool,
+        check: impl FnOnce(&T) -> Result<()>,
+    ) -> Result<Self> {
         let (mut parts, content) = request.into_parts();
         let Principal(principal) = Principal::from_request_parts(&mut parts, app).await?;
         let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
         let bytes = body::read(content, app.limits.body_bytes_max).await?;
         let body: T = body::parse(&bytes)?;
         check(&body)?;
-        let key = idempotency::key_of(&parts.headers)?;
+        let without = key_optional && principal.is_person() && !parts.headers.contains_key(idempotency::HEADER);
+        let key = if without { String::new() } else { idempotency::key_of(&parts.headers)? };
         let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
         let fingerprint = fingerprint(&method, &path, &bytes);
         // A key acts for its owner: a new API key of the same person finds the answers of the old one.

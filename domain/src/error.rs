@@ -30,6 +30,16 @@ pub enum Error {
         /// A sentence for a person.
         detail: String,
     },
+    /// The state does not allow the move. Its code is `invalid_state`.
+    #[error("{detail}")]
+    Illegal {
+        /// A sentence for a person.
+        detail: String,
+        /// The state.
+        current: &'static str,
+        /// The moves that it allows.
+        allowed: Vec<&'static str>,
+    },
     /// A field of the request does not fit what the platform holds.
     #[error("{detail}")]
     Field {
@@ -39,6 +49,8 @@ pub enum Error {
         code: &'static str,
         /// A sentence for a person.
         detail: String,
+        /// What a program needs to put it right, such as the limit.
+        params: Option<Box<serde_json::Value>>,
     },
     /// A row holds what this program never writes.
     #[error("{what} {id} cannot be read: {why}")]
@@ -63,13 +75,28 @@ impl Error {
 
     /// A field that does not fit.
     pub fn field(pointer: &'static str, code: &'static str, detail: impl Into<String>) -> Self {
-        Self::Field { pointer, code, detail: detail.into() }
+        Self::Field { pointer, code, detail: detail.into(), params: None }
+    }
+
+    /// Names, for a program, what would have fitted the field.
+    #[must_use]
+    pub fn with_params(mut self, named: serde_json::Value) -> Self {
+        if let Self::Field { params, .. } = &mut self {
+            *params = Some(Box::new(named));
+        }
+        self
+    }
+
+    /// A move that the state does not allow, with those that it does.
+    pub fn illegal(detail: impl Into<String>, current: &'static str, allowed: Vec<&'static str>) -> Self {
+        Self::Illegal { detail: detail.into(), current, allowed }
     }
 
     /// The code and the sentence, if the rules said no, whether to the request or to one field of it.
     pub fn refusal(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::Refused { code, detail } => Some((code.as_str(), detail)),
+            Self::Illegal { detail, .. } => Some((Code::InvalidState.as_str(), detail)),
             Self::Field { code, detail, .. } => Some((code, detail)),
             _ => None,
         }

@@ -66,9 +66,11 @@ pub enum Seen {
     Operation(String),
     /// It started this approval, and the answer is forgotten.
     Approval(String),
+    /// It made this subscription, and the answer is forgotten.
+    Subscription(String),
 }
 
-type Row = (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>, Option<String>);
+type Row = (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
 
 /// What this key has started before, in one look. Another request under the same key is refused.
 pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
@@ -76,15 +78,17 @@ pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
     let row: Row = on!(tx, conn => sqlx::query_as::<_, Row>(
         "select k.fingerprint, k.status, k.location, k.body, \
          (select id from operations where requested_by = $1 and idempotency_key = $6 order by batch_index limit 1), \
-         (select id from approvals where maker = $1 and idempotency_key = $6 order by id limit 1) \
+         (select id from approvals where maker = $1 and idempotency_key = $6 order by id limit 1), \
+         (select id from subscriptions where created_by = $1 and idempotency_key = $6) \
          from (select 1 as one) as always left join idempotency_keys k \
          on k.principal = $1 and k.method = $2 and k.path = $3 and k.key = $4 and k.created_at > $5")
         .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).bind(k.spent_for()).fetch_one(conn).await?);
     Ok(match row {
         (Some(fingerprint), ..) if fingerprint != k.fingerprint => return Err(reused()),
         (Some(_), Some(status), location, Some(body), ..) => Seen::Answered(Answer { status, location, body }),
-        (.., Some(operation), _) => Seen::Operation(operation),
-        (.., Some(approval)) => Seen::Approval(approval),
+        (.., Some(operation), _, _) => Seen::Operation(operation),
+        (.., Some(approval), _) => Seen::Approval(approval),
+        (.., Some(subscription)) => Seen::Subscription(subscription),
         _ => Seen::Nothing,
     })
 }
