@@ -10,7 +10,6 @@ use world::{Database, Mining, on_both_databases};
 
 use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, Terms, wallet};
-use crate::operator::set_roles;
 
 on_both_databases! {
     async fn a_freeze_is_accepted_confirmed_and_told_and_may_be_repeated(database: Database) {
@@ -67,7 +66,7 @@ on_both_databases! {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
-        set_roles(&site, Roles::ISSUER).await;
+        site.set_roles(Roles::ISSUER).await;
         let accepted = site.freeze(&server, "freeze", 0).await;
         site.settled().await;
         let failed = server.get(accepted.headers["location"].to_str().unwrap()).await;
@@ -84,7 +83,7 @@ on_both_databases! {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
         let mut server = site.start().await;
         let token = site.minted(&server).await;
-        set_roles(&site, Roles::ISSUER).await;
+        site.set_roles(Roles::ISSUER).await;
         let mut ids = Vec::new();
         for holder in 0..3 {
             ids.push(site.freeze(&server, &format!("freeze-{holder}"), holder).await.text("/id"));
@@ -108,7 +107,7 @@ on_both_databases! {
         assert!(matches!(wrong, Err(Error::Refused { code: Code::ReconcileVerificationFailed, .. })), "{wrong:?}");
         mark_confirmed::mark_confirmed(&desk.engine, &ids[0], proof, who, why).await.unwrap();
         abandon::abandon(&desk.engine, &ids[1], who, why).await.unwrap();
-        set_roles(&site, Roles::ALL).await;
+        site.set_roles(Roles::ALL).await;
         retry::retry(&desk.engine, &ids[2], who, why).await.unwrap();
         site.settled().await;
         let statuses = [desk.operation(&ids[0]).await.status, desk.operation(&ids[2]).await.status];

@@ -8,7 +8,6 @@ use world::{Database, Mining, on_both_databases};
 
 use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, Server, Terms, wallet};
-use crate::operator::set_roles;
 
 const FAR: &str = "2099-01-01T00:00:00Z";
 const FAR_SECONDS: u64 = 4_070_908_800;
@@ -83,14 +82,14 @@ on_both_databases! {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let mut server = site.start().await;
         let token = site.minted(&server).await;
-        set_roles(&site, Roles::CUSTODY).await;
+        site.set_roles(Roles::CUSTODY).await;
         let id = lock(&site, &server, "lock", "10").await.text("/id");
         site.settled().await;
         server.process.kill();
         let desk = site.desk(|_| {}).await;
         assert_eq!(desk.operation(&id).await.status, Status::Failed);
         execute_elsewhere(&site, &id).await;
-        set_roles(&site, Roles::ALL).await;
+        site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
         retry::retry(&desk.engine, &id, "operator", "a test").await.unwrap();
         site.settled().await;

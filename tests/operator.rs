@@ -10,11 +10,10 @@ use muniment_workflows::cancel::Cancelled;
 use muniment_workflows::mark_confirmed::verify;
 use muniment_workflows::retry::Retried;
 use muniment_workflows::{abandon, cancel, mark_confirmed, retry};
-use serde_json::json;
-use world::{Anvil, Database, KEYS, Mining, on_both_databases};
+use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Desk, Installation, Terms, ended, signer_of};
+use crate::installation::{Desk, Installation, Terms, ended};
 
 /// The points at which moves are ended here, instead of a whole process.
 pub const ENDED_AT: &[Point] = &[Point::Cancel, Point::Retry, Point::MarkConfirmed, Point::Abandon];
@@ -27,17 +26,6 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
         Err(Error::Refused { code, .. }) => code,
         other => panic!("it was not refused: {other:?}"),
     }
-}
-
-async fn count(anvil: &Anvil, key: &str) -> u64 {
-    anvil.rpc().number("eth_getTransactionCount", json!([signer_of(key), "latest"])).await
-}
-
-/// Gives roles to the platform's signer, or takes them.
-pub async fn set_roles(site: &Installation, roles: Roles) {
-    let (owner, signer) = (signer_of(KEYS[0]), signer_of(KEYS[1]));
-    let call = muniment_activities::registry::set_roles(owner, site.platform.registry, signer, roles);
-    send(&site.anvil, KEYS[0], count(&site.anvil, KEYS[0]).await, call.to.unwrap(), call.data).await;
 }
 
 /// A few blocks, one after the other, until nothing is under way.
@@ -60,7 +48,7 @@ async fn mint_refused(database: Database) -> (Installation, Desk, String) {
     let desk = site.desk(|_| {}).await;
     desk.deploy(&site.offerings[0]).await;
     site.settled().await;
-    set_roles(&site, Roles(0)).await;
+    site.set_roles(Roles(0)).await;
     let mint = desk.mint(&site.offerings[0]).await;
     site.settled().await;
     assert_eq!(status(&desk, &mint).await, (Status::Failed, Some("reverts".to_owned())));
@@ -81,7 +69,7 @@ async fn stuck(database: Database) -> (Installation, Desk, String) {
 on_both_databases! {
     async fn a_retry_of_what_was_never_signed_begins_anew(database: Database) {
         let (site, desk, mint) = mint_refused(database).await;
-        set_roles(&site, Roles::ALL).await;
+        site.set_roles(Roles::ALL).await;
         ended(Point::Retry, When::Before, retry::retry(&desk.engine, &mint, WHO, WHY)).await;
         assert_eq!(status(&desk, &mint).await.0, Status::Failed, "nothing was written");
         ended(Point::Retry, When::After, retry::retry(&desk.engine, &mint, WHO, WHY)).await;
@@ -98,10 +86,10 @@ on_both_databases! {
         let deploy = desk.deploy(&site.offerings[0]).await;
         site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
         // It pays more and comes first: what was simulated as good reverts in the block.
-        set_roles(&site, Roles(0)).await;
+        site.set_roles(Roles(0)).await;
         finalised(&site).await;
         assert_eq!(status(&desk, &deploy).await, (Status::Failed, Some("reverted".to_owned())));
-        set_roles(&site, Roles::ALL).await;
+        site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
         assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
         site.until("it is sent", async || site.count("attempts where cycle = 2 and sends > 0").await == 1).await;
@@ -144,7 +132,7 @@ on_both_databases! {
     async fn a_retry_of_what_another_agent_executed_adopts_it(database: Database) {
         let (site, desk, mint) = mint_refused(database).await;
         let proof: B256 = execute_elsewhere(&site, &mint).await.parse().unwrap();
-        set_roles(&site, Roles::ALL).await;
+        site.set_roles(Roles::ALL).await;
         site.until("it is final", async || {
             verify(&desk.engine, &mint, proof).await.unwrap().iter().all(|check| check.passed)
         })
@@ -208,7 +196,7 @@ on_both_databases! {
         assert_eq!(desk.operation(&mint).await.resolution, Some(Resolution::Abandoned));
         assert_eq!(refused(act().await), Code::InvalidState);
         assert_eq!(refused(retry::retry(&desk.engine, &mint, WHO, WHY).await), Code::InvalidState);
-        set_roles(&site, Roles::ALL).await;
+        site.set_roles(Roles::ALL).await;
         let another = desk.mint(&site.offerings[0]).await;
         site.settled().await;
         assert_eq!(desk.operation(&another).await.status, Status::Confirmed);

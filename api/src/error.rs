@@ -211,7 +211,8 @@ mod tests {
         assert_eq!(body["code"], "validation_failed");
         assert_eq!(body["status"], 422);
         assert_eq!(body["errors"][0]["pointer"], "/amount");
-        let domain = Error::field("/amount", "below_minimum", "too little").with_params(json!({ "minimum": "1000.00" }));
+        let domain =
+            Error::field("/amount", "below_minimum", "too little").with_params(json!({ "minimum": "1000.00" }));
         let body = Problem::from(domain).body("/", "req_1");
         assert_eq!(body["errors"][0]["params"]["minimum"], "1000.00");
     }

@@ -70,7 +70,8 @@ pub enum Seen {
     Subscription(String),
 }
 
-type Row = (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
+type Row =
+    (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
 
 /// What this key has started before, in one look. Another request under the same key is refused.
 pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {

@@ -15,12 +15,13 @@ impl Installation {
         data::key_of(&self.database.url(), role, scopes).await
     }
 
-    /// Gives roles to one of the known keys, or takes them.
+    /// Gives roles to one of the known keys, or takes them, in a block of their own: whoever asks the chain next is told so.
     pub async fn set_roles_of(&self, key: &str, roles: Roles) {
         let owner = signer_of(KEYS[0]);
         let call = registry::set_roles(owner, self.platform.registry, signer_of(key), roles);
         let nonce = self.anvil.rpc().number("eth_getTransactionCount", json!([owner, "latest"])).await;
         send(&self.anvil, KEYS[0], nonce, call.to.unwrap(), call.data).await;
+        self.anvil.mine(1).await;
     }
 
     /// Gives roles to the platform's signer, or takes them.
