@@ -169,6 +169,8 @@ crate::words! {
         SnapshotMismatch = "snapshot_mismatch",
         /// Somebody moved it since it was read.
         VersionConflict = "version_conflict",
+        /// Nobody knows what the caller saw.
+        PreconditionRequired = "precondition_required",
         /// The role does not allow it.
         RoleForbidden = "role_forbidden",
         /// The chain cannot be asked now.

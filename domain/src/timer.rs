@@ -28,3 +28,13 @@ pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Stri
         "select subject_id from timers where due_at <= $1 order by due_at, subject_id limit $2")
         .bind(now).bind(limit).fetch_all(conn).await?))
 }
+
+/// Lets a subject be looked at with the next sweep: something about it changed. A time that has come already stays.
+pub async fn hasten(tx: &mut Tx, subject_id: &str) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into timers (subject_id, due_at) values ($1, $2) on conflict (subject_id) do update set due_at = excluded.due_at \
+         where timers.due_at > excluded.due_at")
+        .bind(subject_id).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::{
-    abandon, entitlement, force_transfer, mint, mint_list, payout_approval, recover, staff, unfreeze, unlock,
+    abandon, entitlement, force_transfer, mint, mint_list, offering, payout_approval, recover, staff, unfreeze, unlock,
     unrestrict,
 };
 
@@ -28,6 +28,8 @@ pub enum Action {
     ReissueEntitlement(entitlement::Request),
     /// Giving up an operation that moves value.
     Abandon(abandon::Request),
+    /// Calling an offering off.
+    CancelOffering(offering::Request),
     /// Ending a freeze.
     Unfreeze(unfreeze::Request),
     /// Taking due locks off the books.
@@ -86,6 +88,7 @@ impl Action {
             Self::ExcludeEntitlement(_) => "exclude_entitlement",
             Self::ReissueEntitlement(_) => "reissue_entitlement",
             Self::Abandon(_) => "abandon",
+            Self::CancelOffering(_) => "cancel_offering",
             Self::Unfreeze(_) => "unfreeze",
             Self::Unlock(_) => "unlock",
             Self::Unrestrict(_) => "unrestrict",
@@ -104,6 +107,7 @@ impl Action {
             | Self::ExcludeEntitlement(_)
             | Self::ReissueEntitlement(_)
             | Self::Abandon(_)
+            | Self::CancelOffering(_)
             | Self::Unfreeze(_)
             | Self::Unlock(_)
             | Self::Unrestrict(_)
@@ -126,6 +130,7 @@ impl Action {
             Self::ExcludeEntitlement(request) => payout_approval::about(request, self.word()),
             Self::ReissueEntitlement(request) => payout_approval::about(request, self.word()),
             Self::Abandon(request) => request.about(),
+            Self::CancelOffering(request) => request.about(),
             Self::Unfreeze(request) => request.about(),
             Self::Unlock(request) => request.about(),
             Self::Unrestrict(request) => request.about(),
@@ -144,6 +149,7 @@ impl Action {
             Self::ExcludeEntitlement(request) => entitlement::check_exclusion(tx, request).await,
             Self::ReissueEntitlement(request) => entitlement::check_reissue(tx, request).await.map(|_| ()),
             Self::Abandon(request) => abandon::check(tx, request).await,
+            Self::CancelOffering(request) => offering::check(tx, request).await,
             Self::Unfreeze(request) => unfreeze::check(tx, settings, request).await,
             Self::Unlock(request) => unlock::check(tx, settings, request).await,
             Self::Unrestrict(request) => unrestrict::check(tx, settings, request).await,
@@ -185,6 +191,7 @@ impl Action {
                 let paying = entitlement::reissue(tx, settings, &request, by).await?;
                 Ok(Done { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
             }
+            Self::CancelOffering(request) => offering::end(tx, &request, by).await.map(|_| Done::default()),
             Self::Abandon(request) => Err(Error::Unreadable {
                 what: "operation",
                 id: request.operation_id,

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, timer};
+use muniment_domain::{Error, Result, offering as domain, timer};
 
 use crate::engine::Engine;
 use crate::{offering, queue};
@@ -43,6 +43,10 @@ pub async fn ring(engine: &Engine, subject_id: &str) -> Result<()> {
 async fn look(engine: &Engine, subject_id: &str) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
+    if subject_id.starts_with("off_") {
+        // As every other move of it does: two who took the row and its timer the other way round would wait for each other.
+        domain::hold(&mut tx, subject_id).await?;
+    }
     if timer::hold(&mut tx, subject_id).await?.is_none_or(|due| due > now) {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::investor;
 use muniment_domain::money::Money;
-use muniment_domain::offering::{self, Offering, Status};
+use muniment_domain::offering::{self, Filter, Offering, Scope, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
 use muniment_domain::user::{self, Role};
@@ -56,7 +56,8 @@ pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str) -> Result<Demo>
     let people = people::ensure(&mut tx, &investors, password_hash).await?;
     api_key::revoke_named(&mut tx, &operator, KEY_NAME).await?;
     let key = api_key::issue(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
-    let (mut offerings, _) = offering::list(&mut tx, None, 100, 0).await?;
+    let (shown, _) = offering::page(&mut tx, &Scope::All, &Filter::default(), 100, 0).await?;
+    let mut offerings: Vec<_> = shown.into_iter().map(|shown| shown.offering).collect();
     offerings.sort_by_key(|offering| (offering.lockup_release_at.is_some(), offering.id.clone()));
     tx.commit(Point::Housekeeping).await?;
     Ok(Demo { key, people, offerings })

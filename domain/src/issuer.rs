@@ -1,0 +1,92 @@
+//! Issuers: the organisations that offer something.
+
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+use crate::db::{Tx, touched};
+use crate::{Code, Error, Result, event, on};
+
+crate::words! {
+    /// How far an organisation is.
+    Status {
+        /// Registered; an operator has not said yes yet.
+        Pending = "pending",
+        /// May offer.
+        Active = "active",
+        /// May not offer anything new.
+        Suspended = "suspended",
+    }
+}
+
+/// An organisation.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Issuer {
+    pub id: String,
+    pub name: String,
+    pub status: Status,
+    pub version: i64,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// Stores an issuer.
+pub async fn insert(tx: &mut Tx, id: &str, name: &str) -> Result<()> {
+    store(tx, id, name, Status::Active).await
+}
+
+/// Stores an issuer that nobody has approved yet.
+pub async fn insert_pending(tx: &mut Tx, id: &str, name: &str) -> Result<()> {
+    store(tx, id, name, Status::Pending).await
+}
+
+async fn store(tx: &mut Tx, id: &str, name: &str, status: Status) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query(
+        "insert into issuers (id, name, status, version, created_at, updated_at) values ($1, $2, $3, 1, $4, $4)")
+        .bind(id).bind(name).bind(status).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// The issuer with this id, which may be malformed.
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Issuer> {
+    on!(tx, conn => sqlx::query_as::<_, Issuer>("select * from issuers where id = $1").bind(id).fetch_optional(conn).await?)
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no issuer {id}.")))
+}
+
+/// The issuer with this id, if it may offer something.
+pub async fn active(tx: &mut Tx, id: &str) -> Result<Issuer> {
+    let issuer = find(tx, id).await?;
+    if issuer.status == Status::Active {
+        return Ok(issuer);
+    }
+    let detail = format!("The organisation {} is {}: an operator has to approve it first.", issuer.name, issuer.status);
+    Err(Error::refused(Code::InvalidState, detail))
+}
+
+/// A page of issuers, newest first, and how many there are.
+pub async fn page(tx: &mut Tx, status: Option<Status>, limit: i64, offset: i64) -> Result<(Vec<Issuer>, i64)> {
+    let status = status.map(Status::as_str);
+    let rows = on!(tx, conn => sqlx::query_as::<_, Issuer>(
+        "select * from issuers where (cast($1 as text) is null or status = $1) order by id desc limit $2 offset $3")
+        .bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from issuers where (cast($1 as text) is null or status = $1)").bind(status).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
+/// Lets an organisation offer, with its event, unless it may already.
+pub async fn approve(tx: &mut Tx, id: &str, actor: &str) -> Result<Issuer> {
+    let (known, now) = (find(tx, id).await?, tx.now());
+    if known.status == Status::Active {
+        return Err(Error::illegal(format!("{} may offer already.", known.name), known.status.as_str(), Vec::new()));
+    }
+    let rows = on!(tx, conn => sqlx::query(
+        "update issuers set status = 'active', version = version + 1, updated_at = $3 where id = $1 and version = $2")
+        .bind(id).bind(known.version).bind(now).execute(conn).await?.rows_affected());
+    touched(rows, "issuer", id)?;
+    let (status, version) = (Status::Active, known.version + 1);
+    let data = json!({ "status": status, "version": version, "actor": actor });
+    event::write(tx, "issuer.approved", "issuer", id, version, data).await?;
+    Ok(Issuer { status, version, updated_at: now, ..known })
+}

@@ -1,0 +1,176 @@
+//! Reading offerings: one, or a page, of those that a caller may see.
+
+use chrono::{DateTime, Utc};
+use sqlx::{Database, Encode, QueryBuilder, Type};
+
+use super::{Offering, Status};
+use crate::db::Tx;
+use crate::{Code, Error, Result, on};
+
+/// Whose offerings a reader sees. Every read names one, so that none can forget it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    All,
+    /// Those of this organisation, in whatever state.
+    Within(String),
+    /// Those of this organisation, and of the others what members see.
+    Org(String),
+    /// What members see, and what this person has subscribed to.
+    Member(String),
+    /// What everybody sees.
+    Anybody,
+}
+
+/// An offering with what is said beside it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Shown {
+    #[sqlx(flatten)]
+    pub offering: Offering,
+    pub issuer_name: String,
+    /// The money that nobody can withdraw any more.
+    pub raised_amount: i64,
+    pub investor_count: i64,
+}
+
+/// Which offerings are asked for.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Filter {
+    pub statuses: Vec<Status>,
+    pub created_from: Option<DateTime<Utc>>,
+    pub created_to: Option<DateTime<Utc>>,
+    /// A part of the name or of the symbol.
+    pub words: Option<String>,
+    pub order: Order,
+}
+
+crate::words! {
+    /// In which order. A minus means the last one first.
+    #[derive(Default)]
+    Order {
+        /// The newest first.
+        #[default]
+        Newest = "-created_at",
+        /// The oldest first.
+        Oldest = "created_at",
+        /// By name.
+        Name = "name",
+        /// By name, backwards.
+        NameBackwards = "-name",
+        /// What closes soonest first.
+        ClosingSoonest = "closes_at",
+        /// What closes last first.
+        ClosingLast = "-closes_at",
+    }
+}
+
+impl Order {
+    const fn sql(self) -> &'static str {
+        match self {
+            Self::Newest => "o.id desc",
+            Self::Oldest => "o.id",
+            Self::Name => "o.name, o.id",
+            Self::NameBackwards => "o.name desc, o.id desc",
+            // None is no end: it stands last either way, on both engines.
+            Self::ClosingSoonest => "case when o.closes_at is null then 1 else 0 end, o.closes_at, o.id",
+            Self::ClosingLast => "case when o.closes_at is null then 1 else 0 end, o.closes_at desc, o.id desc",
+        }
+    }
+}
+
+const COLUMNS: &str = "select o.*, i.name as issuer_name, (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s \
+    where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount, \
+    (select count(distinct s.investor_id) from subscriptions s where s.offering_id = o.id and s.status in ('committed', \
+    'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count";
+const FROM: &str = " from offerings o join issuers i on i.id = o.issuer_id where ";
+const PUBLIC: &str = "o.status in ('open', 'paused', 'closed', 'settled', 'failed', 'archived')";
+
+/// The condition of a scope.
+fn narrow<DB: Database>(query: &mut QueryBuilder<DB>, scope: &Scope)
+where
+    for<'q> &'q str: Encode<'q, DB> + Type<DB>,
+{
+    match scope {
+        Scope::All => query.push("1 = 1"),
+        Scope::Within(issuer) => query.push("o.issuer_id = ").push_bind(issuer.as_str()),
+        Scope::Org(issuer) => {
+            query.push("(o.issuer_id = ").push_bind(issuer.as_str());
+            query.push(format!(" or (o.visibility in ('public', 'members') and {PUBLIC}))"))
+        }
+        Scope::Member(user_id) => {
+            query.push(format!(
+                "({PUBLIC} and (o.visibility in ('public', 'members') or exists (select 1 from subscriptions s join investors v \
+                 on v.id = s.investor_id where s.offering_id = o.id and v.user_id = "
+            ));
+            query.push_bind(user_id.as_str()).push(")))")
+        }
+        Scope::Anybody => query.push(format!("o.visibility = 'public' and {PUBLIC}")),
+    };
+}
+
+fn filter<DB: Database>(query: &mut QueryBuilder<DB>, filter: &Filter)
+where
+    for<'q> &'q str: Encode<'q, DB> + Type<DB>,
+    for<'q> String: Encode<'q, DB> + Type<DB>,
+    for<'q> DateTime<Utc>: Encode<'q, DB> + Type<DB>,
+{
+    if !filter.statuses.is_empty() {
+        query.push(" and o.status in (");
+        let mut list = query.separated(", ");
+        for status in &filter.statuses {
+            list.push_bind(status.as_str());
+        }
+        query.push(")");
+    }
+    if let Some(from) = filter.created_from {
+        query.push(" and o.created_at >= ").push_bind(from);
+    }
+    if let Some(to) = filter.created_to {
+        query.push(" and o.created_at < ").push_bind(to);
+    }
+    if let Some(words) = &filter.words {
+        let escaped = words.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        query.push(" and (lower(o.name) like ").push_bind(format!("%{escaped}%"));
+        query
+            .push(" escape '\\' or lower(o.token_symbol) like ")
+            .push_bind(format!("%{escaped}%"))
+            .push(" escape '\\')");
+    }
+}
+
+/// One offering; `not_found` if there is none, or it is not yours to see. The id may be malformed.
+pub async fn see(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Shown> {
+    let missing = || Error::refused(Code::NotFound, format!("There is no offering {id}."));
+    crate::id::check("off", id).map_err(|_| missing())?;
+    on!(tx, conn => {
+        let mut query = QueryBuilder::new(COLUMNS);
+        query.push(FROM);
+        narrow(&mut query, scope);
+        query.push(" and o.id = ").push_bind(id);
+        query.build_query_as::<Shown>().fetch_optional(conn).await?
+    })
+    .ok_or_else(missing)
+}
+
+/// A page of offerings, and how many there are.
+pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i64) -> Result<(Vec<Shown>, i64)> {
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new(COLUMNS);
+        query.push(FROM);
+        narrow(&mut query, scope);
+        filter(&mut query, by);
+        query.push(" order by ").push(by.order.sql());
+        query.push(" limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Shown>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*)");
+        query.push(FROM);
+        narrow(&mut query, scope);
+        filter(&mut query, by);
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
+    Ok((rows, total))
+}

@@ -1,0 +1,292 @@
+//! What the terms of an offering must be like. Everything here is decided by the row alone.
+
+use chrono::{DateTime, Duration, Utc};
+use serde_json::{Value, json};
+
+use super::Offering;
+use crate::exemption::COOLING_OFF_HOURS_MAX;
+use crate::money::Money;
+use crate::{Error, Result, canonical, country};
+
+crate::words! {
+    /// What kind of asset is offered.
+    Template {
+        /// A share of a house.
+        RealEstateEquity = "real_estate_equity",
+        /// A loan on a house.
+        RealEstateDebt = "real_estate_debt",
+        /// A loan to a company.
+        PrivateCredit = "private_credit",
+        /// Units of a fund.
+        FundUnits = "fund_units",
+        /// A bond.
+        Bond = "bond",
+        /// A share of revenue.
+        RevenueShare = "revenue_share",
+    }
+}
+
+crate::words! {
+    /// Who may know of it.
+    Visibility {
+        /// Everybody.
+        Public = "public",
+        /// Whoever is logged in.
+        Members = "members",
+        /// The issuer, the platform, and those who were subscribed.
+        Private = "private",
+    }
+}
+
+crate::words! {
+    /// Until when an identity must have been proved.
+    KycRequirement {
+        /// Before anything is committed.
+        BeforeSubscribe = "before_subscribe",
+        /// Before tokens are minted.
+        BeforeMint = "before_mint",
+    }
+}
+
+crate::words! {
+    /// When tokens are minted.
+    IssuancePolicy {
+        /// As soon as a subscription is accepted.
+        Rolling = "rolling",
+        /// When the offering is closed.
+        OnClose = "on_close",
+    }
+}
+
+crate::words! {
+    /// How subscribers pay.
+    PaymentMethod {
+        /// To an account.
+        BankTransfer = "bank_transfer",
+        /// By a card.
+        Card = "card",
+        /// In a coin that stands for money.
+        Stablecoin = "stablecoin",
+    }
+}
+
+/// The currencies with two decimals that something can be offered in.
+const CURRENCIES: &str = "AED AUD BGN BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR MXN MYR NOK NZD PHP PLN RON SAR SEK SGD THB \
+    TRY USD ZAR";
+const NAME_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=160;
+const DESCRIPTION_CHARACTERS_MAX: usize = 20_000;
+const SYMBOL_CHARACTERS: std::ops::RangeInclusive<usize> = 2..=11;
+/// The token has so many partitions at most.
+const PARTITIONS_MAX: i64 = 32;
+
+/// Refuses terms that cannot be right, at the first field that is wrong.
+pub fn check(o: &Offering, now: DateTime<Utc>) -> Result<()> {
+    check_words(o)?;
+    check_token(o)?;
+    check_amounts(o)?;
+    check_calendar(o, now)?;
+    check_investors(o)?;
+    check_exemption(o)
+}
+
+fn check_words(o: &Offering) -> Result<()> {
+    if !NAME_CHARACTERS.contains(&o.name.trim().chars().count()) || o.name.chars().any(char::is_control) {
+        return Err(Error::field("/name", "length_out_of_range", "A name has 3 to 160 characters."));
+    }
+    if o.description.chars().count() > DESCRIPTION_CHARACTERS_MAX {
+        let detail = format!("A description has at most {DESCRIPTION_CHARACTERS_MAX} characters.");
+        return Err(Error::field("/description", "above_maximum", detail));
+    }
+    if o.cover_image_url.as_deref().is_some_and(|url| !is_web_address(url)) {
+        return Err(Error::field(
+            "/cover_image_url",
+            "url_forbidden",
+            "An address that begins with https:// is expected.",
+        ));
+    }
+    if !country::is_listed(CURRENCIES, &o.currency) {
+        let detail = format!("The currencies with two decimals are: {CURRENCIES}.");
+        return Err(Error::field("/currency", "currency_unknown", detail));
+    }
+    Ok(())
+}
+
+/// Whether a text can be the address of a page or a paper.
+pub fn is_web_address(url: &str) -> bool {
+    let host = url.strip_prefix("https://").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let sound = |host: &str| host.contains('.') && !host.contains('@');
+    url.len() <= 2_000 && host.is_some_and(sound) && !url.chars().any(|c| c.is_whitespace() || c.is_control())
+}
+
+fn check_token(o: &Offering) -> Result<()> {
+    let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    if !SYMBOL_CHARACTERS.contains(&o.token_symbol.len()) || !o.token_symbol.bytes().all(capital) {
+        return Err(Error::field("/token_symbol", "symbol_format", "A symbol has 2 to 11 capitals and digits."));
+    }
+    if !(0..=18).contains(&o.token_decimals) {
+        return Err(Error::field("/token_decimals", "out_of_range", "A token has 0 to 18 decimals."));
+    }
+    if !(1..=PARTITIONS_MAX).contains(&o.partition_id) {
+        return Err(Error::field("/partition", "partition_unknown", "A token has the partitions 1 to 32 at most."));
+    }
+    Ok(())
+}
+
+fn check_amounts(o: &Offering) -> Result<()> {
+    let shown = |minor| Money::from_minor(minor).to_string();
+    let above = |pointer, most: &str, limit: i64| {
+        let detail = format!("It must not be above the {most}, {}.", shown(limit));
+        Err(Error::field(pointer, "above_maximum", detail).with_params(json!({ "maximum": shown(limit) })))
+    };
+    let all = [
+        ("/unit_price", Some(o.unit_price)),
+        ("/minimum_investment", Some(o.minimum_investment)),
+        ("/maximum_investment", o.maximum_investment),
+        ("/soft_cap", o.soft_cap),
+        ("/target_amount", Some(o.target_amount)),
+        ("/hard_cap", Some(o.hard_cap)),
+    ];
+    if let Some((pointer, _)) = all.iter().find(|(_, amount)| amount.is_some_and(|amount| amount <= 0)) {
+        let params = json!({ "minimum": "0.01" });
+        return Err(Error::field(pointer, "below_minimum", "The amount must be above zero.").with_params(params));
+    }
+    if o.minimum_investment > o.maximum_investment.unwrap_or(o.hard_cap) {
+        let (most, limit) = o.maximum_investment.map_or(("hard cap", o.hard_cap), |most| ("maximum", most));
+        return above("/minimum_investment", most, limit);
+    }
+    if o.maximum_investment.is_some_and(|most| most > o.hard_cap) {
+        return above("/maximum_investment", "hard cap", o.hard_cap);
+    }
+    if o.soft_cap.is_some_and(|soft| soft > o.target_amount) {
+        return above("/soft_cap", "target", o.target_amount);
+    }
+    if o.target_amount > o.hard_cap {
+        return above("/target_amount", "hard cap", o.hard_cap);
+    }
+    if o.hard_cap % o.unit_price != 0 {
+        let lower = o.hard_cap - o.hard_cap % o.unit_price;
+        let params = json!({ "nearest_lower": shown(lower), "nearest_higher": shown(lower + o.unit_price) });
+        let detail = format!("The hard cap must be a multiple of the unit price, {}.", shown(o.unit_price));
+        return Err(Error::field("/hard_cap", "amount_not_multiple", detail).with_params(params));
+    }
+    let decimals = u32::try_from(o.token_decimals).unwrap_or(0);
+    let bounds = [("/minimum_investment", Some(o.minimum_investment)), ("/maximum_investment", o.maximum_investment)];
+    let buys = |amount: i64| Money::from_minor(amount).base_units(Money::from_minor(o.unit_price), decimals).is_some();
+    match bounds.iter().find(|(_, amount)| amount.is_some_and(|amount| !buys(amount))) {
+        Some((pointer, _)) => {
+            Err(Error::field(pointer, "amount_not_multiple", "It buys no whole number of the token's smallest units."))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
+    if o.auto_open && o.opens_at.is_none() {
+        return Err(Error::field("/opens_at", "required", "What opens by itself needs a time to open."));
+    }
+    let Some(closes_at) = o.closes_at else {
+        return Err(Error::field("/closes_at", "required", "An offering has an end."));
+    };
+    let begins = o.published_at.or(o.opens_at).unwrap_or(now);
+    if closes_at <= now || closes_at <= begins {
+        return Err(Error::field("/closes_at", "below_minimum", "It must lie ahead, and after the time to open."));
+    }
+    let days = o.exemption.profile().open_days_min;
+    if closes_at < begins + Duration::days(days) {
+        let detail = format!("Under {} it must be open for {days} days at the least.", o.exemption);
+        return Err(Error::field("/closes_at", "below_minimum", detail).with_params(json!({ "days": days })));
+    }
+    Ok(())
+}
+
+fn check_investors(o: &Offering) -> Result<()> {
+    for (pointer, list) in [("/allowed_countries", &o.allowed_countries), ("/blocked_countries", &o.blocked_countries)]
+    {
+        if let Some(unknown) = list.split_ascii_whitespace().find(|code| !country::is_known(code)) {
+            let detail = format!("{unknown} is no code of ISO 3166-1, such as DE.");
+            return Err(Error::field(pointer, "country_format", detail));
+        }
+    }
+    let both = o.blocked_countries.split_ascii_whitespace().find(|code| country::is_listed(&o.allowed_countries, code));
+    if let Some(both) = both {
+        let detail = format!("{both} is on the list of those allowed as well.");
+        return Err(Error::field("/blocked_countries", "conflict", detail));
+    }
+    if o.holder_cap.is_some_and(|cap| cap < 1) {
+        return Err(Error::field("/holder_cap", "below_minimum", "At least one holder must be allowed."));
+    }
+    if o.payment_methods.is_empty() {
+        return Err(Error::field("/payment_methods", "required", "Name at least one way to pay."));
+    }
+    Ok(())
+}
+
+/// An issuer may tighten what the exemption asks for, and never loosen it.
+fn check_exemption(o: &Offering) -> Result<()> {
+    let (profile, name) = (o.exemption.profile(), o.exemption);
+    let refuse = |pointer, detail: String| Err(Error::field(pointer, "exemption_limit", detail));
+    if let Some(most) = profile.raise_max.filter(|most| o.hard_cap > *most) {
+        return refuse("/hard_cap", format!("Under {name} at most {} may be raised.", Money::from_minor(most)));
+    }
+    if !profile.may_be_public && o.visibility == Visibility::Public.as_str() {
+        return refuse("/visibility", format!("Under {name} it must not be shown to everybody."));
+    }
+    if profile.accredited_only && !o.accreditation_required {
+        return refuse("/accreditation_required", format!("Under {name} only accredited investors may subscribe."));
+    }
+    match (o.cooling_off_hours, profile.hours()) {
+        (Some(_), None) => {
+            return refuse(
+                "/cooling_off",
+                format!("Under {name} it is counted back from the end, and is nobody's choice."),
+            );
+        }
+        (Some(own), Some(least)) if !(least..=COOLING_OFF_HOURS_MAX).contains(&own) => {
+            return refuse("/cooling_off", format!("Under {name} it is {least} to {COOLING_OFF_HOURS_MAX} hours."));
+        }
+        _ => {}
+    }
+    let days = lockup_days_min(o);
+    if o.lockup_days.unwrap_or(0) < days {
+        return refuse("/lockup", format!("Under {name} tokens are locked for {days} days at the least."));
+    }
+    Ok(())
+}
+
+/// How long the tokens stay locked at the least.
+pub fn lockup_days_min(o: &Offering) -> i64 {
+    let debt = [Template::RealEstateDebt, Template::PrivateCredit, Template::Bond];
+    let profile = o.exemption.profile();
+    if debt.iter().any(|t| t.as_str() == o.template) { profile.debt_lockup_days } else { profile.lockup_days }
+}
+
+/// The terms as one value: what is frozen by the approval.
+pub fn value(o: &Offering) -> Value {
+    json!({
+        "name": o.name, "template": o.template, "description": o.description, "currency": o.currency,
+        "minimum_investment": o.minimum_investment, "maximum_investment": o.maximum_investment, "target_amount": o.target_amount,
+        "soft_cap": o.soft_cap, "hard_cap": o.hard_cap, "unit_price": o.unit_price, "token_symbol": o.token_symbol,
+        "token_decimals": o.token_decimals, "partition": o.partition_id, "chain_id": o.chain_id, "visibility": o.visibility,
+        "opens_at": o.opens_at.map(|at| at.timestamp_millis()), "closes_at": o.closes_at.map(|at| at.timestamp_millis()),
+        "auto_open": o.auto_open, "exemption": o.exemption, "cooling_off_hours": o.cooling_off_hours, "lockup_days": o.lockup_days,
+        "kyc_requirement": o.kyc_requirement, "issuance_policy": o.issuance_policy,
+        "accreditation_required": o.accreditation_required, "allowed_countries": o.allowed_countries,
+        "blocked_countries": o.blocked_countries, "holder_cap": o.holder_cap,
+        "one_subscription_per_investor": o.one_subscription_per_investor, "payment_methods": o.payment_methods,
+        "terms_version": o.terms_version,
+    })
+}
+
+/// The hash of the terms as they stand.
+pub fn sha256(o: &Offering) -> Result<String> {
+    let text = canonical::text(&value(o));
+    let text = text.map_err(|e| Error::Unreadable { what: "offering", id: o.id.clone(), why: e.to_string() })?;
+    Ok(canonical::sha256(&text))
+}
+
+/// The fields of the terms that differ, by name.
+pub fn changed(before: &Offering, after: &Offering) -> Vec<String> {
+    let (before, after) = (value(before), value(after));
+    let fields = after.as_object().into_iter().flatten();
+    fields.filter(|(name, now)| before[name.as_str()] != **now).map(|(name, _)| name.clone()).collect()
+}

@@ -1,0 +1,89 @@
+//! Calling an offering off. An issuer never does so alone, and nobody does once money was committed.
+
+use muniment_domain::approval::Approval;
+use muniment_domain::db::Tx;
+use muniment_domain::offering::{self, Move, Offering, Scope};
+use muniment_domain::{Code, Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{hold, moved};
+use crate::action::{About, Action};
+use crate::approval;
+use crate::requester::Requester;
+use crate::settings::Settings;
+
+/// What a second person is asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// Which offering.
+    pub offering_id: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Ended {
+    /// It is over.
+    Cancelled(Box<Offering>),
+    /// A second person has to allow it.
+    Asked(Box<Approval>),
+}
+
+impl Request {
+    /// What the second person sees first.
+    pub fn about(&self) -> About {
+        About {
+            subject_type: "offering",
+            subject_id: self.offering_id.clone(),
+            offering_id: Some(self.offering_id.clone()),
+            amount: None,
+            reason: Some(self.reason.clone()),
+            live_key: format!("cancel_offering:{}", self.offering_id),
+        }
+    }
+}
+
+/// Calls it off, or asks for the second person that this takes.
+pub async fn cancel(
+    tx: &mut Tx,
+    settings: &Settings,
+    scope: &Scope,
+    request: Request,
+    by: &Requester,
+) -> Result<Ended> {
+    let o = hold(tx, scope, &request.offering_id).await?;
+    let alone = *scope == Scope::All && o.committed_total == 0;
+    if alone || o.status.next(Move::Cancel).is_none() {
+        return Ok(Ended::Cancelled(Box::new(end(tx, &request, by).await?)));
+    }
+    let asked = approval::ask(tx, settings, Action::CancelOffering(request), by).await?;
+    Ok(Ended::Asked(Box::new(asked)))
+}
+
+/// Refuses what cannot be called off now: what is minted is somebody's, and so is what is on its way to the chain.
+pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
+    let o = offering::find(tx, &request.offering_id).await?;
+    if o.status.next(Move::Cancel).is_none() {
+        return Err(offering::refusal(&o, Move::Cancel));
+    }
+    if offering::standing(tx, &o.id).await?.minted > 0 {
+        let detail = "Some of it is minted: who holds it cannot be asked to give it back.";
+        return Err(Error::illegal(detail, o.status.as_str(), o.status.moves()));
+    }
+    match offering::live_mint(tx, &o.id).await? {
+        Some(id) => Err(Error::refused(
+            Code::OperationInProgress,
+            format!("The mint {id} is not finished. Cancel it, or wait for it."),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Calls it off. Its subscriptions end with it, a page at a time.
+pub async fn end(tx: &mut Tx, request: &Request, by: &Requester) -> Result<Offering> {
+    let mut o = offering::hold(tx, &request.offering_id).await?;
+    check(tx, request).await?;
+    moved(tx, &mut o, Move::Cancel, &by.actor, Some(&request.reason)).await?;
+    Ok(o)
+}
