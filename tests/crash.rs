@@ -7,7 +7,7 @@ use serde_json::json;
 use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 
 use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms, wallet};
-use crate::{approval, foreign_key, operator, reconciliation, sessions, wish};
+use crate::{approval, audit, foreign_key, operator, reconciliation, sessions, wish};
 
 const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;
@@ -47,6 +47,7 @@ fn every_write_has_a_crash_test() {
             reconciliation::ENDED_AT,
             wish::ENDED_AT,
             sessions::ENDED_AT,
+            audit::ENDED_AT,
         ];
         assert!(tests.iter().any(|points| points.contains(point)), "no test ends anything at {point}");
     }

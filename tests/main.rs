@@ -7,6 +7,7 @@ mod access_token;
 mod api_keys;
 mod approval;
 mod architecture;
+mod audit;
 mod backup;
 mod bulk_retry;
 mod cancel;

@@ -1,6 +1,7 @@
 //! `muniment admin`: what has to be done on the host before anybody can log in.
 
 use muniment_domain::api_key;
+use muniment_domain::audit::{Act, acting};
 use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Roles, Status};
@@ -15,6 +16,10 @@ use crate::secrets::Secrets;
 
 /// Creates a key for a person, who is created if new, and prints it: it cannot be read again.
 pub async fn create_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
+    acting(Act::on_host("muniment admin key create"), make_key(config, new)).await
+}
+
+async fn make_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
     let scopes = new.scopes.clone().unwrap_or_else(|| SCOPES.join(" "));
     if let Some(unknown) = scopes.split_whitespace().find(|scope| !SCOPES.contains(scope)) {
         return Err(Failure::new(format!("{unknown} is no scope; there are: {}", SCOPES.join(", "))));
@@ -46,6 +51,10 @@ pub async fn create_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
 /// Creates a person of the staff and prints the token by which they set their password. This is how the first admin comes to be: who has
 /// the host has everything already.
 pub async fn create_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
+    acting(Act::on_host("muniment admin user create"), make_user(config, new)).await
+}
+
+async fn make_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
     let secrets = Secrets::open(&config.auth.key_file, || db.ids().bytes())?;
     let mut tx = db.begin().await?;

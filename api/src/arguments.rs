@@ -18,6 +18,8 @@ Without a command everything runs on this machine, with an embedded chain and de
   worker     the engine alone
   migrate    bring the database up to this binary
   doctor     check database, chains, contracts and signers, and say what to do
+  audit verify
+             compute the chain over the audit log again, and say where it does not fit
   admin key create --email ADDRESS --role ROLE [--name TEXT] [--scopes \"ops:read ops:write\"] [--days 365]
              create a key for a person (who is created if new) and print it once
   admin user create --email ADDRESS --role ROLE [--name TEXT]
@@ -60,6 +62,8 @@ pub enum Command {
     Migrate,
     /// The checks.
     Doctor,
+    /// The chain over the audit log.
+    VerifyAudit,
     /// A key for a person.
     CreateKey(NewKey),
     /// A person of the staff.
@@ -191,6 +195,7 @@ impl Arguments {
             ["worker"] => Command::Worker,
             ["migrate"] => Command::Migrate,
             ["doctor"] => Command::Doctor,
+            ["audit", "verify"] => Command::VerifyAudit,
             ["version"] => Command::Version,
             ["help"] => Command::Help,
             ["admin", "key", "create", options @ ..] => Command::CreateKey(NewKey::parse(options)?),

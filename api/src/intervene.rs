@@ -1,6 +1,7 @@
 //! `muniment admin lane` and `muniment admin chain`: what the engine leaves to a person. On SQLite the serving process must be stopped
 //! first; on PostgreSQL it goes on beside this.
 
+use muniment_domain::audit::{Act, acting};
 use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::{chain, lane as lanes};
@@ -24,16 +25,19 @@ pub async fn intervene(config: &Config, asked: &Intervention) -> Result<(), Fail
         Intervention::ListLanes => list(&db).await,
         Intervention::Pause(lane_id, reason) => {
             let engine = Engine::start(db, config.engine.clone(), Vec::new()).await?;
-            lane::pause(&engine, lane_id, ACTOR, reason).await?;
+            acting(Act::on_host("muniment admin lane pause"), lane::pause(&engine, lane_id, ACTOR, reason)).await?;
             println!("The lane {lane_id} signs nothing more. What it signed is still followed.");
             Ok(())
         }
         Intervention::Resume(lane_id, reason) => resume(config, db, lane_id, reason).await,
         Intervention::Import(asked) => {
             let (engine, chain_id) = engine_of(config, db, &asked.lane).await?;
-            import::run(&engine, network_of(&engine, chain_id)?, asked, ACTOR).await
+            let done = import::run(&engine, network_of(&engine, chain_id)?, asked, ACTOR);
+            acting(Act::on_host("muniment admin lane import"), done).await
         }
-        Intervention::ClearChain(chain_id, reason) => clear(&db, *chain_id, reason).await,
+        Intervention::ClearChain(chain_id, reason) => {
+            acting(Act::on_host("muniment admin chain clear"), clear(&db, *chain_id, reason)).await
+        }
     }
 }
 
@@ -53,7 +57,7 @@ async fn list(db: &Db) -> Result<(), Failure> {
 async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<(), Failure> {
     let (engine, chain_id) = engine_of(config, db, lane_id).await?;
     network_of(&engine, chain_id)?;
-    lane::resume(&engine, lane_id, ACTOR, reason).await?;
+    acting(Act::on_host("muniment admin lane resume"), lane::resume(&engine, lane_id, ACTOR, reason)).await?;
     println!("The lane {lane_id} signs again, above everything that is final on its chain.");
     Ok(())
 }

@@ -10,6 +10,7 @@ mod api_key;
 mod app;
 mod approval;
 mod arguments;
+mod audit;
 mod auth;
 mod body;
 mod bulk_retry;
@@ -118,6 +119,7 @@ async fn execute(command: Command, config: Config) -> Result<(), Failure> {
         Command::Worker => run::run(config, Roles { api: false, worker: true }).await,
         Command::Migrate => migrate(&config).await,
         Command::Doctor => doctor::run(&config).await,
+        Command::VerifyAudit => audit::verify_all(&config).await,
         Command::CreateKey(new) => admin::create_key(&config, &new).await,
         Command::CreateUser(new) => admin::create_user(&config, &new).await,
         Command::Intervene(asked) => intervene::intervene(&config, &asked).await,

@@ -90,7 +90,8 @@ impl Parameters {
         self.integer("limit", LIMIT_DEFAULT, LIMIT_MAX)
     }
 
-    fn integer(&self, name: &str, default: i64, max: i64) -> Result<i64> {
+    /// A whole number from 1 on.
+    pub fn integer(&self, name: &str, default: i64, max: i64) -> Result<i64> {
         let Some(text) = self.text(name) else { return Ok(default) };
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|number| digits && (1..=max).contains(number));

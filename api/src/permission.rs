@@ -53,6 +53,7 @@ const KEY_LIST: Access = Access::Person { roles: &[Role::Issuer, Role::Admin, Ro
 const OWN: Access = Access::Person { roles: Role::ALL };
 const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
 const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:read" };
+const AUDIT: Access = Access::Caller { roles: READERS, scope: "audit:read" };
 const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
 /// Allowing what somebody else asked for: a person's own word, never a key's.
@@ -104,6 +105,8 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/users/{id}/disable", ADMIN),
     row("POST", "/v1/users/{id}/enable", ADMIN),
     row("POST", "/v1/users/{id}/revoke-sessions", ADMIN),
+    row("GET", "/v1/audit-log", AUDIT),
+    row("GET", "/v1/audit-log/verify", AUDIT),
     row("GET", "/v1/offerings/{id}", Access::Public),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),
@@ -154,8 +157,16 @@ pub const PERMISSIONS: &[Permission] = &[
 ];
 
 /// Every scope that a key may be given.
-pub const SCOPES: &[&str] =
-    &["distributions:read", "distributions:write", "me:read", "offerings:read", "ops:freeze", "ops:read", "ops:write"];
+pub const SCOPES: &[&str] = &[
+    "audit:read",
+    "distributions:read",
+    "distributions:write",
+    "me:read",
+    "offerings:read",
+    "ops:freeze",
+    "ops:read",
+    "ops:write",
+];
 
 /// The row of a route.
 pub fn of(method: &Method, path: &str) -> Option<&'static Permission> {

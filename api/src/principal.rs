@@ -5,10 +5,12 @@ use axum::http::header;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use muniment_domain::audit::acting;
 use muniment_domain::principal;
 use muniment_domain::session::Session;
 
 use crate::app::App;
+use crate::audit;
 use crate::code::Code;
 use crate::csrf;
 use crate::error::{Problem, Result};
@@ -55,10 +57,16 @@ pub async fn admit(
     let (mut parts, body) = request.into_parts();
     let mut response = match judge(&app, permission, &parts, &mut standing).await {
         Ok(principal) => {
+            // Known to the task before any handler runs: whatever it commits gets its line in the audit log.
+            let act = permission.and_then(|permission| audit::act_of(&app, permission, &parts, principal.as_ref()));
             if let Some(principal) = principal {
                 parts.extensions.insert(principal);
             }
-            next.run(Request::from_parts(parts, body)).await
+            let answer = next.run(Request::from_parts(parts, body));
+            match act {
+                Some(act) => acting(act, answer).await,
+                None => answer.await,
+            }
         }
         Err(problem) => problem.into_response(),
     };

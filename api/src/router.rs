@@ -10,9 +10,9 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, api_key, approval, auth, bulk_retry, cancel, csrf, deploy, distribution, force_transfer, freeze, health,
-    holder, lock, media, mint, offering, operation, origin, permission, principal, reconcile, reconciliation, recover,
-    restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
+    answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, force_transfer, freeze,
+    health, holder, lock, media, mint, offering, operation, origin, permission, principal, reconcile, reconciliation,
+    recover, restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
 };
 
 /// One route.
@@ -34,6 +34,8 @@ pub fn routes() -> Vec<Route> {
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
         on_get("/version", get(health::version)),
+        on_get("/v1/audit-log", get(audit::list)),
+        on_get("/v1/audit-log/verify", get(audit::verify)),
         on_get("/v1/offerings/{id}", get(offering::detail)),
         on_get("/v1/offerings/{id}/subscriptions", get(subscription::list)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),

@@ -12,6 +12,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 use tokio::sync::watch;
 
+use crate::audit::{self, Doing};
 use crate::clock::Clock;
 use crate::id::Ids;
 use crate::point::{self, Point, When};
@@ -60,6 +61,8 @@ pub struct Tx {
     ids: Ids,
     bell: Arc<watch::Sender<u64>>,
     rings: bool,
+    // What is done here of the act that the task is about, if it is about one.
+    doing: Option<Box<Doing>>,
 }
 
 /// The transaction of one engine.
@@ -186,7 +189,14 @@ impl Db {
     }
 
     fn tx(&self, conn: Conn) -> Tx {
-        Tx { conn, now: self.clock.now(), ids: self.ids.clone(), bell: self.bell.clone(), rings: false }
+        Tx {
+            conn,
+            now: self.clock.now(),
+            ids: self.ids.clone(),
+            bell: self.bell.clone(),
+            rings: false,
+            doing: audit::current(),
+        }
     }
 
     /// Closes all connections, after those in use are given back.
@@ -220,17 +230,38 @@ impl Tx {
     /// Marks a place to which [`Tx::rewind`] goes back.
     pub async fn mark(&mut self) -> Result<()> {
         crate::on!(self, conn => sqlx::query("savepoint marked").execute(conn).await?.rows_affected());
+        if let Some(doing) = &mut self.doing {
+            doing.mark();
+        }
         Ok(())
     }
 
     /// Forgets everything that was written since [`Tx::mark`]; what was written before stays.
     pub async fn rewind(&mut self) -> Result<()> {
         crate::on!(self, conn => sqlx::query("rollback to savepoint marked").execute(conn).await?.rows_affected());
+        if let Some(doing) = &mut self.doing {
+            doing.rewind();
+        }
         Ok(())
     }
 
-    /// Makes it durable. The point names this write for the tests that crash there.
-    pub async fn commit(self, point: Point) -> Result<()> {
+    /// What a caller's act is told by, for its line in the audit log.
+    pub(crate) fn doing(&mut self) -> Option<&mut Doing> {
+        self.doing.as_deref_mut()
+    }
+
+    /// This commit counts an attempt before its outcome is known: it is beside the act that was asked for, and gets no line.
+    pub fn set_aside(&mut self) {
+        if let Some(doing) = &mut self.doing {
+            doing.set_aside();
+        }
+    }
+
+    /// Makes it durable, with the line of the audit log if a caller acts. The point names this write for the tests that crash there.
+    pub async fn commit(mut self, point: Point) -> Result<()> {
+        if let Some(doing) = self.doing.take() {
+            audit::write(&mut self, &doing).await?;
+        }
         point::pass(point, When::Before)?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,

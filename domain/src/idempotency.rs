@@ -104,6 +104,9 @@ fn reused() -> Error {
 /// Stores the answer in the commit of its effect. Of two at once, the second finds the row taken and must not commit.
 pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
     let now = tx.now();
+    if let Some(doing) = tx.doing() {
+        doing.answered(answer.status);
+    }
     let oldest = now - Duration::hours(REPLAY_HOURS);
     let rows = on!(tx, conn => sqlx::query(
         "insert into idempotency_keys (principal, method, path, key, fingerprint, status, location, body, created_at) \

@@ -5,6 +5,7 @@ pub mod api_key;
 pub mod approval;
 pub mod attempt;
 pub mod attempt_counter;
+pub mod audit;
 pub mod book;
 pub mod canonical;
 pub mod chain;

@@ -20,7 +20,7 @@ pub async fn run(db: &Db) -> Result<()> {
             MIGRATOR.run_direct(None, &mut connection, false).await
         }
     };
-    done.map_err(|e| {
+    let done = done.map_err(|e| {
         Error::Migration(match e {
             MigrateError::VersionMissing(version) => format!(
                 "The database was migrated to version {version}, which this binary does not know: it is newer. Start a binary of at \
@@ -32,7 +32,9 @@ pub async fn run(db: &Db) -> Result<()> {
             ),
             other => format!("The migrations failed: {other}"),
         })
-    })
+    });
+    done?;
+    crate::audit::raise(db).await
 }
 
 /// The newest version that this binary knows.

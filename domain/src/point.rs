@@ -57,6 +57,8 @@ crate::words! {
         Snapshot = "snapshot",
         /// What a calendar asked for was done, with its next time.
         Timer = "timer",
+        /// Lines of the audit log got their seals.
+        Seal = "seal",
         /// Demo rows, keys, pruning: nothing on a chain depends on them.
         Housekeeping = "housekeeping",
     }

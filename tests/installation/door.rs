@@ -45,6 +45,11 @@ impl Door {
 
     /// A process that is about to serve.
     pub fn launch(&self) -> Launch {
+        self.launch_as(&["api"])
+    }
+
+    /// A process with these words on its command line.
+    pub fn launch_as(&self, words: &[&str]) -> Launch {
         let mut text =
             "profile = \"development\"\nlisten = \"127.0.0.1:0\"\nlog = \"info,muniment::answer=warn\"\n".to_owned();
         for (section, keys) in &self.sections {
@@ -55,7 +60,7 @@ impl Door {
         }
         let path = self.folder.path().join("muniment.toml");
         std::fs::write(&path, text).unwrap();
-        Launch::new(["api"]).env("MUNIMENT_CONFIG", path)
+        Launch::new(words.iter().copied()).env("MUNIMENT_CONFIG", path)
     }
 
     /// Starts it and waits until it serves.

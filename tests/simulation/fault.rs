@@ -109,8 +109,16 @@ pub struct Totals {
 }
 
 /// Writes that no life of the simulation comes to; processes are ended around them in `tests/crash.rs` and the files that it names.
-const ELSEWHERE: &[Point] =
-    &[Point::SpeedUp, Point::Wish, Point::Approval, Point::Reconcile, Point::Account, Point::Snapshot, Point::Timer];
+const ELSEWHERE: &[Point] = &[
+    Point::SpeedUp,
+    Point::Wish,
+    Point::Approval,
+    Point::Reconcile,
+    Point::Account,
+    Point::Snapshot,
+    Point::Timer,
+    Point::Seal,
+];
 
 impl Totals {
     pub const fn new() -> Self {

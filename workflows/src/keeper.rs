@@ -172,6 +172,7 @@ async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
     while sweep::sweep_approvals(engine).await? > 0 {}
     while sweep::sweep_snapshots(engine).await? > 0 {}
     while timer::sweep(engine).await? > 0 {}
+    while sweep::seal(engine).await? > 0 {}
     if pruned.is_none_or(|at| at.elapsed() >= PRUNE) {
         sweep::prune(engine).await?;
         *pruned = Some(Instant::now());

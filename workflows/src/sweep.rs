@@ -6,13 +6,15 @@ use std::collections::HashSet;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, approval, distribution, idempotency};
+use muniment_domain::{Error, Result, approval, audit, distribution, idempotency, login_attempt};
 
 use crate::engine::Engine;
 use crate::{queue, reconciliation, wish};
 
 /// How many operations one commit wakes.
 const WAKES_PER_PASS: i64 = 500;
+/// How many lines of the audit log one commit seals.
+const SEALS_PER_PASS: i64 = 500;
 /// How many a starting process wakes at once; the sweep has the rest.
 const WAKES_AT_START: i64 = 5000;
 
@@ -70,6 +72,16 @@ pub async fn sweep_snapshots(engine: &Engine) -> Result<usize> {
     Ok(due.len())
 }
 
+/// Seals lines of the audit log; how many it were.
+pub async fn seal(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let sealed = audit::seal(&mut tx, SEALS_PER_PASS).await?;
+    if sealed > 0 {
+        tx.commit(Point::Seal).await?;
+    }
+    Ok(sealed)
+}
+
 /// Later than any pause that begins now can end.
 fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     let settings = &engine.settings;
@@ -77,10 +89,11 @@ fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     now + Duration::seconds(longest.cast_signed() + 2 * operation::PATIENCE_SECONDS)
 }
 
-/// Forgets what nobody asks for any more: answers past their day, finished jobs of the queue.
+/// Forgets what nobody asks for any more: answers past their day, old attempts to log in, finished jobs of the queue.
 pub async fn prune(engine: &Engine) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     idempotency::prune(&mut tx).await?;
+    login_attempt::prune(&mut tx).await?;
     queue::prune(&mut tx, engine.settings.queue_retention_hours).await?;
     tx.commit(Point::Housekeeping).await
 }

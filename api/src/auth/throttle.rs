@@ -43,6 +43,7 @@ impl Attempt {
             attempt_counter::count(&mut tx, &network, NETWORK_FREE).await?,
         ];
         let Some(until) = waits.into_iter().flatten().max() else {
+            tx.set_aside();
             tx.commit(Point::Account).await?;
             return Ok(Self { account, network });
         };
@@ -51,6 +52,7 @@ impl Attempt {
         drop(tx);
         let mut tx = app.db.begin().await?;
         login_attempt::insert(&mut tx, None, &origin.ip.to_string(), &origin.user_agent, Outcome::Throttled).await?;
+        tx.set_aside();
         tx.commit(Point::Account).await?;
         let problem =
             Problem::new(Code::LoginThrottled, format!("Too many failed attempts. Try again in {wait} seconds."));

@@ -1,0 +1,304 @@
+//! The audit log: who did what stands there because it was done, and nobody changes it unseen.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use muniment_domain::audit::{Act, ActorKind, Flaw, Verdict, acting, seal, verify};
+use muniment_domain::db::Db;
+use muniment_domain::point::{Point, When};
+use muniment_domain::user::Role;
+use muniment_domain::{Error, event, on};
+use muniment_workflows::engine::Engine;
+use muniment_workflows::settings::Settings;
+use muniment_workflows::sweep;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+use world::{Database, on_both_databases};
+
+use crate::installation::{Door, PATIENCE, Person, ended, open, register};
+
+/// The points at which moves are ended here, instead of a whole process.
+pub const ENDED_AT: &[Point] = &[Point::Seal];
+
+fn by(user: &str) -> Act {
+    Act { actor: Some(user.to_owned()), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") }
+}
+
+/// Something that a caller does.
+async fn act(db: &Db, user: &str, thing: &str) -> Result<(), Error> {
+    acting(by(user), async {
+        let mut tx = db.begin().await?;
+        event::write(&mut tx, "thing.done", "offering", thing, 1, json!({})).await?;
+        tx.commit(Point::Account).await
+    })
+    .await
+}
+
+async fn verdict(db: &Db) -> Verdict {
+    verify(&mut db.read().await.unwrap(), 1, None, i64::MAX).await.unwrap()
+}
+
+async fn seal_all(db: &Db) -> usize {
+    let mut all = 0;
+    loop {
+        let mut tx = db.begin().await.unwrap();
+        let sealed = match seal(&mut tx, 7).await {
+            Ok(sealed) => sealed,
+            // Another one has sealed these meanwhile.
+            Err(Error::Stale { .. }) => continue,
+            Err(error) => panic!("{error}"),
+        };
+        tx.commit(Point::Seal).await.unwrap();
+        all += sealed;
+        if sealed == 0 {
+            return all;
+        }
+    }
+}
+
+/// What the database says to a statement past the platform.
+async fn past(db: &Db, sql: &str) -> Result<u64, Error> {
+    let mut tx = db.begin().await?;
+    let done = on!(tx, conn => sqlx::query(AssertSqlSafe(sql.to_owned())).execute(conn).await?.rows_affected());
+    tx.commit(Point::Housekeeping).await?;
+    Ok(done)
+}
+
+/// Takes the triggers away, as somebody with the rights of the database could.
+async fn disarm(db: &Db) {
+    for table in ["audit_log", "audit_seals"] {
+        for name in ["updated", "deleted", "replaced"] {
+            if !db.is_shared() {
+                past(db, &format!("drop trigger {table}_is_never_{name}")).await.unwrap();
+            }
+        }
+        if db.is_shared() {
+            past(db, &format!("alter table {table} disable trigger user")).await.unwrap();
+        }
+    }
+}
+
+on_both_databases! {
+    async fn an_act_leaves_its_line_and_what_was_refused_or_only_read_does_not(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let admin = door.person(&server, "admin", Role::Admin).await;
+        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let before = door.count("audit_log").await;
+        admin.get("/v1/auth/me").await;
+        admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
+        assert_eq!(server.log_in(&admin.email, "not the password at all").await.status, 401);
+        assert_eq!(admin.post("/v1/auth/step-up", json!({ "password": "wrong" })).await.status, 401);
+        assert_eq!(door.count("audit_log").await, before);
+
+        let made = admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
+        let path = format!("/v1/users/{}/disable", auditor.id);
+        let headers = [("x-request-id", "req-of-the-test")];
+        assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
+        assert_eq!(door.count("audit_log").await, before + 2);
+        let lines = admin.get("/v1/audit-log?limit=2").await;
+        let shown = |at: usize, field: &str| lines.text(&format!("/data/{at}/{field}"));
+        assert_eq!(shown(0, "action"), "POST /v1/users/{id}/disable");
+        assert_eq!((shown(0, "object_type"), shown(0, "object_id")), ("user".to_owned(), auditor.id.clone()));
+        assert_eq!((shown(0, "actor"), shown(0, "actor_kind")), (admin.id.clone(), "person".to_owned()));
+        assert_eq!((shown(0, "session_id"), shown(0, "ip")), (admin.session_id.clone(), "127.0.0.1".to_owned()));
+        assert_eq!(shown(0, "request_id"), "req-of-the-test");
+        assert_eq!(lines.body["data"][0]["detail"]["events"], json!(["user.disabled", "session.revoked"]));
+        assert_eq!((shown(1, "object_type"), shown(1, "object_id")), ("api_key".to_owned(), made.text("/id")));
+        assert!(!lines.body.to_string().contains('@'), "no address of a person stands here: {lines:?}");
+    }
+
+    async fn whoever_comes_in_by_the_door_is_named_and_a_key_is_named_with_its_owner(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let ada = Person::log_in(&server, "ada@people.example").await;
+        let admin = door.person(&server, "admin", Role::Admin).await;
+        let lines = admin.get(&format!("/v1/audit-log?actor={}", ada.id)).await;
+        let (kind, action) = (lines.text("/data/0/actor_kind"), lines.text("/data/0/action"));
+        assert_eq!((kind, action), ("anonymous".to_owned(), "POST /v1/auth/login".to_owned()));
+        assert_eq!(lines.text("/data/0/session_id"), ada.session_id);
+        let registered = admin.get(&format!("/v1/audit-log?object={}", ada.id)).await;
+        assert_eq!(registered.text("/data/0/action"), "POST /v1/auth/register");
+
+        let key = admin.post("/v1/api-keys", json!({ "name": "k", "scopes": ["audit:read", "ops:write"] })).await;
+        let with_key = server.client().with_key(&key.text("/key"));
+        let refused = with_key.post("/blockchain/deploy-token", "one", json!({ "offering_id": "off_01jc0000000000000000000000" })).await;
+        let refused = refused.unwrap();
+        let listed = with_key.get("/v1/audit-log?limit=1").await.unwrap();
+        match refused.status {
+            404 => assert_ne!(listed.text("/data/0/actor_kind"), "key"),
+            status => {
+                let line = &listed.body["data"][0];
+                assert_eq!((&line["actor_kind"], &line["actor"]), (&json!("key"), &json!(admin.id)));
+                assert_eq!((&line["detail"]["key_id"], &line["detail"]["status"]), (&json!(key.text("/id")), &json!(status)));
+            }
+        }
+        for query in ["actor=ada", "after=usr_01jc0000000000000000000000", "limit=0", "created_from=now"] {
+            assert_eq!(admin.get(&format!("/v1/audit-log?{query}")).await.problem(), (400, "invalid_parameter".to_owned()), "{query}");
+        }
+        let (all, first) = (admin.get("/v1/audit-log").await, admin.get("/v1/audit-log?limit=1").await);
+        let second = admin.get(&format!("/v1/audit-log?limit=1&after={}", first.text("/pagination/next_after"))).await;
+        assert_eq!(second.body["data"][0], all.body["data"][1]);
+        assert_eq!(ada.get("/v1/audit-log").await.problem(), (403, "role_forbidden".to_owned()));
+    }
+
+    async fn the_platform_seals_what_was_done_and_the_command_line_verifies_it(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("engine", "sweep_seconds", "1");
+        let mut server = door.opened(door.launch_as(&["run"])).await;
+        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let start = std::time::Instant::now();
+        let sealed = loop {
+            let found = auditor.get("/v1/audit-log/verify").await;
+            if found.body["unsealed"] == json!(0) {
+                break found;
+            }
+            assert!(start.elapsed() < PATIENCE, "{found:?}");
+            tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+        };
+        assert_eq!((&sealed.body["ok"], &sealed.body["first_bad"]), (&json!(true), &Value::Null));
+        assert_eq!(sealed.body["head_hash"], sealed.body["hash"]);
+        let at = auditor.get("/v1/audit-log/verify?from=2&to=2").await;
+        assert_eq!((&at.body["from"], &at.body["to"], &at.body["ok"]), (&json!(2), &json!(2), &json!(true)));
+        assert_eq!(auditor.get("/v1/audit-log/verify?from=0").await.status, 400);
+        server.process.terminate(PATIENCE);
+        let command = |expected: i32| {
+            let mut process = door.launch_as(&["audit", "verify"]).spawn();
+            let code = process.wait(PATIENCE).expect("it ends").code();
+            assert_eq!(code, Some(expected), "{}", process.log());
+        };
+        command(0);
+        let db = open(&door.database.url()).await;
+        disarm(&db).await;
+        past(&db, "update audit_log set ip = '10.9.8.7' where id = (select audit_id from audit_seals where position = 1)").await.unwrap();
+        db.close().await;
+        command(1);
+    }
+
+    async fn whatever_is_changed_past_the_platform_is_found_at_its_place(database: Database) {
+        let db = open(&database.url()).await;
+        for number in 0..6 {
+            act(&db, &format!("usr_{number}"), &format!("off_{number}")).await.unwrap();
+        }
+        assert_eq!(seal_all(&db).await, 6);
+        assert!(verdict(&db).await.is_ok());
+        disarm(&db).await;
+        past(&db, "create table lines_kept as select * from audit_log").await.unwrap();
+        past(&db, "create table seals_kept as select * from audit_seals").await.unwrap();
+        let third = "(select audit_id from seals_kept where position = 3)";
+        let (line, seal) = (format!("where id = {third}"), "where position = 3");
+        let columns = ["actor = 'usr_9'", "actor_kind = 'key'", "session_id = 'ses_9'", "ip = '1.1.1.1'", "action = 'GET'",
+            "object_type = 'user'", "object_id = 'off_9'", "detail = '{}'", "request_id = 'x'", "at = '2001-01-01T00:00:00+00:00'"];
+        let mut tampered: Vec<_> = columns.iter().map(|set| (format!("update audit_log set {set} {line}"), 3, Flaw::LineChanged)).collect();
+        tampered.extend([
+            (format!("delete from audit_log {line}"), 3, Flaw::LineMissing),
+            (format!("update audit_seals set hash = 'ab' {seal}"), 3, Flaw::LineChanged),
+            (format!("update audit_seals set prev_hash = 'ab' {seal}"), 3, Flaw::ChainBroken),
+            (format!("delete from audit_seals {seal}"), 3, Flaw::SealMissing),
+            ("update audit_seals set position = position + 100 where position > 4".to_owned(), 5, Flaw::SealMissing),
+            // Two change places.
+            ("update audit_seals set audit_id = case position when 2 then 'x' else 'y' end where position in (2, 3)".to_owned(), 2, Flaw::LineMissing),
+            ("update audit_seals set position = -position where position in (2, 3)".to_owned(), 2, Flaw::SealMissing),
+        ]);
+        if db.is_shared() {
+            past(&db, "alter table audit_seals drop constraint audit_seals_position_check").await.unwrap();
+        } else {
+            tampered.pop();
+        }
+        for (sql, position, flaw) in tampered {
+            assert!(past(&db, &sql).await.unwrap() > 0, "{sql}");
+            let found = verdict(&db).await;
+            let bad = found.first_bad.as_ref().map(|bad| (bad.position, bad.flaw));
+            assert_eq!((bad, found.is_ok()), (Some((position, flaw)), false), "{sql}");
+            for table in ["audit_log", "audit_seals"] {
+                past(&db, &format!("delete from {table}")).await.unwrap();
+            }
+            past(&db, "insert into audit_log select * from lines_kept").await.unwrap();
+            past(&db, "insert into audit_seals select * from seals_kept").await.unwrap();
+            assert!(verdict(&db).await.is_ok(), "put back after {sql}");
+        }
+        // A line that nobody's act has written is not in the chain, and one that is gone before its seal is missed.
+        past(&db, "insert into audit_log select 'aud_forged', at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, \
+             request_id from lines_kept where object_id = 'off_1'").await.unwrap();
+        assert_eq!((verdict(&db).await.unaccounted, verdict(&db).await.is_ok()), (1, false));
+        past(&db, "delete from audit_log where id = 'aud_forged'").await.unwrap();
+        act(&db, "usr_7", "off_7").await.unwrap();
+        past(&db, "delete from audit_log where object_id = 'off_7'").await.unwrap();
+        assert_eq!(verdict(&db).await.unaccounted, -1);
+        db.close().await;
+    }
+
+    async fn neither_table_lets_itself_be_changed_and_a_start_puts_back_what_guards_them(database: Database) {
+        let db = open(&database.url()).await;
+        act(&db, "usr_1", "off_1").await.unwrap();
+        seal_all(&db).await;
+        let mut forbidden = vec!["update audit_log set ip = 'x'", "delete from audit_log", "update audit_seals set hash = 'x'", "delete from audit_seals"];
+        if db.is_shared() {
+            forbidden.extend(["truncate audit_log", "truncate audit_seals"]);
+        } else {
+            forbidden.extend(["insert or replace into audit_log select * from audit_log", "insert or replace into audit_seals select * from audit_seals"]);
+        }
+        let refused = async |db: &Db| {
+            for sql in &forbidden {
+                let why = past(db, sql).await.unwrap_err().to_string();
+                assert!(why.contains("only grows"), "{sql}: {why}");
+            }
+        };
+        refused(&db).await;
+        disarm(&db).await;
+        db.close().await;
+        drop(db);
+        let db = open(&database.url()).await;
+        refused(&db).await;
+        assert!(verdict(&db).await.is_ok());
+        db.close().await;
+    }
+
+    async fn writers_wait_for_nobody_and_every_line_is_sealed_once(database: Database) {
+        let db = open(&database.url()).await;
+        let (left, writers) = (AtomicUsize::new(8), 8);
+        let writing = futures::future::join_all((0..writers).map(|writer| {
+            let (db, left) = (&db, &left);
+            async move {
+                for number in 0..12 {
+                    act(db, &format!("usr_{writer}"), &format!("off_{number}")).await.unwrap();
+                }
+                left.fetch_sub(1, Ordering::SeqCst);
+            }
+        }));
+        let sealing = async || {
+            let mut sealed = 0;
+            while left.load(Ordering::SeqCst) > 0 {
+                sealed += seal_all(&db).await;
+                tokio::task::yield_now().await;
+            }
+            sealed
+        };
+        let (_, one, other) = futures::join!(writing, sealing(), sealing());
+        assert_eq!(one + other + seal_all(&db).await, 96);
+        let found = verdict(&db).await;
+        assert!(found.is_ok() && found.unsealed == 0 && found.to == 96, "{found:?}");
+        db.close().await;
+    }
+
+    async fn an_act_and_its_line_are_one_and_a_crash_before_the_seal_loses_neither(database: Database) {
+        let db = open(&database.url()).await;
+        ended(Point::Account, When::Before, act(&db, "usr_1", "off_1")).await;
+        let count = async |from: &str| -> i64 {
+            let mut tx = db.read().await.unwrap();
+            let sql = AssertSqlSafe(format!("select count(*) from {from}"));
+            on!(tx, conn => sqlx::query_scalar::<_, i64>(sql).fetch_one(conn).await.unwrap())
+        };
+        assert_eq!((count("events").await, count("audit_log").await, count("audit_unsealed").await), (0, 0, 0));
+        ended(Point::Account, When::After, act(&db, "usr_1", "off_1")).await;
+        assert_eq!((count("events").await, count("audit_log").await, count("audit_unsealed").await), (1, 1, 1));
+        let engine = Engine::start(db.clone(), Settings::default(), Vec::new()).await.unwrap();
+        ended(Point::Seal, When::Before, sweep::seal(&engine)).await;
+        assert_eq!((verdict(&db).await.unsealed, verdict(&db).await.to), (1, 0));
+        ended(Point::Seal, When::After, sweep::seal(&engine)).await;
+        assert_eq!((verdict(&db).await.unsealed, verdict(&db).await.to), (0, 1));
+        assert_eq!(sweep::seal(&engine).await.unwrap(), 0);
+        assert!(verdict(&db).await.is_ok());
+        db.close().await;
+    }
+}
