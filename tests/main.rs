@@ -53,6 +53,7 @@ mod source;
 mod split;
 mod start;
 mod tidy;
+mod token_read;
 mod users;
 mod wish;
 mod workers;

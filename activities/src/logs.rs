@@ -71,6 +71,30 @@ impl From<RawLog> for PlacedLog {
     }
 }
 
+/// The final events that are wanted.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// The contracts; empty for any: so many can be ours that the question would be longer than the answer.
+    pub contracts: &'a [Address],
+    /// What an event's first topic may be.
+    pub topics: &'a [B256],
+}
+
+impl Wanted<'_> {
+    fn filter(&self, mut blocks: Value) -> Value {
+        blocks["topics"] = json!([self.topics]);
+        if !self.contracts.is_empty() {
+            blocks["address"] = json!(self.contracts);
+        }
+        blocks
+    }
+
+    fn includes(&self, log: &PlacedLog) -> bool {
+        let known = self.contracts.is_empty() || self.contracts.contains(&log.address);
+        known && log.topics.first().is_some_and(|topic| self.topics.contains(topic))
+    }
+}
+
 impl LogFilter {
     fn request(&self, from: u64, to: Option<u64>) -> Request {
         let topics: Vec<Value> =
@@ -114,19 +138,18 @@ impl Chain {
         Ok(found)
     }
 
-    /// The events of some contracts in a range of final blocks, from as many endpoints as the quorum wants, who must agree. The last
+    /// Events in a range of final blocks, from as many endpoints as the quorum wants, who must agree. The last
     /// block's hash is what it must be: an endpoint that has not come so far yet would show fewer events and say nothing.
     pub async fn final_logs(
         &self,
-        contracts: &[Address],
-        from: u64,
-        to: u64,
+        wanted: &Wanted<'_>,
+        (from, to): (u64, u64),
         last: Option<B256>,
     ) -> Result<Vec<PlacedLog>, Fault> {
         let quorum = self.config.quorum.clamp(1, self.endpoints().len().max(1));
         let (mut shown, mut agreed, mut faults) = (None, 0, Vec::new());
         for endpoint in self.candidates() {
-            match self.range_of(endpoint, contracts, (from, to), last).await {
+            match self.range_of(endpoint, wanted, (from, to), last).await {
                 Ok(logs) if shown.as_ref().is_none_or(|seen| *seen == logs) => {
                     shown = Some(logs);
                     agreed += 1;
@@ -144,14 +167,14 @@ impl Chain {
     async fn range_of(
         &self,
         endpoint: &Endpoint,
-        contracts: &[Address],
+        wanted: &Wanted<'_>,
         range: (u64, u64),
         last: Option<B256>,
     ) -> Result<Vec<PlacedLog>, Fault> {
         let mut found = Vec::new();
         let mut ranges = vec![(range.0, range.1, last)];
         while let Some((from, to, last)) = ranges.pop() {
-            match self.events_of(endpoint, contracts, (from, to), last).await {
+            match self.events_of(endpoint, wanted, (from, to), last).await {
                 Ok(part) => found.extend(part),
                 Err(Fault::Refused(text)) if classify::is_range_too_wide(&text) && from < to => {
                     let middle = from + (to - from) / 2;
@@ -168,17 +191,18 @@ impl Chain {
     async fn events_of(
         &self,
         endpoint: &Endpoint,
-        contracts: &[Address],
+        wanted: &Wanted<'_>,
         (from, to): (u64, u64),
         last: Option<B256>,
     ) -> Result<Vec<PlacedLog>, Fault> {
         let requests = |_: &Endpoint| match last {
             Some(hash) if from == to => {
-                vec![Request::new("eth_getLogs", json!([{ "blockHash": hash, "address": contracts }]))]
+                vec![Request::new("eth_getLogs", json!([wanted.filter(json!({ "blockHash": hash }))]))]
             }
             _ => {
-                let filter = LogFilter { addresses: contracts.to_vec(), ..LogFilter::default() };
-                vec![filter.request(from, Some(to)), by_number(Tag::Number(to), false)]
+                let range = json!({ "fromBlock": format!("{from:#x}"), "toBlock": format!("{to:#x}") });
+                let logs = Request::new("eth_getLogs", json!([wanted.filter(range)]));
+                vec![logs, by_number(Tag::Number(to), false)]
             }
         };
         let read = |mut answers: Vec<Answer>| {
@@ -189,8 +213,7 @@ impl Chain {
                 }
             }
             let logs: Vec<PlacedLog> = first("eth_getLogs", answers)?;
-            match logs.iter().find(|log| !contracts.contains(&log.address) || !(from..=to).contains(&log.block_number))
-            {
+            match logs.iter().find(|log| !wanted.includes(log) || !(from..=to).contains(&log.block_number)) {
                 Some(log) => {
                     Err(Fault::Malformed(format!("event {} of {} was not asked for", log.log_index, log.tx_hash)))
                 }

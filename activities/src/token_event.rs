@@ -124,7 +124,9 @@ pub fn moves_books(log: &Log) -> bool {
     }
 }
 
-const TOPICS: &[B256] = &[
+/// The events that can move a book.
+pub const TOPICS: &[B256] = &[
+    TransferBatch::SIGNATURE_HASH,
     TransferSingle::SIGNATURE_HASH,
     TokensLocked::SIGNATURE_HASH,
     LocksCut::SIGNATURE_HASH,

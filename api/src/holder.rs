@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_domain::holding::{self, Holder};
-use muniment_domain::{money, token_event};
+use muniment_domain::{money, token_read};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -19,7 +19,7 @@ pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> R
     let mut tx = app.db.read().await?;
     let offering = offering::find(&mut tx, &id).await?;
     let (rows, total) = holding::page(&mut tx, &id, page.limit, page.offset()).await?;
-    let read = token_event::cursor(&mut tx, &id).await?;
+    let read = token_read::cursor(&mut tx, &id).await?;
     let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
     let data = rows.iter().map(|row| item(row, decimals)).collect();
     let mut answer = page.answer(data, total);

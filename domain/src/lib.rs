@@ -52,6 +52,7 @@ pub mod subscription;
 pub mod timer;
 pub mod token;
 pub mod token_event;
+pub mod token_read;
 pub mod user;
 pub mod wallet;
 pub mod wish;

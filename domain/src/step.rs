@@ -160,7 +160,7 @@ pub async fn signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Step>> {
 pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, limit: i64) -> Result<Vec<Step>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Step>(
         "select * from operation_steps s where chain_id = $1 and state = 'included' and block_number <= $2 and not exists \
-         (select 1 from token_cursors t where t.chain_id = s.chain_id and t.token_address = s.target and t.block_number < s.block_number) \
+         (select 1 from token_places t where t.chain_id = s.chain_id and t.token_address = s.target and t.block_number < s.block_number) \
          order by block_number, lane_id, nonce limit $3")
         .bind(chain_id).bind(block).bind(limit).fetch_all(conn).await?))
 }

@@ -1,16 +1,15 @@
-//! What our tokens told in final blocks, and how far they are read.
+//! What our tokens told in final blocks.
+
+use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
-use sqlx::AssertSqlSafe;
 
 use crate::book::Book;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
-use crate::{Error, Result, on};
-
-/// Rows in one statement: SQLite takes 32,766 parameters.
-const ROWS_PER_STATEMENT: usize = 500;
+use crate::db::Tx;
+use crate::rows::portions;
+use crate::{Result, on};
 
 crate::words! {
     /// What an event does to the books.
@@ -56,61 +55,6 @@ pub struct TokenEvent {
     pub release_at: Option<i64>,
 }
 
-/// How far a token is read.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-#[allow(missing_docs)]
-pub struct Cursor {
-    pub offering_id: String,
-    pub chain_id: i64,
-    pub token_address: Hex<Address>,
-    /// The block of its deployment.
-    pub made_in: i64,
-    /// Everything up to this block is in the books.
-    pub block_number: i64,
-    pub read_at: DateTime<Utc>,
-}
-
-/// A token is read from the block that made it.
-pub async fn begin(tx: &mut Tx, offering_id: &str, chain_id: i64, token: Address, made_in: i64) -> Result<()> {
-    let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into token_cursors (offering_id, chain_id, token_address, made_in, block_number, read_at) \
-         values ($1, $2, $3, $4, $5, $6) \
-         on conflict do nothing")
-        .bind(offering_id).bind(chain_id).bind(Hex(token)).bind(made_in).bind(made_in - 1).bind(now).execute(conn).await?.rows_affected());
-    Ok(())
-}
-
-/// The tokens of a chain, those furthest behind first.
-pub async fn cursors(tx: &mut Tx, chain_id: i64) -> Result<Vec<Cursor>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, Cursor>("select * from token_cursors where chain_id = $1 order by block_number, offering_id")
-        .bind(chain_id).fetch_all(conn).await?),
-    )
-}
-
-/// How far the token of an offering is read; none without a token.
-pub async fn cursor(tx: &mut Tx, offering_id: &str) -> Result<Option<Cursor>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Cursor>("select * from token_cursors where offering_id = $1")
-        .bind(offering_id).fetch_optional(conn).await?))
-}
-
-/// How far the token at an address is read; none if it is no token of ours.
-pub async fn cursor_at(tx: &mut Tx, chain_id: i64, token: Address) -> Result<Option<Cursor>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, Cursor>("select * from token_cursors where chain_id = $1 and token_address = $2")
-        .bind(chain_id).bind(Hex(token)).fetch_optional(conn).await?),
-    )
-}
-
-/// The block up to which every token of a chain is read; none while there is no token.
-pub async fn indexed_block(tx: &mut Tx, chain_id: i64) -> Result<Option<i64>> {
-    Ok(
-        on!(tx, conn => sqlx::query_scalar::<_, Option<i64>>("select min(block_number) from token_cursors where chain_id = $1")
-        .bind(chain_id).fetch_one(conn).await?),
-    )
-}
-
 /// How many logs of a transaction are in the books of a token.
 pub async fn count_of(tx: &mut Tx, offering_id: &str, tx_hash: B256) -> Result<usize> {
     let count = on!(tx, conn => sqlx::query_scalar::<_, i64>(
@@ -119,46 +63,19 @@ pub async fn count_of(tx: &mut Tx, offering_id: &str, tx_hash: B256) -> Result<u
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// Empties the books of a token, so that it is read again from the block that made it.
-pub async fn forget(tx: &mut Tx, token: &Cursor) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query(
-        "update token_cursors set block_number = made_in - 1 where offering_id = $1 and block_number = $2")
-        .bind(&token.offering_id).bind(token.block_number).execute(conn).await?.rows_affected());
-    touched(rows, "token cursor", &token.offering_id)?;
-    for table in ["token_events", "holdings", "tranches", "token_accounts", "token_partitions"] {
-        let sql = format!("delete from {table} where offering_id = $1");
-        on!(tx, conn => sqlx::query(AssertSqlSafe(sql)).bind(&token.offering_id).execute(conn).await?.rows_affected());
+/// Enters events into the books, in the order of the chain.
+pub(crate) async fn enter(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
+    for portion in portions(events) {
+        insert(tx, portion).await?;
     }
-    Ok(())
-}
-
-/// Takes the events of some tokens up to a block into the books. The tokens stood at one block; if somebody moved one of them meanwhile,
-/// nothing of this may stand. Events come in the order of the chain.
-pub async fn take(tx: &mut Tx, tokens: &[Cursor], up_to: i64, events: &[TokenEvent]) -> Result<()> {
-    let Some(stood_at) = tokens.first().map(|token| token.block_number) else { return Ok(()) };
-    let now = tx.now();
-    let rows = on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new("update token_cursors set block_number = ");
-        query.push_bind(up_to).push(", read_at = ").push_bind(now).push(" where block_number = ").push_bind(stood_at);
-        query.push(" and offering_id in (");
-        let mut list = query.separated(", ");
-        tokens.iter().for_each(|token| _ = list.push_bind(&token.offering_id));
-        query.push(")");
-        query.build().execute(conn).await?.rows_affected()
-    });
-    if rows != tokens.len() as u64 {
-        return Err(Error::Stale { what: "token cursors of", id: tokens[0].chain_id.to_string() });
+    let mut by_token: BTreeMap<&str, Vec<&TokenEvent>> = BTreeMap::new();
+    for event in events {
+        by_token.entry(&event.offering_id).or_default().push(event);
     }
-    for chunk in events.chunks(ROWS_PER_STATEMENT) {
-        insert(tx, chunk).await?;
-    }
-    for token in tokens {
-        let own: Vec<&TokenEvent> = events.iter().filter(|e| e.offering_id == token.offering_id).collect();
-        if !own.is_empty() {
-            let mut book = Book::open(tx, &token.offering_id, &own).await?;
-            own.iter().try_for_each(|event| book.enter(event))?;
-            book.close(tx).await?;
-        }
+    for (offering_id, own) in by_token {
+        let mut book = Book::open(tx, offering_id, &own).await?;
+        own.iter().try_for_each(|event| book.enter(event))?;
+        book.close(tx).await?;
     }
     Ok(())
 }
@@ -189,7 +106,7 @@ pub async fn balances_at(
         "select from_address, to_address, quantity from token_events \
          where offering_id = $1 and partition_id = $2 and kind = 'transfer' and block_number <= $3 order by block_number, log_index, line")
         .bind(offering_id).bind(partition_id).bind(block).fetch_all(conn).await?);
-    let mut balances = std::collections::BTreeMap::<Address, u128>::new();
+    let mut balances = BTreeMap::<Address, u128>::new();
     for (from, to, quantity) in moved {
         if let Some(from) = from {
             let balance = balances.entry(from.0).or_default();

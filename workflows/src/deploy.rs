@@ -11,7 +11,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::token::{self, NewToken};
-use muniment_domain::{Code, Error, Result, subscription, token_event};
+use muniment_domain::{Code, Error, Result, subscription, token_read};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -201,6 +201,6 @@ pub async fn settle(tx: &mut Tx, op: &Operation, address: Address, tx_hash: B256
     };
     token::insert(tx, &new).await?;
     contract::ensure(tx, op.chain_id, address, ContractKind::Token, Some(&op.subject_id)).await?;
-    token_event::begin(tx, &op.subject_id, op.chain_id, address, block_number).await?;
+    token_read::begin(tx, &op.subject_id, op.chain_id, address, block_number).await?;
     offering::set_deployed(tx, &op.subject_id, address, &deployment.symbol, tx_hash, block_number).await
 }

@@ -2,50 +2,62 @@
 //! shows are the chain's, also after transfers that the platform had no part in. What is final is settled only as far as the tokens are
 //! read: whoever sees a mint confirmed sees its balances.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use muniment_activities::fault::Fault;
-use muniment_activities::logs::PlacedLog;
+use muniment_activities::logs::{PlacedLog, Wanted};
 use muniment_activities::receipt::Receipt;
-use muniment_activities::token_event::{Change, Movement, moves_books, read};
+use muniment_activities::token_event::{Change, Movement, TOPICS, moves_books, read};
 use muniment_domain::column::{Dec, Hex};
+use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::token_event::{self, Cursor, Kind, TokenEvent};
+use muniment_domain::token_event::{self, Kind, TokenEvent};
+use muniment_domain::token_read::{self, Cursor, Pace, TokenRead};
 use muniment_domain::{Error, Result, chain};
 
 use crate::engine::{Engine, Network};
+use crate::follow::Walk;
 
 /// How many blocks are asked for at once at most; a node that finds it too many says so, and the range is halved.
 const BLOCKS_PER_QUESTION: i64 = 2_000;
-/// How many tokens are asked for at once.
+/// Of how many tokens a question says the addresses. Of more it asks by the kind of event alone, and drops what is not ours.
 const TOKENS_PER_QUESTION: usize = 200;
 /// How many events one commit takes in, a block's own being more or less.
 const EVENTS_PER_COMMIT: usize = 2_000;
+
+/// One question: what some tokens told in a range of final blocks.
+struct Question {
+    from: i64,
+    to: i64,
+    /// Those that are asked for by their addresses; none for everybody's events.
+    tokens: Option<Vec<Cursor>>,
+    /// Those among them that have a place of their own.
+    apart: Vec<Cursor>,
+}
 
 /// Reads every token on to the final block. One that cannot be read holds back nobody but itself.
 pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
     loop {
         let mut tx = engine.db.read().await?;
         let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
+        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(()) };
         if followed.halted_reason.is_some() {
             return Ok(());
         }
-        let mut behind = token_event::cursors(&mut tx, network.id()).await?;
-        behind.retain(|token| token.block_number < followed.final_number);
-        let mut groups = Vec::new();
-        for group in
-            behind.chunk_by(|a, b| a.block_number == b.block_number).flat_map(|g| g.chunks(TOKENS_PER_QUESTION))
-        {
-            let last = followed.final_number.min(group[0].block_number + BLOCKS_PER_QUESTION);
-            let hash = chain::header(&mut tx, network.id(), last).await?.map(|header| header.hash.0);
-            groups.push((group.to_vec(), last, hash));
-        }
+        let apart = token_read::apart(&mut tx, network.id()).await?;
+        let together = together(&mut tx, &read, followed.final_number, &apart).await?;
         drop(tx);
         let mut moved = false;
-        for (tokens, last, hash) in groups {
-            moved |= read_on(engine, network, tokens, last, hash).await?;
+        if let Some(question) = &together {
+            moved |= read_on(engine, network, &mut read, question).await?;
+        }
+        let with_them = together.map(|question| question.apart).unwrap_or_default();
+        for token in apart.into_iter().filter(|token| !with_them.contains(token)) {
+            if let Some(question) = alone(&read, token) {
+                moved |= read_on(engine, network, &mut read, &question).await?;
+            }
         }
         if !moved {
             return Ok(());
@@ -53,66 +65,107 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
     }
 }
 
-/// Reads tokens that stand at one block on to another; whether they moved.
-async fn read_on(
-    engine: &Engine,
-    network: &Network,
-    tokens: Vec<Cursor>,
-    last: i64,
-    hash: Option<B256>,
-) -> Result<bool> {
-    let from = tokens[0].block_number + 1;
-    let events = match ask(network, &tokens, (from, last), hash).await {
-        Ok(events) => events,
-        Err(fault) => {
+/// The question for the tokens that are with the chain, and for new ones that are not far behind it.
+async fn together(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) -> Result<Option<Question>> {
+    let to = last.min(read.block_number + BLOCKS_PER_QUESTION);
+    let near = |t: &&Cursor| t.pace == Pace::New && (to - BLOCKS_PER_QUESTION..to).contains(&t.block_number);
+    let apart: Vec<Cursor> = apart.iter().filter(near).cloned().collect();
+    if apart.is_empty() && to <= read.block_number {
+        return Ok(None);
+    }
+    let behind = apart.iter().map(|token| token.block_number).min().unwrap_or(to);
+    let most = TOKENS_PER_QUESTION + 1;
+    let mut tokens = token_read::with_chain(tx, read.chain_id, i64::try_from(most).unwrap_or(i64::MAX)).await?;
+    tokens.extend_from_slice(&apart);
+    let tokens = (tokens.len() < most).then_some(tokens);
+    Ok(Some(Question { from: read.block_number.min(behind) + 1, to, tokens, apart }))
+}
+
+/// The question for a token that is read by itself, up to the place of its chain; none while that is not as far as the token.
+fn alone(read: &TokenRead, token: Cursor) -> Option<Question> {
+    let (from, to) = (token.block_number + 1, read.block_number.min(token.block_number + BLOCKS_PER_QUESTION));
+    (from <= to + 1).then(|| Question { from, to, tokens: Some(vec![token.clone()]), apart: vec![token] })
+}
+
+/// Asks, and takes the answer in; whether anything moved.
+async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, question: &Question) -> Result<bool> {
+    let taken = match ask(engine, network, question).await {
+        Ok(events) => take(engine, read, question, &events).await,
+        Err(Walk::Fault(fault)) => {
             tracing::warn!(chain.id = network.id(), "tokens are read with the next block: {fault}");
             return Ok(false);
         }
+        Err(Walk::Domain(error)) => Err(error),
     };
-    match take(engine, tokens.clone(), last, events).await {
-        Ok(()) => Ok(true),
+    match taken {
+        // Another process read on, or a token was forgotten: what follows from our look is looked at anew.
+        Ok(()) | Err(Error::Stale { .. }) => Ok(true),
         // What an endpoint showed before did not fit: the token that it is about is read again from its first block.
-        Err(Error::Unreadable { id, why, .. }) if tokens.iter().any(|token| token.offering_id == id) => {
-            tracing::error!(offering.id = id, "its events do not fit together, the token is read again: {why}");
-            forget(engine, &id).await?;
-            Ok(false)
-        }
+        Err(Error::Unreadable { id, what, why }) => match forget(engine, &id).await? {
+            true => {
+                tracing::error!(offering.id = id, "its events do not fit together, the token is read again: {why}");
+                Ok(false)
+            }
+            false => Err(Error::Unreadable { id, what, why }),
+        },
         Err(error) => Err(error),
     }
 }
 
-async fn forget(engine: &Engine, offering_id: &str) -> Result<()> {
+/// Empties the books of an offering's token; whether it has one.
+async fn forget(engine: &Engine, offering_id: &str) -> Result<bool> {
     let mut tx = engine.db.begin().await?;
-    if let Some(cursor) = token_event::cursor(&mut tx, offering_id).await? {
-        token_event::forget(&mut tx, &cursor).await?;
-    }
-    tx.commit(Point::Index).await
+    let Some(cursor) = token_read::cursor(&mut tx, offering_id).await? else { return Ok(false) };
+    token_read::forget(&mut tx, &cursor).await?;
+    tx.commit(Point::Index).await?;
+    Ok(true)
 }
 
-/// The events of some tokens in a range of final blocks, in order.
-async fn ask(
-    network: &Network,
-    tokens: &[Cursor],
-    (from, to): (i64, i64),
-    last: Option<B256>,
-) -> std::result::Result<Vec<TokenEvent>, Fault> {
-    let offerings: BTreeMap<Address, &str> =
-        tokens.iter().map(|t| (t.token_address.0, t.offering_id.as_str())).collect();
-    let contracts: Vec<Address> = offerings.keys().copied().collect();
-    let logs = network.chain.final_logs(&contracts, from.cast_unsigned(), to.cast_unsigned(), last).await?;
+/// The events that a question is about, in order, without those that are in the books.
+async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::result::Result<Vec<TokenEvent>, Walk> {
+    let (from, to) = (question.from, question.to);
+    let contracts: Vec<Address> = question.tokens.iter().flatten().map(|token| token.token_address.0).collect();
+    if from > to || question.tokens.is_some() && contracts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tx = engine.db.read().await?;
+    let last = chain::header(&mut tx, network.id(), to).await?.map(|header| header.hash.0);
+    drop(tx);
+    let wanted = Wanted { contracts: &contracts, topics: TOPICS };
+    let mut logs = network.chain.final_logs(&wanted, (from.cast_unsigned(), to.cast_unsigned()), last).await?;
+    let tokens = match &question.tokens {
+        Some(tokens) => tokens.clone(),
+        None => ours(engine, network, &logs, &question.apart).await?,
+    };
+    let tokens: BTreeMap<Address, Cursor> = tokens.into_iter().map(|token| (token.token_address.0, token)).collect();
+    let news = |token: &Cursor, log: &PlacedLog| token.block_number < log.block_number.cast_signed();
+    logs.retain(|log| tokens.get(&log.address).is_some_and(|token| news(token, log)));
     let times = times(network, &logs).await?;
     let mut events = Vec::new();
     for log in &logs {
-        if let (Some(offering_id), Some(at)) = (offerings.get(&log.address), times.get(&log.block_number)) {
-            for (line, movement) in (0..).zip(read(log)?) {
-                events.push(row(network.id(), offering_id, log, line, *at, &movement));
-            }
+        let (Some(token), Some(at)) = (tokens.get(&log.address), times.get(&log.block_number)) else { continue };
+        let told = read(log).map_err(|fault| Error::Unreadable {
+            what: "an event of the token of",
+            id: token.offering_id.clone(),
+            why: fault.to_string(),
+        })?;
+        for (line, movement) in (0..).zip(told) {
+            events.push(row(network.id(), &token.offering_id, log, line, *at, &movement));
         }
     }
     events.sort_by_key(|e| (e.block_number, e.log_index, e.line));
     // What is shown twice happened once.
     events.dedup_by_key(|e| (e.block_number, e.log_index, e.line));
     Ok(events)
+}
+
+/// Those tokens of ours that told anything, where everybody was asked.
+async fn ours(engine: &Engine, network: &Network, logs: &[PlacedLog], apart: &[Cursor]) -> Result<Vec<Cursor>> {
+    let told: BTreeSet<Address> = logs.iter().map(|log| log.address).collect();
+    let mut tx = engine.db.read().await?;
+    let mut tokens = token_read::among(&mut tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
+    tokens.extend_from_slice(apart);
+    Ok(tokens)
 }
 
 fn row(chain_id: i64, offering_id: &str, log: &PlacedLog, line: i64, at: DateTime<Utc>, m: &Movement) -> TokenEvent {
@@ -157,7 +210,7 @@ pub async fn has_read(engine: &Engine, network: &Network, receipt: &Receipt) -> 
     }
     let mut tx = engine.db.read().await?;
     for (token, told) in told {
-        let Some(cursor) = token_event::cursor_at(&mut tx, network.id(), token).await? else { continue };
+        let Some(cursor) = token_read::at(&mut tx, network.id(), token).await? else { continue };
         let known = token_event::count_of(&mut tx, &cursor.offering_id, receipt.tx_hash).await?;
         if known < told {
             drop(tx);
@@ -186,8 +239,8 @@ async fn times(network: &Network, logs: &[PlacedLog]) -> std::result::Result<BTr
 }
 
 /// Takes the events in, a bounded number a commit, each commit ending with a block.
-async fn take(engine: &Engine, mut tokens: Vec<Cursor>, last: i64, events: Vec<TokenEvent>) -> Result<()> {
-    let mut rest = &events[..];
+async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events: &[TokenEvent]) -> Result<()> {
+    let mut rest = events;
     loop {
         let (now, later) = match rest.get(EVENTS_PER_COMMIT) {
             None => (rest, &rest[..0]),
@@ -198,18 +251,13 @@ async fn take(engine: &Engine, mut tokens: Vec<Cursor>, last: i64, events: Vec<T
                 rest.split_at(at)
             }
         };
-        let up_to = later.first().map_or(last, |event| event.block_number - 1);
+        let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
         let mut tx = engine.db.begin().await?;
-        match token_event::take(&mut tx, &tokens, up_to, now).await {
-            Ok(()) => tx.commit(Point::Index).await?,
-            // Another process read on.
-            Err(Error::Stale { .. }) => return Ok(()),
-            Err(error) => return Err(error),
-        }
+        token_read::take(&mut tx, read, &question.apart, up_to, now).await?;
+        tx.commit(Point::Index).await?;
         if later.is_empty() {
             return Ok(());
         }
-        tokens.iter_mut().for_each(|token| token.block_number = up_to);
         rest = later;
     }
 }

@@ -8,7 +8,7 @@ use muniment_activities::simulate::At;
 use muniment_activities::token;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
 use muniment_domain::point::Point;
-use muniment_domain::{Code, Error, Result, offering, snapshot, token_event};
+use muniment_domain::{Code, Error, Result, offering, snapshot, token_event, token_read};
 use serde_json::json;
 
 use crate::engine::Engine;
@@ -70,7 +70,7 @@ async fn look(engine: &Engine, d: &Distribution) -> Result<(snapshot::At, Balanc
     drop(tx);
     let at = record_block::find(engine, network, d, first).await?;
     let mut tx = engine.db.read().await?;
-    let indexed = token_event::cursor(&mut tx, &d.offering_id).await?.map_or(0, |cursor| cursor.block_number);
+    let indexed = token_read::cursor(&mut tx, &d.offering_id).await?.map_or(0, |cursor| cursor.block_number);
     if indexed < at.number {
         let why = format!("the record block is {}, the token's events are read up to {indexed}", at.number);
         return Err(Stop::Waits("index_behind", why));

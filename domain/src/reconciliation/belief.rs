@@ -10,7 +10,7 @@ use crate::holding::{self, Holding};
 use crate::offering::Offering;
 use crate::operation::{Resolution, Status};
 use crate::step::Outcome;
-use crate::{Result, book, on, token_event};
+use crate::{Result, book, on, token_read};
 
 /// The state of a token as the books have it.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Belief {
 
 /// The belief of a token; none while it is not read yet.
 pub async fn of_token(tx: &mut Tx, offering: &Offering) -> Result<Option<Belief>> {
-    let Some(cursor) = token_event::cursor(tx, &offering.id).await? else { return Ok(None) };
+    let Some(cursor) = token_read::cursor(tx, &offering.id).await? else { return Ok(None) };
     if cursor.block_number < cursor.made_in {
         return Ok(None);
     }

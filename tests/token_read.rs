@@ -1,0 +1,165 @@
+//! What it costs to read the tokens of a chain: the same for one as for a thousand. And what they tell is in the books either way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use alloy::primitives::{Address, U256};
+use muniment_domain::offering::{self, Offering};
+use muniment_domain::point::Point;
+use muniment_domain::{chain, token_read};
+use muniment_workflows::engine::Engine;
+use muniment_workflows::follow::Pass;
+use muniment_workflows::{follow, index};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Metadata, Subscriber, span};
+use world::{Database, FaultProxy, Mining, on_both_databases};
+
+use crate::installation::{CHAIN_ID, Installation, Terms};
+
+/// Counts the statements that this thread's moves make. SQLite's are made on a thread of its own: of them there is none to be seen.
+#[derive(Clone, Default)]
+struct Statements(Arc<AtomicU64>);
+
+/// Whether it is one of the program's own, and not the beginning or the end of a transaction.
+#[derive(Default)]
+struct Own(bool);
+
+impl Visit for Own {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let text = format!("{value:?}");
+        self.0 |=
+            field.name() == "summary" && ["select", "update", "insert", "delete"].iter().any(|w| text.contains(w));
+    }
+}
+
+impl Subscriber for Statements {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sqlx::query"
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut own = Own::default();
+        event.record(&mut own);
+        self.0.fetch_add(u64::from(own.0), Ordering::Relaxed);
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// What reading one block came to.
+#[derive(Debug, PartialEq, Eq)]
+struct Cost {
+    statements: u64,
+    calls: u64,
+    rows: usize,
+}
+
+/// An engine that moves by hand, and its node.
+struct Hand {
+    site: Installation,
+    engine: Engine,
+    node: FaultProxy,
+}
+
+impl Hand {
+    /// With one token, that is minted.
+    async fn new(database: Database) -> Self {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(2), Terms::free(3)]).await;
+        let node = FaultProxy::start(site.anvil.url(), 1);
+        let desk = site.desk(|config| config.endpoints = vec![node.url().to_owned()]).await;
+        desk.deploy(&site.offerings[0]).await;
+        site.finalised().await;
+        desk.mint(&site.offerings[0]).await;
+        site.finalised().await;
+        let engine = desk.engine.clone();
+        desk.halt().await;
+        let hand = Self { site, engine, node };
+        hand.block().await;
+        index::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        hand
+    }
+
+    /// One more block, that is followed and makes one more final.
+    async fn block(&self) {
+        self.site.anvil.mine(1).await;
+        while follow::follow(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap() != Pass::Still {}
+    }
+
+    async fn places(&self) -> Vec<Vec<String>> {
+        let tokens = "select offering_id, pace, cast(block_number as text), cast(read_at as text) from token_cursors order by offering_id";
+        let chains =
+            "select cast(chain_id as text), cast(block_number as text), cast(read_at as text) from token_reads";
+        [self.site.rows(tokens).await, self.site.rows(chains).await].concat()
+    }
+
+    /// What it costs to read the tokens of one more final block.
+    async fn cost(&self) -> Cost {
+        self.block().await;
+        let (before, called) = (self.places().await, self.node.trace().calls.values().sum::<u64>());
+        let statements = Statements::default();
+        let counting = tracing::subscriber::set_default(statements.clone());
+        index::index(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        drop(counting);
+        let rows = self.places().await.iter().zip(&before).filter(|(after, before)| after != before).count();
+        let calls = self.node.trace().calls.values().sum::<u64>() - called;
+        Cost { statements: statements.0.load(Ordering::Relaxed), calls, rows }
+    }
+
+    /// So many more tokens, as if they had been made in a block that is not read yet.
+    async fn more(&self, count: u64) {
+        let mut tx = self.engine.db.begin().await.unwrap();
+        let made_in = chain::find(&mut tx, CHAIN_ID).await.unwrap().unwrap().final_number + 1;
+        let one = offering::find(&mut tx, &self.site.offerings[0]).await.unwrap();
+        for number in 0..count {
+            let id = tx.new_id("off");
+            let other = Offering { id: id.clone(), ..one.clone() };
+            offering::insert(&mut tx, &other).await.unwrap();
+            let address = Address::left_padding_from(&(1 << 32 | number).to_be_bytes());
+            token_read::begin(&mut tx, &id, CHAIN_ID, address, made_in).await.unwrap();
+        }
+        tx.commit(Point::Housekeeping).await.unwrap();
+    }
+}
+
+on_both_databases! {
+    async fn a_block_costs_the_same_for_a_thousand_tokens_as_for_one(database: Database) {
+        let shared = matches!(database, Database::Postgres(_));
+        let hand = Hand::new(database).await;
+        let one = hand.cost().await;
+        assert_eq!((one.rows, one.calls), (1, 1), "{one:?}");
+        assert_eq!(one.statements > 0, shared, "{one:?}");
+        hand.more(1_000).await;
+        // They are read with the others for the first time, and are with them from then on.
+        hand.block().await;
+        index::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        assert_eq!(hand.site.count("token_cursors where pace = 'chain'").await, 1_001);
+        assert_eq!(hand.cost().await, one);
+        // Among so many everybody's events are asked for; what is not ours is dropped, and ours is in the books.
+        let Hand { site, engine, node } = hand;
+        engine.db.close().await;
+        drop((engine, node));
+        let server = site.start().await;
+        assert_eq!(server.deploy("deploy-1", &site.offerings[1]).await.status, 202);
+        site.finalised().await;
+        assert_eq!(server.mint("mint-1", &site.offerings[1]).await.status, 202);
+        site.finalised().await;
+        let token = site.tokens_of(&site.offerings[1]).await[0].address;
+        let held = format!("select wallet_address, balance from holdings where offering_id = '{}'", site.offerings[1]);
+        let held = site.rows(&held).await;
+        assert_eq!(held.len(), 3);
+        for row in held {
+            assert_eq!(site.balance_of(token, row[0].parse().unwrap()).await, row[1].parse::<U256>().unwrap());
+        }
+        assert_eq!(site.count("token_cursors where pace = 'chain'").await, 1_002);
+    }
+}
