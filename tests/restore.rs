@@ -92,8 +92,9 @@ on_both_databases! {
         assert_eq!(again.problem(), (409, "token_already_deployed".to_owned()));
         assert_eq!(site.executed_once_and_held_once().await, 4);
         // What is minted from now on gets a number that the chain has not seen.
-        site.write("insert into subscriptions select 'sub_01jc000000000000000000000a', offering_id, investor_id, 'accepted', amount, '7', \
-            wallet_address, cooling_off_expires_at, null, null, null, null, null, 1, created_at, updated_at from subscriptions \
+        site.write("insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, \
+            cooling_off_expires_at, version, created_at, updated_at) select 'sub_01jc000000000000000000000a', offering_id, investor_id, \
+            'accepted', amount, '7', wallet_address, cooling_off_expires_at, 1, created_at, updated_at from subscriptions \
             where mint_operation_id is not null limit 1").await;
         for (number, offering) in site.offerings.iter().enumerate() {
             server.mint(&format!("more-{number}"), offering).await;

@@ -59,6 +59,9 @@ codes! {
     TokenAlreadyDeployed = "token_already_deployed", 409, "The offering has its token";
     OperationInProgress = "operation_in_progress", 409, "An operation on this is not finished";
     NothingToMint = "nothing_to_mint", 409, "No subscription can be minted now";
+    OfferingNotOpen = "offering_not_open", 409, "The offering takes no subscriptions now";
+    DuplicateSubscription = "duplicate_subscription", 409, "The investor has subscribed before";
+    CoolingOffElapsed = "cooling_off_elapsed", 409, "The time to withdraw is over";
     WalletInUse = "wallet_in_use", 409, "The wallet belongs to another investor";
     NothingToPay = "nothing_to_pay", 409, "Nobody can be paid now";
     PayoutTokenUnknown = "payout_token_unknown", 409, "The coin is none that the platform pays in";

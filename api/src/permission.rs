@@ -63,6 +63,15 @@ const DISTRIBUTIONS: Access = Access::Caller { roles: READERS, scope: "distribut
 const OWN_DISTRIBUTIONS: Access = Access::Caller { roles: INVESTORS_TOO, scope: "distributions:read" };
 const DISTRIBUTING: Access = Access::Caller { roles: OPERATORS, scope: "distributions:write" };
 
+const INVOLVED: &[Role] = &[Role::Investor, Role::Issuer, Role::Operator, Role::Admin, Role::Auditor];
+const SUBSCRIPTIONS: Access = Access::Caller { roles: INVOLVED, scope: "subscriptions:read" };
+const SUBSCRIBING: Access = Access::Caller { roles: &[Role::Investor, Role::Operator], scope: "subscriptions:write" };
+const WITHDRAWING: Access =
+    Access::Caller { roles: &[Role::Investor, Role::Operator, Role::Admin], scope: "subscriptions:write" };
+const OWN_SUBSCRIPTIONS: Access = Access::Caller { roles: &[Role::Investor], scope: "subscriptions:write" };
+const TAKING: Access = Access::Caller { roles: &[Role::Issuer, Role::Operator, Role::Admin], scope: "payments:write" };
+const PAYMENTS: Access = Access::Caller { roles: OPERATORS, scope: "payments:write" };
+
 const fn row(method: &'static str, path: &'static str, access: Access) -> Permission {
     Permission { method, path, access }
 }
@@ -110,6 +119,16 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/v1/offerings/{id}", Access::Public),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),
+    row("POST", "/v1/offerings/{id}/subscribe", SUBSCRIBING),
+    row("GET", "/v1/subscriptions", SUBSCRIPTIONS),
+    row("GET", "/v1/subscriptions/{id}", SUBSCRIPTIONS),
+    row("PATCH", "/v1/subscriptions/{id}", OWN_SUBSCRIPTIONS),
+    row("POST", "/v1/subscriptions/{id}/cancel", WITHDRAWING),
+    row("POST", "/v1/subscriptions/{id}/reconfirm", OWN_SUBSCRIPTIONS),
+    row("POST", "/v1/subscriptions/{id}/payments", PAYMENTS),
+    row("POST", "/v1/subscriptions/{id}/accept", TAKING),
+    row("POST", "/v1/subscriptions/{id}/reject", TAKING),
+    row("POST", "/v1/subscriptions/{id}/refund", PAYMENTS),
     row("GET", "/v1/distributions", OWN_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}", OWN_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}/entitlements", DISTRIBUTIONS),
@@ -166,6 +185,9 @@ pub const SCOPES: &[&str] = &[
     "ops:freeze",
     "ops:read",
     "ops:write",
+    "payments:write",
+    "subscriptions:read",
+    "subscriptions:write",
 ];
 
 /// The row of a route.

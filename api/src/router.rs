@@ -30,6 +30,7 @@ pub fn routes() -> Vec<Route> {
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
     let mut routes = distributions();
     routes.extend(people());
+    routes.extend(subscriptions());
     routes.extend(vec![
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
@@ -37,7 +38,7 @@ pub fn routes() -> Vec<Route> {
         on_get("/v1/audit-log", get(audit::list)),
         on_get("/v1/audit-log/verify", get(audit::verify)),
         on_get("/v1/offerings/{id}", get(offering::detail)),
-        on_get("/v1/offerings/{id}/subscriptions", get(subscription::list)),
+        on_get("/v1/offerings/{id}/subscriptions", get(subscription::of_offering)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),
         on_get("/v1/approvals", get(approval::list)),
         on_get("/v1/approvals/{id}", get(approval::detail)),
@@ -121,6 +122,25 @@ fn people() -> Vec<Route> {
         on_post("/v1/users/{id}/disable", post(user::disable)),
         on_post("/v1/users/{id}/enable", post(user::enable)),
         on_post("/v1/users/{id}/revoke-sessions", post(user::revoke_sessions)),
+    ]
+}
+
+/// Those of subscriptions.
+fn subscriptions() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    let on_patch = |path, handler| Route { method: Method::PATCH, path, handler };
+    vec![
+        on_post("/v1/offerings/{id}/subscribe", post(subscription::subscribe)),
+        on_get("/v1/subscriptions", get(subscription::list)),
+        on_get("/v1/subscriptions/{id}", get(subscription::detail)),
+        on_patch("/v1/subscriptions/{id}", patch(subscription::change_wallet)),
+        on_post("/v1/subscriptions/{id}/cancel", post(subscription::cancel)),
+        on_post("/v1/subscriptions/{id}/reconfirm", post(subscription::reconfirm)),
+        on_post("/v1/subscriptions/{id}/payments", post(subscription::payments)),
+        on_post("/v1/subscriptions/{id}/accept", post(subscription::accept)),
+        on_post("/v1/subscriptions/{id}/reject", post(subscription::reject)),
+        on_post("/v1/subscriptions/{id}/refund", post(subscription::refund)),
     ]
 }
 

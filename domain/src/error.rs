@@ -133,6 +133,12 @@ crate::words! {
         OperationInProgress = "operation_in_progress",
         /// No subscription can be minted now.
         NothingToMint = "nothing_to_mint",
+        /// The offering takes no subscriptions now.
+        OfferingNotOpen = "offering_not_open",
+        /// The investor has subscribed before, and may do so once.
+        DuplicateSubscription = "duplicate_subscription",
+        /// The time to withdraw is over.
+        CoolingOffElapsed = "cooling_off_elapsed",
         /// The address is another investor's wallet.
         WalletInUse = "wallet_in_use",
         /// Nobody can be paid now.

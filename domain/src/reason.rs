@@ -37,3 +37,23 @@ crate::words! {
         Sanctions = "sanctions",
     }
 }
+
+crate::words! {
+    /// Why a subscription is turned down.
+    Rejection {
+        /// The identity could not be confirmed.
+        Identity = "identity",
+        /// A hit in the screening.
+        Sanctions = "sanctions",
+        /// Where the money comes from was not shown.
+        SourceOfFunds = "source_of_funds",
+        /// What is offered does not fit the investor.
+        Unsuitable = "unsuitable",
+        /// The money came from somebody else, or not as agreed.
+        Payment = "payment",
+        /// More was subscribed than is given out.
+        Oversubscribed = "oversubscribed",
+        /// The issuer does not take it.
+        IssuerDecision = "issuer_decision",
+    }
+}

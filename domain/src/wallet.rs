@@ -47,6 +47,27 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
     }
 }
 
+/// The wallet that an investor uses where none is named: a proved one, the oldest of them.
+pub async fn default_of(tx: &mut Tx, investor_id: &str) -> Result<Option<Address>> {
+    let found = on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
+        "select address from wallets where investor_id = $1 and verified_at is not null and retired_at is null order by id limit 1")
+        .bind(investor_id).fetch_optional(conn).await?);
+    Ok(found.map(|address| address.0))
+}
+
+/// Keeps an address that an investor named and has not proved; `wallet_in_use` if it is somebody else's.
+pub async fn insert_unverified(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
+    let (id, now) = (tx.new_id("wal"), tx.now());
+    on!(tx, conn => sqlx::query(
+        "insert into wallets (id, investor_id, address, created_at) values ($1, $2, $3, $4) on conflict (address) do nothing")
+        .bind(id).bind(investor_id).bind(Hex(address)).bind(now).execute(conn).await?.rows_affected());
+    // Read again after the write, which has waited for whoever registered it a moment ago.
+    match find(tx, address).await? {
+        Some(wallet) if wallet.investor_id == investor_id => Ok(()),
+        _ => Err(in_use(address)),
+    }
+}
+
 /// The refusal of an address that is somebody else's.
 pub fn in_use(address: Address) -> Error {
     let detail = format!("The wallet {} belongs to another investor.", address.to_checksum(None));

@@ -66,7 +66,8 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
         &mut tx,
         &operator,
         "tests",
-        "distributions:read distributions:write offerings:read ops:freeze ops:read ops:write",
+        "distributions:read distributions:write offerings:read ops:freeze ops:read ops:write payments:write subscriptions:read \
+         subscriptions:write",
         1,
         secret,
     )
@@ -128,10 +129,30 @@ async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: us
     subscription::insert_accepted(tx, &accepted).await.unwrap();
 }
 
+/// An open offering of a new issuer, with what a test changes in it: the ids of both. No process may have the database open.
+pub async fn offer(url: &str, change: impl FnOnce(&mut Offering)) -> (String, String) {
+    let db = open(url).await;
+    let mut tx = db.begin().await.unwrap();
+    let issuer = tx.new_id("iss");
+    offering::insert_issuer(&mut tx, &issuer, "Raising Estates").await.unwrap();
+    let mut offered = described(&tx, &issuer, 0, false);
+    change(&mut offered);
+    offering::insert(&mut tx, &offered).await.unwrap();
+    tx.commit(Point::Housekeeping).await.unwrap();
+    db.close().await;
+    (issuer, offered.id)
+}
+
 async fn insert_offering(tx: &mut Tx, issuer_id: &str, number: usize, locked: bool) -> String {
+    let offering = described(tx, issuer_id, number, locked);
+    offering::insert(tx, &offering).await.unwrap();
+    offering.id
+}
+
+fn described(tx: &Tx, issuer_id: &str, number: usize, locked: bool) -> Offering {
     let (id, now) = (tx.new_id("off"), tx.now());
-    let offering = Offering {
-        id: id.clone(),
+    Offering {
+        id,
         issuer_id: issuer_id.to_owned(),
         name: format!("Test House {number}"),
         status: Status::Open,
@@ -150,7 +171,5 @@ async fn insert_offering(tx: &mut Tx, issuer_id: &str, number: usize, locked: bo
         created_at: now,
         updated_at: now,
         ..Offering::default()
-    };
-    offering::insert(tx, &offering).await.unwrap();
-    id
+    }
 }

@@ -11,6 +11,7 @@ mod ledger;
 mod oracle;
 mod payday;
 mod person;
+mod raise;
 mod second_person;
 mod server;
 mod token;
@@ -31,6 +32,7 @@ pub use desk::{Desk, ended};
 pub use door::Door;
 pub use payday::Payday;
 pub use person::{PASSWORD, Person, register};
+pub use raise::{Raise, shown};
 pub use server::{Answer, Remote, Server};
 
 /// Long enough for a machine that is busy with other tests; nothing waits for it when all is well.

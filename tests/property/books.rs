@@ -57,7 +57,11 @@ pub async fn compare(life: &Life) -> Lived {
 async fn minted_once(life: &Life) -> Lived {
     let twice = "select i.subject_id from operation_items i join operations o on o.id = i.operation_id \
                  where o.status = 'confirmed' and o.kind = 'mint' group by i.subject_id having count(*) > 1";
-    same("subscriptions minted twice", &life.ids(twice).await, &Vec::new())
+    same("subscriptions minted twice", &life.ids(twice).await, &Vec::new())?;
+    let apart = "select o.id from offerings o where o.committed_total <> (select cast(coalesce(sum(s.amount), 0) as bigint) \
+                 from subscriptions s where s.offering_id = o.id \
+                 and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted'))";
+    same("offerings that reserved something else", &life.ids(apart).await, &Vec::new())
 }
 
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, theirs: &T) -> Lived {

@@ -57,6 +57,7 @@ pub mod staff;
 mod stranger;
 pub mod submit;
 pub mod submitter;
+pub mod subscription;
 pub mod suggestion;
 pub mod sweep;
 pub mod tend;

@@ -24,6 +24,8 @@ pub struct Settings {
     pub payout_page_holders: usize,
     /// What an investor must at least get to be paid now; less is held.
     pub payout_dust_threshold: Money,
+    /// How long a subscription may stay unpaid after it became binding, in days.
+    pub payment_due_days: u64,
     /// How many transient faults of one cycle are borne before an operation is a dead letter.
     pub attempts_max: u32,
     /// The first pause after a transient fault, in seconds.
@@ -59,6 +61,7 @@ impl Default for Settings {
             approval_hours: 72,
             payout_page_holders: 200,
             payout_dust_threshold: Money::from_minor(1),
+            payment_due_days: 10,
             attempts_max: 10,
             backoff_base_seconds: 2,
             backoff_cap_seconds: 300,

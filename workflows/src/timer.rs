@@ -7,7 +7,7 @@ use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, offering as domain, timer};
 
 use crate::engine::Engine;
-use crate::{offering, queue};
+use crate::{offering, queue, subscription};
 
 /// The kinds of ids that have timers.
 pub const KINDS: [&str; 3] = ["off_", "sub_", "inv_"];
@@ -43,15 +43,18 @@ pub async fn ring(engine: &Engine, subject_id: &str) -> Result<()> {
 async fn look(engine: &Engine, subject_id: &str) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
-    if subject_id.starts_with("off_") {
-        // As every other move of it does: two who took the row and its timer the other way round would wait for each other.
-        domain::hold(&mut tx, subject_id).await?;
+    // As every other move takes them: two who took the offering and the timer the other way round would wait for each other.
+    match subject_id.split_once('_').map(|(prefix, _)| prefix) {
+        Some("off") => _ = domain::hold(&mut tx, subject_id).await?,
+        Some("sub") => subscription::hold_offering_of(&mut tx, subject_id).await?,
+        _ => {}
     }
     if timer::hold(&mut tx, subject_id).await?.is_none_or(|due| due > now) {
         return Ok(());
     }
     let next = match subject_id.split_once('_').map(|(prefix, _)| prefix) {
         Some("off") => offering::on_timer(&mut tx, subject_id).await?,
+        Some("sub") => subscription::on_timer(&mut tx, subject_id).await?,
         _ => {
             tracing::error!(timer.subject = subject_id, "a timer of a kind that nobody knows was dropped");
             None

@@ -1,62 +1,14 @@
-//! Subscriptions: what an investor committed, until it is minted.
+//! What of an offering is minted, and what a final mint says about it.
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
+use super::Status;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, all_touched};
-use crate::money::Money;
 use crate::rows::portions;
-use crate::{Result, event, on, operation};
-
-crate::words! {
-    /// The life of a subscription.
-    Status {
-        /// In its cooling-off time.
-        Committed = "committed",
-        /// Terms changed: the investor must say yes again.
-        PendingReconfirmation = "pending_reconfirmation",
-        /// Past its cooling-off time.
-        Binding = "binding",
-        /// Every gate is passed and the quantity is fixed.
-        Accepted = "accepted",
-        /// The tokens are the investor's, finally.
-        Minted = "minted",
-        /// Withdrawn.
-        Cancelled = "cancelled",
-        /// Turned down.
-        Rejected = "rejected",
-        /// Never paid.
-        Expired = "expired",
-        /// Money has to go back.
-        RefundPending = "refund_pending",
-        /// Money went back.
-        Refunded = "refunded",
-    }
-}
-
-/// One row of `subscriptions`.
-#[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)]
-pub struct Subscription {
-    pub id: String,
-    pub offering_id: String,
-    pub investor_id: String,
-    pub status: Status,
-    pub amount: i64,
-    pub quantity: Option<Dec<u128>>,
-    pub wallet_address: Option<Hex<Address>>,
-    pub cooling_off_expires_at: DateTime<Utc>,
-    pub mint_operation_id: Option<String>,
-    pub mint_tx_hash: Option<Hex<B256>>,
-    pub mint_block_number: Option<i64>,
-    pub minted_at: Option<DateTime<Utc>>,
-    pub lock_release_at: Option<DateTime<Utc>>,
-    pub version: i64,
-    pub created_at: DateTime<Utc>,
-    pub updated_at: DateTime<Utc>,
-}
+use crate::{Result, event, on};
 
 /// A subscription that may be minted or not, with the operation that it is in.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -114,74 +66,6 @@ pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
         "select cast(coalesce(sum(amount), 0) as bigint) from subscriptions where offering_id = $1 \
          and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
         .bind(offering_id).fetch_one(conn).await?))
-}
-
-/// The subscriptions of an offering, newest first.
-pub async fn of_offering(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Result<(Vec<Subscription>, i64)> {
-    let rows = on!(tx, conn => sqlx::query_as::<_, Subscription>(
-        "select * from subscriptions where offering_id = $1 order by id desc limit $2 offset $3")
-        .bind(offering_id).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from subscriptions where offering_id = $1")
-        .bind(offering_id).fetch_one(conn).await?);
-    Ok((rows, total))
-}
-
-/// A subscription as a list shows it: with the operation that it is in, while that is not finished.
-#[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)]
-pub struct Listed {
-    #[sqlx(flatten)]
-    pub subscription: Subscription,
-    pub live_operation_id: Option<String>,
-    pub live_operation_status: Option<operation::Status>,
-}
-
-/// A page of an offering's subscriptions, newest first, and how many there are.
-pub async fn page(
-    tx: &mut Tx,
-    offering_id: &str,
-    status: Option<Status>,
-    limit: i64,
-    offset: i64,
-) -> Result<(Vec<Listed>, i64)> {
-    let status = status.map(Status::as_str);
-    let rows = on!(tx, conn => sqlx::query_as::<_, Listed>(
-        "select s.*, m.operation_id as live_operation_id, o.status as live_operation_status from subscriptions s \
-         left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
-         left join operations o on o.id = m.operation_id \
-         where s.offering_id = $1 and (cast($2 as text) is null or s.status = $2) order by s.id desc limit $3 offset $4")
-        .bind(offering_id).bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select count(*) from subscriptions where offering_id = $1 and (cast($2 as text) is null or status = $2)")
-        .bind(offering_id).bind(status).fetch_one(conn).await?);
-    Ok((rows, total))
-}
-
-/// One subscription.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Subscription>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Subscription>("select * from subscriptions where id = $1")
-        .bind(id).fetch_optional(conn).await?))
-}
-
-/// An accepted subscription, as the demo and the tests make them.
-#[allow(missing_docs)]
-pub struct Accepted<'a> {
-    pub offering_id: &'a str,
-    pub investor_id: &'a str,
-    pub amount: Money,
-    pub quantity: u128,
-    pub wallet: Address,
-}
-
-/// Stores an accepted subscription and returns its id.
-pub async fn insert_accepted(tx: &mut Tx, a: &Accepted<'_>) -> Result<String> {
-    let (id, now) = (tx.new_id("sub"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, cooling_off_expires_at, \
-         version, created_at, updated_at) values ($1, $2, $3, 'accepted', $4, $5, $6, $7, 1, $7, $7)")
-        .bind(&id).bind(a.offering_id).bind(a.investor_id).bind(a.amount.minor()).bind(Dec(a.quantity)).bind(Hex(a.wallet)).bind(now)
-        .execute(conn).await?.rows_affected());
-    Ok(id)
 }
 
 /// What a final mint says about a subscription.

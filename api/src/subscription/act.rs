@@ -1,0 +1,187 @@
+//! The moves of a subscription, each a `POST` on its path: cancel, reconfirm, accept, reject.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::reason::Rejection;
+use muniment_domain::subscription::Scope;
+use muniment_domain::user::Role;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::subscription::{self as moves, By};
+use serde::Deserialize;
+
+use super::{acting_as, shown};
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
+use crate::{act as acts, idempotency};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Cancel(By),
+    Reconfirm,
+    Accept,
+    Reject,
+}
+
+/// What each of them says besides its path; a field of another one is not known.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    reason: Option<String>,
+    offering_version: Option<i64>,
+    quantity: Option<String>,
+    reason_code: Option<Rejection>,
+    #[serde(skip)]
+    asked: Option<(Act, Scope, String)>,
+}
+
+impl Body {
+    /// Refuses what belongs to another move, or lacks what this one needs.
+    fn check_for(&self, act: Act) -> Result<()> {
+        let given = [
+            ("/reason", self.reason.is_some(), matches!(act, Act::Cancel(_))),
+            ("/offering_version", self.offering_version.is_some(), act == Act::Reconfirm),
+            ("/quantity", self.quantity.is_some(), act == Act::Accept),
+            ("/reason_code", self.reason_code.is_some(), act == Act::Reject),
+        ];
+        if let Some((pointer, ..)) = given.iter().find(|(_, is_given, belongs)| *is_given && !belongs) {
+            return Err(Problem::field(*pointer, "unknown_field", "This move does not take it."));
+        }
+        let required = |pointer, detail: &str| Err(Problem::field(pointer, "required", detail));
+        match act {
+            Act::Cancel(By::Staff) if self.reason.is_none() => required("/reason", "Say why it is called off."),
+            Act::Reconfirm if self.offering_version.is_none() => {
+                required("/offering_version", "Name the version of the offering that you say yes to.")
+            }
+            Act::Reject if self.reason_code.is_none() => required("/reason_code", "Say why, by a code."),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn act(
+    app: &App,
+    act: Act,
+    id: String,
+    principal: &Principal,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    id::check("sub", &id)?;
+    submission.body.check_for(act)?;
+    let role = if matches!(act, Act::Cancel(_) | Act::Reconfirm) { Role::Investor } else { Role::Issuer };
+    submission.body.asked = Some((act, acting_as(&principal.0, role), id));
+    idempotency::once(app, &submission).await
+}
+
+/// Calls it off: its investor while the cooling-off time runs, staff with a reason until it is minted.
+pub async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    let part = if principal.is_staff() { By::Staff } else { By::Investor };
+    act(&app, Act::Cancel(part), id, &principal, submission).await
+}
+
+/// Says yes to changed terms.
+pub async fn reconfirm(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Reconfirm, id, &principal, submission).await
+}
+
+/// Takes it, once it has passed every gate.
+pub async fn accept(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Accept, id, &principal, submission).await
+}
+
+/// Turns it down.
+pub async fn reject(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Reject, id, &principal, submission).await
+}
+
+impl Intent for Body {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        self.reason.as_deref().map_or(Ok(()), acts::check_reason)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let Some((act, scope, id)) = &self.asked else {
+            return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No subscription was named."));
+        };
+        match act {
+            Act::Cancel(part) => {
+                let reason = self.reason.as_deref().unwrap_or_default().trim();
+                moves::cancel(tx, scope, id, *part, reason, &by).await?
+            }
+            Act::Reconfirm => {
+                let seen = self.offering_version.unwrap_or_default();
+                moves::reconfirm(tx, &app.settings, scope, id, seen, &by).await?
+            }
+            Act::Accept => moves::accept(tx, scope, id, self.quantity.as_deref(), &by).await?,
+            Act::Reject => moves::reject(tx, scope, id, self.reason_code.map_or("", Rejection::as_str), &by).await?,
+        };
+        let (_, body) = shown(tx, scope, id).await?;
+        Ok(Answer { status: 200, location: None, body: body.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn refused(act: Act, body: Value) -> Option<(String, String)> {
+        let read = crate::body::parse::<Body>(body.to_string().as_bytes());
+        let problem = read.and_then(|body| body.check_for(act)).err()?.body("/", "req");
+        let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
+        Some((of("pointer"), of("code")))
+    }
+
+    #[test]
+    fn each_move_takes_its_own_fields_and_no_others() {
+        for (act, body) in [
+            (Act::Cancel(By::Investor), json!({})),
+            (Act::Cancel(By::Investor), json!({ "reason": "changed my mind" })),
+            (Act::Cancel(By::Staff), json!({ "reason": "sanctions" })),
+            (Act::Reconfirm, json!({ "offering_version": 3 })),
+            (Act::Accept, json!({})),
+            (Act::Accept, json!({ "quantity": "15.00" })),
+            (Act::Reject, json!({ "reason_code": "source_of_funds" })),
+        ] {
+            assert_eq!(refused(act, body.clone()), None, "{body}");
+        }
+        for (act, body, pointer, code) in [
+            (Act::Cancel(By::Staff), json!({}), "/reason", "required"),
+            (Act::Accept, json!({ "reason": "good" }), "/reason", "unknown_field"),
+            (Act::Reconfirm, json!({}), "/offering_version", "required"),
+            (Act::Reject, json!({}), "/reason_code", "required"),
+            (Act::Reject, json!({ "reason_code": "Not good" }), "/reason_code", "type_mismatch"),
+            (Act::Reject, json!({ "amount": "1.00" }), "/amount", "unknown_field"),
+        ] {
+            assert_eq!(refused(act, body.clone()), Some((pointer.to_owned(), code.to_owned())), "{body}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `POST /v1/subscriptions/{id}/payments` and `/refund`: money that moved, entered once for what the bank calls by one reference.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::money::Money;
+use muniment_domain::subscription::{Payment, PaymentKind, Scope};
+use muniment_workflows::requester::Requester;
+use muniment_workflows::subscription::{self, Receipt};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{path, shown};
+use crate::amount::Amount;
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::submission::{Intent, Submission};
+use crate::{idempotency, instant};
+
+const METHOD_CHARACTERS_MAX: usize = 40;
+const REFERENCE_CHARACTERS_MAX: usize = 140;
+
+/// What a bank shows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    #[serde(rename = "type")]
+    kind: PaymentKind,
+    amount: Amount,
+    method: String,
+    external_reference: String,
+    received_at: Option<DateTime<Utc>>,
+    #[serde(skip)]
+    id: String,
+}
+
+/// What a bank shows of a refund, which is all the money that is there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refund {
+    method: String,
+    external_reference: String,
+    refunded_at: Option<DateTime<Utc>>,
+    #[serde(skip)]
+    id: String,
+}
+
+/// Enters money that came or went: 201 with the payment and the subscription.
+pub async fn payments(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    id::check("sub", &id)?;
+    submission.body.id = id;
+    idempotency::once(&app, &submission).await
+}
+
+/// Enters that all the money of a subscription that ended went back: 200.
+pub async fn refund(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    mut submission: Submission<Refund>,
+) -> Result<Response> {
+    id::check("sub", &id)?;
+    submission.body.id = id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Body {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        if self.amount.0.minor() == 0 {
+            return Err(Problem::field("/amount", "below_minimum", "The amount must be above zero."));
+        }
+        named("/method", &self.method, METHOD_CHARACTERS_MAX)?;
+        named("/external_reference", &self.external_reference, REFERENCE_CHARACTERS_MAX)
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let receipt = Receipt {
+            kind: self.kind,
+            amount: Some(self.amount.0),
+            method: self.method.clone(),
+            external_reference: self.external_reference.clone(),
+            received_at: self.received_at,
+        };
+        let (.., payment) = subscription::record(tx, &self.id, &receipt, &by).await?;
+        answer(tx, 201, &payment).await
+    }
+}
+
+impl Intent for Refund {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        named("/method", &self.method, METHOD_CHARACTERS_MAX)?;
+        named("/external_reference", &self.external_reference, REFERENCE_CHARACTERS_MAX)
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let receipt = Receipt {
+            kind: PaymentKind::Refunded,
+            amount: None,
+            method: self.method.clone(),
+            external_reference: self.external_reference.clone(),
+            received_at: self.refunded_at,
+        };
+        let (.., payment) = subscription::refund(tx, &self.id, &receipt, &by).await?;
+        answer(tx, 200, &payment).await
+    }
+}
+
+fn named(pointer: &'static str, text: &str, characters_max: usize) -> Result<()> {
+    if text.trim().is_empty() {
+        return Err(Problem::field(pointer, "required", "It must not be empty."));
+    }
+    if text.chars().count() > characters_max {
+        return Err(Problem::field(pointer, "above_maximum", format!("It may have {characters_max} characters.")));
+    }
+    Ok(())
+}
+
+async fn answer(tx: &mut Tx, status: i64, payment: &Payment) -> muniment_domain::Result<Answer> {
+    let (_, subscription) = shown(tx, &Scope::All, &payment.subscription_id).await?;
+    let mut body = record(payment);
+    body["subscription"] = subscription;
+    let location = (status == 201).then(|| path(&payment.subscription_id));
+    Ok(Answer { status, location, body: body.to_string() })
+}
+
+fn record(payment: &Payment) -> Value {
+    json!({
+        "id": payment.id, "subscription_id": payment.subscription_id, "type": payment.kind,
+        "amount": Money::from_minor(payment.amount).to_string(), "method": payment.method,
+        "external_reference": payment.external_reference, "received_at": instant::text(payment.received_at),
+        "created_at": instant::text(payment.created_at),
+    })
+}

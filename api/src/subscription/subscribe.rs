@@ -1,0 +1,221 @@
+//! `POST /v1/offerings/{id}/subscribe`, in the specification's own words; `?dry_run=true` shows what it would come to.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::money::{self, Money};
+use muniment_domain::offering::Offering;
+use muniment_domain::subscription::{Status, Subscription, eligibility};
+use muniment_workflows::requester::Requester;
+use muniment_workflows::subscription::{self, Asked, Preview};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::path;
+use crate::address::Typed;
+use crate::amount::Amount;
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::pages::Parameters;
+use crate::submission::{Intent, Submission};
+use crate::{idempotency, instant};
+
+const REFERENCE_CHARACTERS_MAX: usize = 140;
+const ACKNOWLEDGEMENTS_MAX: usize = 20;
+const ACKNOWLEDGEMENT_CHARACTERS_MAX: usize = 200;
+
+/// What is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    amount: Amount,
+    wallet_address: Option<Typed>,
+    reference: Option<String>,
+    #[serde(default)]
+    acknowledgements: Vec<String>,
+    investor_id: Option<String>,
+    consent_document_id: Option<String>,
+    #[serde(skip)]
+    offering_id: String,
+}
+
+/// Commits: 201 with where it is.
+pub async fn subscribe(
+    State(app): State<App>,
+    Path(offering_id): Path<String>,
+    uri: Uri,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    id::check("off", &offering_id)?;
+    let parameters = Parameters::read(&uri, &["dry_run"])?;
+    let dry_run: Option<bool> = parameters.word("dry_run")?;
+    submission.body.offering_id = offering_id;
+    if dry_run == Some(true) {
+        let mut tx = app.db.read().await?;
+        let asked = submission.body.asked();
+        let preview = subscription::preview(&mut tx, &app.settings, &asked, &submission.requester()).await?;
+        return Ok(Json(shown(&asked, &preview)).into_response());
+    }
+    idempotency::once(&app, &submission).await
+}
+
+impl Body {
+    fn asked(&self) -> Asked {
+        Asked {
+            offering_id: self.offering_id.clone(),
+            amount: self.amount.0,
+            wallet_address: self.wallet_address.map(|address| address.0),
+            reference: self.reference.clone(),
+            acknowledgements: self.acknowledgements.clone(),
+            investor_id: self.investor_id.clone(),
+            consent_document_id: self.consent_document_id.clone(),
+        }
+    }
+}
+
+impl Intent for Body {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        let too_long = |text: &String, most| text.chars().count() > most;
+        if self.reference.as_ref().is_some_and(|text| too_long(text, REFERENCE_CHARACTERS_MAX)) {
+            let detail = format!("A reference may have {REFERENCE_CHARACTERS_MAX} characters.");
+            return Err(Problem::field("/reference", "above_maximum", detail));
+        }
+        let said = &self.acknowledgements;
+        if said.len() > ACKNOWLEDGEMENTS_MAX || said.iter().any(|text| too_long(text, ACKNOWLEDGEMENT_CHARACTERS_MAX)) {
+            let detail = format!(
+                "There may be {ACKNOWLEDGEMENTS_MAX} acknowledgements of {ACKNOWLEDGEMENT_CHARACTERS_MAX} characters each."
+            );
+            return Err(Problem::field("/acknowledgements", "above_maximum", detail));
+        }
+        let ids =
+            [("/investor_id", "inv", &self.investor_id), ("/consent_document_id", "doc", &self.consent_document_id)];
+        for (pointer, prefix, named) in ids {
+            if named.as_ref().is_some_and(|named| id::check(prefix, named).is_err()) {
+                return Err(Problem::field(pointer, "id_format", format!("{prefix}_… is expected.")));
+            }
+        }
+        Ok(())
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let (offering, s) = subscription::subscribe(tx, &app.settings, &self.asked(), &by).await?;
+        let body = serde_json::to_string(&Created::of(&offering, &s)).unwrap_or_default();
+        Ok(Answer { status: 201, location: Some(path(&s.id)), body })
+    }
+}
+
+/// The specification's three fields stand first and in its order; what follows is ours.
+#[derive(Serialize)]
+struct Created<'a> {
+    subscription_id: &'a str,
+    status: Status,
+    cooling_off_expires_at: String,
+    id: &'a str,
+    offering_id: &'a str,
+    amount: String,
+    currency: &'a str,
+    wallet_address: Option<String>,
+    payment_instructions: Value,
+    created_at: String,
+}
+
+impl<'a> Created<'a> {
+    fn of(offering: &'a Offering, s: &'a Subscription) -> Self {
+        let amount = Money::from_minor(s.amount).to_string();
+        let payment_instructions = json!({
+            "method": s.payment_method, "reference": s.id, "amount": amount, "currency": offering.currency,
+            "due_at": instant::optional(s.payment_due_at),
+        });
+        Self {
+            subscription_id: &s.id,
+            status: s.status,
+            cooling_off_expires_at: instant::text(s.cooling_off_expires_at),
+            id: &s.id,
+            offering_id: &s.offering_id,
+            amount,
+            currency: &offering.currency,
+            wallet_address: s.wallet_address.map(|a| a.0.to_checksum(None)),
+            payment_instructions,
+            created_at: instant::text(s.created_at),
+        }
+    }
+}
+
+fn shown(asked: &Asked, preview: &Preview) -> Value {
+    let offering = &preview.offering;
+    let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
+    let units = asked.amount.base_units(Money::from_minor(offering.unit_price), decimals);
+    json!({
+        "dry_run": true, "eligible": preview.checks.iter().all(|check| check.refused.is_none()),
+        "checks": eligibility::shown(&preview.checks), "offering_id": offering.id, "amount": asked.amount.to_string(),
+        "currency": offering.currency, "quantity": units.map(|units| money::quantity(units, decimals)),
+        "wallet_address": preview.wallet_address.map(|address| address.to_checksum(None)),
+        "cooling_off_expires_at": instant::text(preview.cooling_off_expires_at),
+        "payment_due_at": instant::text(preview.payment_due_at),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(change: Value) -> Option<(String, String)> {
+        let mut body = json!({ "amount": "1500.00" });
+        body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let read = crate::body::parse::<Body>(body.to_string().as_bytes());
+        let problem = read.and_then(|body| body.check(DateTime::UNIX_EPOCH)).err()?.body("/", "req");
+        let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
+        Some((of("pointer"), of("code")))
+    }
+
+    #[test]
+    fn a_request_that_cannot_be_right_is_told_where() {
+        let address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+        assert_eq!(refused(json!({})), None);
+        assert_eq!(refused(json!({ "wallet_address": address })), None);
+        for (change, pointer, code) in [
+            (json!({ "amount": 1500 }), "/amount", "type_mismatch"),
+            (json!({ "amount": "1500" }), "/amount", "amount_format"),
+            (json!({ "amount": "1500.0" }), "/amount", "amount_format"),
+            (json!({ "amount": "-1.00" }), "/amount", "amount_format"),
+            (json!({ "wallet_address": address.replace('A', "a") }), "/wallet_address", "address_checksum"),
+            (json!({ "wallet_address": "0x12" }), "/wallet_address", "address_format"),
+            (json!({ "reference": "x".repeat(141) }), "/reference", "above_maximum"),
+            (json!({ "acknowledgements": vec!["x"; 21] }), "/acknowledgements", "above_maximum"),
+            (json!({ "investor_id": "inv_1" }), "/investor_id", "id_format"),
+            (json!({ "consent_document_id": "paper" }), "/consent_document_id", "id_format"),
+            (json!({ "offering_id": "off_1" }), "/offering_id", "unknown_field"),
+            (json!({ "status": "accepted" }), "/status", "unknown_field"),
+        ] {
+            assert_eq!(refused(change.clone()), Some((pointer.to_owned(), code.to_owned())), "{change}");
+        }
+    }
+
+    #[test]
+    fn an_answer_begins_with_the_three_fields_of_the_specification() {
+        let created = Created {
+            subscription_id: "sub_1",
+            status: Status::Committed,
+            cooling_off_expires_at: "2026-12-05T10:00:00.000Z".to_owned(),
+            id: "sub_1",
+            offering_id: "off_1",
+            amount: "1500.00".to_owned(),
+            currency: "EUR",
+            wallet_address: None,
+            payment_instructions: json!({}),
+            created_at: "2026-11-21T10:00:00.000Z".to_owned(),
+        };
+        let text = serde_json::to_string(&created).unwrap();
+        let begins =
+            r#"{"subscription_id":"sub_1","status":"committed","cooling_off_expires_at":"2026-12-05T10:00:00.000Z","#;
+        assert!(text.starts_with(begins), "{text}");
+        assert!(text.contains(r#""wallet_address":null"#), "{text}");
+    }
+}

@@ -1,0 +1,59 @@
+//! `PATCH /v1/subscriptions/{id}`: another wallet, while nothing was fixed for the old one.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::subscription::Scope;
+use muniment_domain::user::Role;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::subscription;
+use serde::Deserialize;
+
+use super::{acting_as, shown};
+use crate::address::Typed;
+use crate::app::App;
+use crate::error::Result;
+use crate::idempotency;
+use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
+
+/// What may be changed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    wallet_address: Typed,
+    #[serde(skip)]
+    asked: Option<(Scope, String)>,
+}
+
+/// Names another wallet.
+pub async fn change_wallet(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Principal(principal): Principal,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    id::check("sub", &id)?;
+    submission.body.asked = Some((acting_as(&principal, Role::Investor), id));
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Body {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let Some((scope, id)) = &self.asked else {
+            return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No subscription was named."));
+        };
+        subscription::change_wallet(tx, scope, id, self.wallet_address.0, &by).await?;
+        let (_, body) = shown(tx, scope, id).await?;
+        Ok(Answer { status: 200, location: None, body: body.to_string() })
+    }
+}

@@ -1,0 +1,111 @@
+//! What the rules look at, read in one transaction.
+
+use chrono::{DateTime, Utc};
+
+use crate::db::Tx;
+use crate::offering::Offering;
+use crate::subscription::Subscription;
+use crate::{Code, Error, Result, on, token};
+
+/// When it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The investor commits.
+    Commit,
+    /// The subscription is taken.
+    Accept,
+}
+
+/// What the rules need to know of an investor.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Investor {
+    pub id: String,
+    pub country: String,
+    pub kyc_status: String,
+    #[sqlx(default)]
+    pub accreditation_status: String,
+    #[sqlx(default)]
+    pub accreditation_expires_at: Option<DateTime<Utc>>,
+}
+
+impl Investor {
+    /// The investor with this id.
+    pub async fn find(tx: &mut Tx, id: &str) -> Result<Self> {
+        on!(tx, conn => sqlx::query_as::<_, Self>("select * from investors where id = $1").bind(id).fetch_optional(conn).await?)
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
+    }
+
+    /// Whether the accreditation holds at a time.
+    pub fn is_accredited(&self, at: DateTime<Utc>) -> bool {
+        self.accreditation_status == "verified" && self.accreditation_expires_at.is_none_or(|end| end > at)
+    }
+}
+
+/// How an investor and an offering stand to each other, besides the subscription in question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// How many other subscriptions of this investor are alive.
+    pub own_count: i64,
+    /// What they come to, in minor units.
+    pub own_total: i64,
+    /// How many other investors hold units or will.
+    pub other_holders: i64,
+    /// How many holders there may be.
+    pub holder_cap: Option<i64>,
+    /// Whether the wallet was proved; none if there is no wallet.
+    pub wallet_verified: Option<bool>,
+}
+
+/// Everything that the rules look at.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Facts<'a> {
+    pub stage: Stage,
+    pub offering: &'a Offering,
+    pub investor: &'a Investor,
+    pub amount: i64,
+    /// The money that is there, in minor units.
+    pub held: i64,
+    pub standing: Standing,
+    pub now: DateTime<Utc>,
+}
+
+const ALIVE: &str = "('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')";
+
+/// Reads how an investor stands to an offering, besides one subscription.
+pub async fn gather(
+    tx: &mut Tx,
+    offering: &Offering,
+    investor_id: &str,
+    besides: Option<&Subscription>,
+) -> Result<Standing> {
+    let besides_id = besides.map_or("", |s| s.id.as_str());
+    let own = format!(
+        "select count(*), cast(coalesce(sum(amount), 0) as bigint) from subscriptions where offering_id = $1 and investor_id = $2 \
+         and id <> $3 and status in {ALIVE}"
+    );
+    let (own_count, own_total) = on!(tx, conn => sqlx::query_as::<_, (i64, i64)>(sqlx::AssertSqlSafe(own))
+        .bind(&offering.id).bind(investor_id).bind(besides_id).fetch_one(conn).await?);
+    let of_token = token::find(tx, &offering.id).await?.and_then(|token| token.holder_cap);
+    let holder_cap = offering.holder_cap.into_iter().chain(of_token).min();
+    // Counting costs a look at every holder, and is done where there is a cap.
+    let other_holders = if holder_cap.is_some() { holders_besides(tx, &offering.id, investor_id).await? } else { 0 };
+    let wallet_verified = match besides.and_then(|s| s.wallet_address) {
+        Some(address) => {
+            Some(crate::investor::of_wallet(tx, address.0).await?.is_some_and(|(id, _)| id == investor_id))
+        }
+        None => None,
+    };
+    Ok(Standing { own_count, own_total, other_holders, holder_cap, wallet_verified })
+}
+
+async fn holders_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> Result<i64> {
+    let sql = format!(
+        "select count(*) from (select investor_id as holder from subscriptions where offering_id = $1 and status in {ALIVE} union \
+         select coalesce(w.investor_id, h.wallet_address) from holdings h left join wallets w on w.address = h.wallet_address \
+         where h.offering_id = $1 and h.balance <> '0') as holders where holder <> $2"
+    );
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql)).bind(offering_id).bind(investor_id)
+        .fetch_one(conn).await?))
+}

@@ -1,0 +1,216 @@
+//! Who may subscribe what: one function over what is known, the same for a request, for its preview and for the acceptance. It asks nobody
+//! and changes nothing.
+
+mod facts;
+
+use serde_json::{Value, json};
+
+pub use facts::{Facts, Investor, Stage, Standing, gather};
+
+use super::reservation;
+use crate::money::Money;
+use crate::offering::Status as Offered;
+use crate::{Code, Error, country};
+
+/// Changes with every change of a rule, for whoever has to show later by which rules somebody was let in.
+pub const RULES_VERSION: i64 = 1;
+
+/// What became of one rule.
+#[derive(Debug)]
+pub struct Check {
+    /// The rule.
+    pub rule: &'static str,
+    /// The refusal, if it was not met.
+    pub refused: Option<Error>,
+}
+
+/// The rules in their order. The first that is not met is what the caller is told; a preview shows them all.
+pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
+    type Rule = (&'static str, fn(&Facts<'_>) -> Option<Error>);
+    let rules: &[Rule] = match facts.stage {
+        Stage::Commit => &[
+            ("offering_open", offering_open),
+            ("country", in_country),
+            ("identity", identity_before_subscribing),
+            ("accreditation", accreditation),
+            ("amount", amount_in_bounds),
+            ("unit_price", whole_units),
+            ("one_subscription", one_subscription),
+            ("investor_limit", investor_limit),
+            ("hard_cap", hard_cap),
+            ("holder_cap", holder_cap),
+        ],
+        Stage::Accept => &[
+            ("offering_under_way", offering_under_way),
+            ("country", in_country),
+            ("identity", identity),
+            ("accreditation", accreditation),
+            ("unit_price", whole_units),
+            ("holder_cap", holder_cap),
+            ("wallet", wallet),
+            ("payment", paid_in_full),
+        ],
+    };
+    rules.iter().map(|(rule, judge)| Check { rule, refused: judge(facts) }).collect()
+}
+
+/// As answers and the record show them.
+pub fn shown(checks: &[Check]) -> Value {
+    let one = |check: &Check| {
+        let why = check.refused.as_ref().and_then(Error::refusal);
+        json!({ "rule": check.rule, "passed": check.refused.is_none(), "code": why.map(|(code, _)| code),
+            "detail": why.map(|(_, detail)| detail) })
+    };
+    checks.iter().map(one).collect()
+}
+
+/// The first refusal, if there is one; otherwise what is kept on record.
+pub fn verdict(checks: Vec<Check>) -> crate::Result<Value> {
+    let record = shown(&checks);
+    match checks.into_iter().find_map(|check| check.refused) {
+        Some(refusal) => Err(refusal),
+        None => Ok(record),
+    }
+}
+
+fn offering_open(f: &Facts<'_>) -> Option<Error> {
+    let now_closed = f.offering.closes_at.is_some_and(|at| at <= f.now);
+    if f.offering.status == Offered::Open && !now_closed {
+        return None;
+    }
+    let state = if now_closed { "past its end".to_owned() } else { f.offering.status.to_string() };
+    Some(Error::refused(Code::OfferingNotOpen, format!("The offering is {state}: it takes no subscriptions now.")))
+}
+
+fn offering_under_way(f: &Facts<'_>) -> Option<Error> {
+    if matches!(f.offering.status, Offered::Open | Offered::Paused | Offered::Closed) {
+        return None;
+    }
+    Some(Error::refused(Code::InvalidState, format!("The offering is {}.", f.offering.status)))
+}
+
+/// What is about the caller and not about a field names the whole request.
+fn person(code: &'static str, detail: impl Into<String>) -> Option<Error> {
+    Some(Error::field("", code, detail))
+}
+
+fn in_country(f: &Facts<'_>) -> Option<Error> {
+    let (o, code) = (f.offering, f.investor.country.as_str());
+    let allowed = o.allowed_countries.is_empty() || country::is_listed(&o.allowed_countries, code);
+    if allowed && !country::is_listed(&o.blocked_countries, code) && o.exemption.profile().admits(code) {
+        return None;
+    }
+    person("country_blocked", format!("The offering is not open to residents of {code}."))
+}
+
+fn identity(f: &Facts<'_>) -> Option<Error> {
+    match f.investor.kyc_status.as_str() {
+        "approved" => None,
+        status => person("kyc_required", format!("The identity must be approved; it is {status}.")),
+    }
+}
+
+/// Somebody who was suspended subscribes to nothing, whatever the offering asks for.
+fn identity_before_subscribing(f: &Facts<'_>) -> Option<Error> {
+    let suspended = f.investor.kyc_status == "suspended";
+    if f.offering.kyc_requirement == "before_subscribe" || suspended { identity(f) } else { None }
+}
+
+fn accreditation(f: &Facts<'_>) -> Option<Error> {
+    let needed = f.offering.accreditation_required || f.offering.exemption.profile().accredited_only;
+    if !needed || f.investor.is_accredited(f.now) {
+        return None;
+    }
+    person("accreditation_required", "The offering is for accredited investors alone.")
+}
+
+fn amount_in_bounds(f: &Facts<'_>) -> Option<Error> {
+    let currency = &f.offering.currency;
+    let bound = |code, name: &str, minor: i64| {
+        let limit = Money::from_minor(minor).to_string();
+        let detail = format!("The {name} is {limit} {currency}.");
+        Some(Error::field("/amount", code, detail).with_params(json!({ name: limit })))
+    };
+    match f.offering.maximum_investment {
+        _ if f.amount < f.offering.minimum_investment => {
+            bound("below_minimum", "minimum", f.offering.minimum_investment)
+        }
+        Some(maximum) if f.amount > maximum => bound("above_maximum", "maximum", maximum),
+        _ => None,
+    }
+}
+
+/// The smallest amount that buys whole base units, in minor units: every amount is a multiple of it.
+pub fn step_of(unit_price: i64, token_decimals: i64) -> i64 {
+    let units = 10u128.pow(u32::try_from(token_decimals).unwrap_or(0));
+    let price = u128::from(unit_price.unsigned_abs().max(1));
+    let (mut a, mut b) = (price, units);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(price / a).unwrap_or(i64::MAX)
+}
+
+fn whole_units(f: &Facts<'_>) -> Option<Error> {
+    let step = step_of(f.offering.unit_price, f.offering.token_decimals);
+    let over = f.amount % step;
+    if over == 0 {
+        return None;
+    }
+    let [lower, higher] = [f.amount - over, f.amount - over + step].map(|minor| Money::from_minor(minor).to_string());
+    let detail = format!("An amount must buy whole units: {lower} would, and {higher}.");
+    let error = Error::field("/amount", "amount_not_multiple", detail);
+    Some(error.with_params(json!({ "nearest_lower": lower, "nearest_higher": higher })))
+}
+
+fn one_subscription(f: &Facts<'_>) -> Option<Error> {
+    let again = f.offering.one_subscription_per_investor && f.standing.own_count > 0;
+    again.then(|| Error::refused(Code::DuplicateSubscription, "The offering takes one subscription of each investor."))
+}
+
+/// The maximum is what one investor may put in altogether.
+fn investor_limit(f: &Facts<'_>) -> Option<Error> {
+    let maximum = f.offering.maximum_investment?;
+    let left = (maximum - f.standing.own_total).max(0);
+    // An amount that is too large by itself has been told so.
+    if f.amount <= left || f.amount > maximum {
+        return None;
+    }
+    let left = Money::from_minor(left).to_string();
+    let detail = format!("Together with what was subscribed before, {left} {} more is allowed.", f.offering.currency);
+    Some(Error::field("/amount", "investor_limit_exceeded", detail).with_params(json!({ "available": left })))
+}
+
+fn hard_cap(f: &Facts<'_>) -> Option<Error> {
+    (f.offering.committed_total + f.amount > f.offering.hard_cap).then(|| reservation::exceeded(f.offering))
+}
+
+fn holder_cap(f: &Facts<'_>) -> Option<Error> {
+    let cap = f.standing.holder_cap?;
+    if f.standing.other_holders < cap {
+        return None;
+    }
+    person("holder_cap_reached", format!("The offering may have {cap} holders, and has them."))
+}
+
+fn wallet(f: &Facts<'_>) -> Option<Error> {
+    match f.standing.wallet_verified {
+        None => Some(Error::field("/wallet_address", "wallet_required", "The subscription has no wallet yet.")),
+        Some(false) => {
+            Some(Error::field("/wallet_address", "wallet_unverified", "The investor has not proved the wallet yet."))
+        }
+        Some(true) => None,
+    }
+}
+
+fn paid_in_full(f: &Facts<'_>) -> Option<Error> {
+    if f.held == f.amount {
+        return None;
+    }
+    let [held, amount] = [f.held, f.amount].map(|minor| Money::from_minor(minor).to_string());
+    let detail = format!("{held} {} is there, {amount} is subscribed.", f.offering.currency);
+    Some(Error::field("", "payment_required", detail).with_params(json!({ "received": held, "amount": amount })))
+}
+
+#[cfg(test)]
+mod test;

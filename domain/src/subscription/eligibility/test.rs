@@ -1,0 +1,129 @@
+use super::*;
+use crate::exemption::Exemption;
+use crate::offering::Offering;
+
+fn offered() -> Offering {
+    Offering {
+        status: Offered::Open,
+        minimum_investment: 100_000,
+        hard_cap: 10_000_000,
+        unit_price: 100,
+        token_decimals: 2,
+        ..Offering::default()
+    }
+}
+
+fn somebody() -> Investor {
+    Investor {
+        id: "inv_1".to_owned(),
+        country: "DE".to_owned(),
+        kyc_status: "approved".to_owned(),
+        accreditation_status: "none".to_owned(),
+        accreditation_expires_at: None,
+    }
+}
+
+fn facts<'a>(stage: Stage, offering: &'a Offering, investor: &'a Investor) -> Facts<'a> {
+    let standing = Standing { wallet_verified: Some(true), ..Standing::default() };
+    Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, now: chrono::DateTime::UNIX_EPOCH }
+}
+
+/// The code of the first refusal, as a caller gets it.
+fn refused(facts: &Facts<'_>) -> Option<String> {
+    verdict(evaluate(facts)).err().map(|e| e.refusal().unwrap().0.to_owned())
+}
+
+#[test]
+fn each_rule_of_a_commitment_refuses_by_its_code() {
+    let (o, i) = (offered(), somebody());
+    assert_eq!(refused(&facts(Stage::Commit, &o, &i)), None);
+    let of = |change: &dyn Fn(&mut Offering)| {
+        let mut o = offered();
+        change(&mut o);
+        refused(&facts(Stage::Commit, &o, &i)).unwrap_or_default()
+    };
+    assert_eq!(of(&|o| o.status = Offered::Paused), "offering_not_open");
+    assert_eq!(of(&|o| o.closes_at = Some(chrono::DateTime::UNIX_EPOCH)), "offering_not_open");
+    assert_eq!(of(&|o| o.blocked_countries = "FR DE".to_owned()), "country_blocked");
+    assert_eq!(of(&|o| o.allowed_countries = "FR".to_owned()), "country_blocked");
+    assert_eq!(of(&|o| o.allowed_countries = "FR DE".to_owned()), "");
+    assert_eq!(of(&|o| o.accreditation_required = true), "accreditation_required");
+    assert_eq!(of(&|o| o.exemption = Exemption::RegD506c), "accreditation_required");
+    assert_eq!(of(&|o| o.minimum_investment = 150_001), "below_minimum");
+    assert_eq!(of(&|o| o.maximum_investment = Some(149_999)), "above_maximum");
+    assert_eq!(of(&|o| (o.unit_price, o.token_decimals) = (40_000, 0)), "amount_not_multiple");
+    assert_eq!(of(&|o| o.hard_cap = 149_999), "hard_cap_exceeded");
+    assert_eq!(of(&|o| (o.hard_cap, o.committed_total) = (1_000_000, 850_001)), "hard_cap_exceeded");
+    assert_eq!(of(&|o| (o.hard_cap, o.committed_total) = (1_000_000, 850_000)), "");
+}
+
+#[test]
+fn who_somebody_is_decides_too() {
+    let (o, strict) = (offered(), Offering { kyc_requirement: "before_subscribe".to_owned(), ..offered() });
+    for (status, lax, hard) in
+        [("approved", "", ""), ("not_started", "", "kyc_required"), ("suspended", "kyc_required", "kyc_required")]
+    {
+        let i = Investor { kyc_status: status.to_owned(), ..somebody() };
+        assert_eq!(refused(&facts(Stage::Commit, &o, &i)).unwrap_or_default(), lax, "{status}");
+        assert_eq!(refused(&facts(Stage::Commit, &strict, &i)).unwrap_or_default(), hard, "{status}");
+    }
+    let american = Investor { country: "US".to_owned(), ..somebody() };
+    let offshore = Offering { exemption: Exemption::RegS, ..offered() };
+    assert_eq!(refused(&facts(Stage::Commit, &offshore, &american)).unwrap(), "country_blocked");
+    let accredited = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
+    let lapsed = Investor { accreditation_expires_at: Some(chrono::DateTime::UNIX_EPOCH), ..accredited.clone() };
+    let closed = Offering { accreditation_required: true, ..offered() };
+    assert_eq!(refused(&facts(Stage::Commit, &closed, &accredited)), None);
+    assert_eq!(refused(&facts(Stage::Commit, &closed, &lapsed)).unwrap(), "accreditation_required");
+}
+
+#[test]
+fn what_was_subscribed_before_counts() {
+    let (once, i) = (Offering { one_subscription_per_investor: true, ..offered() }, somebody());
+    let mut f = facts(Stage::Commit, &once, &i);
+    f.standing.own_count = 1;
+    assert_eq!(refused(&f).unwrap(), "duplicate_subscription");
+    let limited = Offering { maximum_investment: Some(200_000), ..offered() };
+    let mut f = facts(Stage::Commit, &limited, &i);
+    f.standing.own_total = 50_000;
+    assert_eq!(refused(&f), None);
+    f.standing.own_total = 50_001;
+    assert_eq!(refused(&f).unwrap(), "investor_limit_exceeded");
+    let o = offered();
+    let mut f = facts(Stage::Commit, &o, &i);
+    (f.standing.holder_cap, f.standing.other_holders) = (Some(2), 1);
+    assert_eq!(refused(&f), None);
+    f.standing.other_holders = 2;
+    assert_eq!(refused(&f).unwrap(), "holder_cap_reached");
+}
+
+#[test]
+fn each_gate_of_an_acceptance_refuses_by_its_code() {
+    let (o, i) = (Offering { status: Offered::Closed, ..offered() }, somebody());
+    assert_eq!(refused(&facts(Stage::Accept, &o, &i)), None);
+    let unknown = Investor { kyc_status: "pending".to_owned(), ..somebody() };
+    assert_eq!(refused(&facts(Stage::Accept, &o, &unknown)).unwrap(), "kyc_required");
+    let failed = Offering { status: Offered::Failed, ..offered() };
+    assert_eq!(refused(&facts(Stage::Accept, &failed, &i)).unwrap(), "invalid_state");
+    let mut f = facts(Stage::Accept, &o, &i);
+    f.standing.wallet_verified = None;
+    assert_eq!(refused(&f).unwrap(), "wallet_required");
+    f.standing.wallet_verified = Some(false);
+    assert_eq!(refused(&f).unwrap(), "wallet_unverified");
+    for held in [0, 149_999, 150_001] {
+        let f = Facts { held, ..facts(Stage::Accept, &o, &i) };
+        assert_eq!(refused(&f).unwrap(), "payment_required", "{held}");
+    }
+}
+
+#[test]
+fn the_nearest_amounts_that_buy_whole_units_are_named() {
+    for (price, decimals, step) in [(100, 2, 1), (100, 0, 100), (300, 0, 300), (300, 2, 3), (250, 1, 25), (100, 18, 1)]
+    {
+        assert_eq!(step_of(price, decimals), step, "{price} with {decimals} decimals");
+    }
+    let (o, i) = (Offering { unit_price: 30_000, token_decimals: 0, ..offered() }, somebody());
+    let f = Facts { amount: 130_000, ..facts(Stage::Commit, &o, &i) };
+    let Err(Error::Field { params: Some(params), .. }) = verdict(evaluate(&f)) else { panic!("it is refused") };
+    assert_eq!(*params, json!({ "nearest_lower": "1200.00", "nearest_higher": "1500.00" }));
+}

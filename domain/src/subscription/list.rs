@@ -1,0 +1,149 @@
+//! Reading subscriptions: one, a page, each with what has to be known beside it.
+
+use chrono::{DateTime, Utc};
+
+use super::{Status, Subscription};
+use crate::db::Tx;
+use crate::offering::{self, Offering};
+use crate::{Code, Error, Result, id, on, operation};
+
+/// Whose subscriptions a caller sees. Every read names one, so that none can forget it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    All,
+    /// Those of this person as an investor, and those in offerings of this organisation.
+    Own {
+        /// The person, if an investor.
+        user_id: Option<String>,
+        /// The organisation, if a member of one.
+        issuer_id: Option<String>,
+    },
+}
+
+impl Scope {
+    /// The texts that a statement compares: everything, the person, the organisation. Ids are never empty.
+    fn parts(&self) -> (bool, &str, &str) {
+        match self {
+            Self::All => (true, "", ""),
+            Self::Own { user_id, issuer_id } => {
+                (false, user_id.as_deref().unwrap_or_default(), issuer_id.as_deref().unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// What a list shows. What is empty or none restricts nothing.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Filter {
+    pub id: Option<String>,
+    pub statuses: Vec<Status>,
+    pub offering_id: Option<String>,
+    pub investor_id: Option<String>,
+    pub created_from: Option<DateTime<Utc>>,
+    pub created_to: Option<DateTime<Utc>>,
+}
+
+/// A subscription with its offering's terms, its investor's standing, and the operation that it is in while that is not finished.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Listed {
+    #[sqlx(flatten)]
+    pub subscription: Subscription,
+    pub offering_name: String,
+    pub currency: String,
+    pub unit_price: i64,
+    pub token_decimals: i64,
+    pub accreditation_required: bool,
+    pub kyc_status: String,
+    pub wallet_verified_at: Option<DateTime<Utc>>,
+    pub live_operation_id: Option<String>,
+    pub live_operation_status: Option<operation::Status>,
+}
+
+const LISTED: &str = "select s.*, f.name as offering_name, f.currency, f.unit_price, f.token_decimals, f.accreditation_required, \
+    i.kyc_status, w.verified_at as wallet_verified_at, m.operation_id as live_operation_id, o.status as live_operation_status \
+    from subscriptions s join offerings f on f.id = s.offering_id join investors i on i.id = s.investor_id \
+    left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
+    left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
+    left join operations o on o.id = m.operation_id";
+
+const COUNTED: &str = "select count(*) from subscriptions s join offerings f on f.id = s.offering_id \
+    join investors i on i.id = s.investor_id";
+
+/// Each condition stands only where it is asked for, so that the planner sees which index fits.
+macro_rules! conditions {
+    ($query:expr, $scope:expr, $f:expr) => {{
+        let (query, f): (&mut sqlx::QueryBuilder<_>, &Filter) = ($query, $f);
+        let (all, user_id, issuer_id) = $scope.parts();
+        query.push(" where 1 = 1");
+        if !all {
+            query.push(" and (i.user_id = ").push_bind(user_id.to_owned());
+            query.push(" or f.issuer_id = ").push_bind(issuer_id.to_owned()).push(")");
+        }
+        for (column, value) in [("s.id", &f.id), ("s.offering_id", &f.offering_id), ("s.investor_id", &f.investor_id)] {
+            if let Some(value) = value {
+                query.push(format!(" and {column} = ")).push_bind(value.clone());
+            }
+        }
+        if !f.statuses.is_empty() {
+            let words: Vec<_> = f.statuses.iter().map(|status| format!("'{status}'")).collect();
+            query.push(format!(" and s.status in ({})", words.join(", ")));
+        }
+        if let Some(from) = f.created_from {
+            query
+                .push(" and s.created_at >= ")
+                .push_bind(from)
+                .push(" and s.id >= ")
+                .push_bind(id::first_of("sub", from));
+        }
+        if let Some(to) = f.created_to {
+            query.push(" and s.created_at <= ").push_bind(to).push(" and s.id <= ").push_bind(id::last_of("sub", to));
+        }
+    }};
+}
+
+/// A page of subscriptions, newest first, and how many there are.
+pub async fn list(tx: &mut Tx, scope: &Scope, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Listed>, i64)> {
+    let rows = on!(tx, conn => {
+        let mut query = sqlx::QueryBuilder::new(LISTED);
+        conditions!(&mut query, scope, filter);
+        query.push(" order by s.id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Listed>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = sqlx::QueryBuilder::new(COUNTED);
+        conditions!(&mut query, scope, filter);
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
+    Ok((rows, total))
+}
+
+/// One subscription as a list shows it; `not_found` if there is none, or it is not yours to see.
+pub async fn listed(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Listed> {
+    let filter = Filter { id: Some(id.to_owned()), ..Filter::default() };
+    let found = on!(tx, conn => {
+        let mut query = sqlx::QueryBuilder::new(LISTED);
+        conditions!(&mut query, scope, &filter);
+        query.build_query_as::<Listed>().fetch_optional(conn).await?
+    });
+    found.ok_or_else(|| missing(id))
+}
+
+fn missing(id: &str) -> Error {
+    Error::refused(Code::NotFound, format!("There is no subscription {id}."))
+}
+
+/// One subscription; `not_found` if there is none, or it is not yours to see.
+pub async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Subscription> {
+    listed(tx, scope, id).await.map(|row| row.subscription)
+}
+
+/// One subscription to be moved, with its offering held until the commit: two who move subscriptions of one offering take turns.
+pub async fn hold(tx: &mut Tx, scope: &Scope, id: &str) -> Result<(Offering, Subscription)> {
+    let seen = find(tx, scope, id).await?;
+    let offering = offering::hold(tx, &seen.offering_id).await?;
+    // Read again: whoever held the offering before may have moved it.
+    Ok((offering, find(tx, scope, id).await?))
+}

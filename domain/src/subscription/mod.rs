@@ -1,0 +1,140 @@
+//! Subscriptions: what an investor committed, until it is minted or its money is back. Who moves one holds its offering first, so that
+//! what the offering has reserved and what its subscriptions come to never part.
+
+pub mod eligibility;
+mod end;
+mod list;
+mod mint;
+mod new;
+mod payment;
+mod reservation;
+mod state;
+
+use alloy_primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+pub use end::{Ended, end_all_of, reconfirm_all_of, unfinished};
+pub use list::{Filter, Listed, Scope, find, hold, list, listed};
+pub use mint::{Candidate, Minted, amount_sum, candidates, candidates_of, follow_wallet, set_minted};
+pub use new::{Accepted, New, insert, insert_accepted, store_checks};
+pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, record};
+pub use state::{Move, Status};
+
+use crate::column::{Dec, Hex};
+use crate::db::{Tx, touched};
+use crate::money::Money;
+use crate::offering::Offering;
+use crate::{Error, Result, event, on};
+
+/// One row of `subscriptions`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)] // Each field is its column; 0023_subscription.sql explains those that need it.
+pub struct Subscription {
+    pub id: String,
+    pub offering_id: String,
+    pub investor_id: String,
+    pub status: Status,
+    pub amount: i64,
+    pub quantity: Option<Dec<u128>>,
+    pub wallet_address: Option<Hex<Address>>,
+    pub cooling_off_expires_at: DateTime<Utc>,
+    pub mint_operation_id: Option<String>,
+    pub mint_tx_hash: Option<Hex<B256>>,
+    pub mint_block_number: Option<i64>,
+    pub minted_at: Option<DateTime<Utc>>,
+    pub lock_release_at: Option<DateTime<Utc>>,
+    pub terms_version: i64,
+    pub reference: Option<String>,
+    pub status_reason: Option<String>,
+    pub previous_status: Option<Status>,
+    pub reconfirm_by: Option<DateTime<Utc>>,
+    pub payment_due_at: Option<DateTime<Utc>>,
+    pub payment_method: Option<String>,
+    pub received_amount: i64,
+    pub refunded_amount: i64,
+    pub accepted_at: Option<DateTime<Utc>>,
+    pub version: i64,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+impl Subscription {
+    /// The money that is there for it, in minor units.
+    pub const fn held(&self) -> i64 {
+        self.received_amount - self.refunded_amount
+    }
+
+    /// When the calendar has to look at it next.
+    pub fn next_look(&self) -> Option<DateTime<Utc>> {
+        match self.status {
+            Status::Committed => Some(self.cooling_off_expires_at),
+            Status::PendingReconfirmation => self.reconfirm_by,
+            Status::Binding if self.held() < self.amount => self.payment_due_at,
+            _ => None,
+        }
+    }
+
+    /// The refusal of something that its status does not allow.
+    pub fn illegal(&self, what: &str) -> Error {
+        let allowed = self.status.moves();
+        let detail = format!("The subscription is {}; {what} is not allowed there.", self.status);
+        Error::illegal(detail, self.status.as_str(), allowed)
+    }
+}
+
+/// Moves a subscription, with its event and with what it reserved, if nobody moved it since it was read. The offering is held.
+pub async fn transition(
+    tx: &mut Tx,
+    offering: &Offering,
+    s: &mut Subscription,
+    by: Move,
+    actor: &str,
+    reason: &str,
+) -> Result<()> {
+    let from = s.status;
+    let to = from.next(by, s.previous_status, s.held() > 0).ok_or_else(|| s.illegal(by.as_str()))?;
+    s.previous_status = (to == Status::PendingReconfirmation).then_some(from);
+    s.status = to;
+    s.status_reason = (!reason.is_empty()).then(|| reason.to_owned());
+    match to {
+        Status::Accepted => s.accepted_at = Some(tx.now()),
+        Status::PendingReconfirmation => {}
+        _ => s.reconfirm_by = None,
+    }
+    save(tx, s).await?;
+    if from.reserves() && !to.reserves() {
+        reservation::release(tx, &s.offering_id, s.amount).await?;
+    }
+    let told = if to == Status::PendingReconfirmation { "reconfirmation_required" } else { to.as_str() };
+    tell(tx, offering, s, told, json!({ "from": from, "actor": actor, "reason": s.status_reason })).await
+}
+
+/// Writes the columns that move, guarded by the version that was read.
+pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
+    let read = s.version;
+    s.version += 1;
+    s.updated_at = tx.now();
+    let rows = on!(tx, conn => sqlx::query(
+        "update subscriptions set status = $3, quantity = $4, wallet_address = $5, terms_version = $6, status_reason = $7, \
+         previous_status = $8, reconfirm_by = $9, payment_due_at = $10, payment_method = $11, received_amount = $12, \
+         refunded_amount = $13, accepted_at = $14, version = $15, updated_at = $16 where id = $1 and version = $2")
+        .bind(&s.id).bind(read).bind(s.status).bind(s.quantity).bind(s.wallet_address).bind(s.terms_version).bind(&s.status_reason)
+        .bind(s.previous_status).bind(s.reconfirm_by).bind(s.payment_due_at).bind(&s.payment_method).bind(s.received_amount)
+        .bind(s.refunded_amount).bind(s.accepted_at).bind(s.version).bind(s.updated_at)
+        .execute(conn).await?.rows_affected());
+    touched(rows, "subscription", &s.id)
+}
+
+/// Tells of a subscription what happened to it.
+pub async fn tell(tx: &mut Tx, offering: &Offering, s: &Subscription, what: &str, data: Value) -> Result<()> {
+    let mut data = data;
+    data["offering_id"] = json!(s.offering_id);
+    data["investor_id"] = json!(s.investor_id);
+    data["status"] = json!(s.status);
+    data["amount"] = json!(Money::from_minor(s.amount).to_string());
+    data["currency"] = json!(offering.currency);
+    data["quantity"] = json!(s.quantity.map(|q| q.to_string()));
+    data["cooling_off_expires_at"] = json!(s.cooling_off_expires_at);
+    event::write(tx, &format!("subscription.{what}"), "subscription", &s.id, s.version, data).await
+}

@@ -1,0 +1,143 @@
+//! The money of a subscription, as it was seen on an account. What a bank calls by one reference is entered once.
+
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+use super::{Move, Status, Subscription, save, tell, transition};
+use crate::db::Tx;
+use crate::money::Money;
+use crate::offering::Offering;
+use crate::{Error, Result, on};
+
+crate::words! {
+    /// Which way money went.
+    PaymentKind {
+        /// From the investor.
+        Received = "received",
+        /// Back to the investor.
+        Refunded = "refunded",
+    }
+}
+
+crate::words! {
+    /// How a subscription stands with its money. Derived, never stored.
+    PaymentStatus {
+        /// Nothing is there.
+        Unpaid = "unpaid",
+        /// Less than the amount.
+        PartiallyPaid = "partially_paid",
+        /// The amount, or more.
+        Paid = "paid",
+        /// It has to go back.
+        RefundPending = "refund_pending",
+        /// It went back.
+        Refunded = "refunded",
+    }
+}
+
+/// One row of `payments`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Payment {
+    pub id: String,
+    pub subscription_id: String,
+    pub kind: PaymentKind,
+    pub amount: i64,
+    pub method: String,
+    pub external_reference: String,
+    pub received_at: DateTime<Utc>,
+    pub recorded_by: String,
+    pub created_at: DateTime<Utc>,
+}
+
+/// Money that moved.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct NewPayment<'a> {
+    pub kind: PaymentKind,
+    pub amount: i64,
+    pub method: &'a str,
+    pub external_reference: &'a str,
+    pub received_at: DateTime<Utc>,
+    pub recorded_by: &'a str,
+}
+
+impl Subscription {
+    /// How it stands with its money.
+    pub const fn payment_status(&self) -> PaymentStatus {
+        match (self.status, self.held()) {
+            (Status::RefundPending, _) => PaymentStatus::RefundPending,
+            (Status::Refunded, _) => PaymentStatus::Refunded,
+            (_, 0) => PaymentStatus::Unpaid,
+            (_, held) if held < self.amount => PaymentStatus::PartiallyPaid,
+            _ => PaymentStatus::Paid,
+        }
+    }
+
+    /// Whether money may come or go in this status. From `accepted` on the amount is fixed; what is final has no money.
+    const fn takes(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Committed | Status::PendingReconfirmation | Status::Binding | Status::RefundPending
+        )
+    }
+}
+
+/// Enters money, once for what the bank calls by this reference. When all of what had to go back is gone, it is refunded.
+pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &NewPayment<'_>) -> Result<Payment> {
+    if let Some(known) = known(tx, n).await? {
+        let same = (&known.subscription_id, known.amount) == (&s.id, n.amount);
+        return if same { Ok(known) } else { Err(already(&known)) };
+    }
+    if !s.takes() {
+        return Err(s.illegal("a payment"));
+    }
+    match n.kind {
+        PaymentKind::Received => s.received_amount += n.amount,
+        PaymentKind::Refunded if n.amount > s.held() => {
+            let held = Money::from_minor(s.held()).to_string();
+            let error =
+                Error::field("/amount", "above_maximum", format!("Only {held} {} is there.", offering.currency));
+            return Err(error.with_params(json!({ "maximum": held })));
+        }
+        PaymentKind::Refunded => s.refunded_amount += n.amount,
+    }
+    let payment = insert(tx, &s.id, n).await?;
+    save(tx, s).await?;
+    let moved = json!({ "payment_id": payment.id, "payment_amount": Money::from_minor(n.amount).to_string(), "method": n.method });
+    tell(tx, offering, s, &format!("payment_{}", n.kind), moved).await?;
+    if s.status == Status::RefundPending && s.held() == 0 {
+        let reason = s.status_reason.clone().unwrap_or_default();
+        transition(tx, offering, s, Move::Refund, n.recorded_by, &reason).await?;
+    }
+    Ok(payment)
+}
+
+async fn known(tx: &mut Tx, n: &NewPayment<'_>) -> Result<Option<Payment>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>(
+        "select * from payments where method = $1 and external_reference = $2 and kind = $3")
+        .bind(n.method).bind(n.external_reference).bind(n.kind).fetch_optional(conn).await?))
+}
+
+fn already(known: &Payment) -> Error {
+    let amount = Money::from_minor(known.amount);
+    let detail = format!("This reference was entered as {amount} for {}.", known.subscription_id);
+    Error::field("/external_reference", "already_recorded", detail)
+}
+
+async fn insert(tx: &mut Tx, subscription_id: &str, n: &NewPayment<'_>) -> Result<Payment> {
+    let (id, now) = (tx.new_id("pay"), tx.now());
+    let stored = on!(tx, conn => sqlx::query_as::<_, Payment>(
+        "insert into payments (id, subscription_id, kind, amount, method, external_reference, received_at, recorded_by, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (method, external_reference, kind) do nothing returning *")
+        .bind(id).bind(subscription_id).bind(n.kind).bind(n.amount).bind(n.method).bind(n.external_reference).bind(n.received_at)
+        .bind(n.recorded_by).bind(now).fetch_optional(conn).await?);
+    // Somebody entered it for a subscription of another offering at this very moment: read again.
+    stored.ok_or_else(|| Error::Stale { what: "payment", id: n.external_reference.to_owned() })
+}
+
+/// The payments of a subscription, oldest first.
+pub async fn payments(tx: &mut Tx, subscription_id: &str) -> Result<Vec<Payment>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>("select * from payments where subscription_id = $1 order by id")
+        .bind(subscription_id).fetch_all(conn).await?))
+}

@@ -1,0 +1,278 @@
+//! A subscription through the front door, from the specification's own request to an acceptance, and each no on the way.
+
+use chrono::DateTime;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Database, Engine, on_both_databases};
+
+use crate::installation::{Raise, shown, wallet};
+
+const MISSING: &str = "sub_01jc0000000000000000000000";
+
+fn field(answer: &crate::installation::Answer) -> (u16, String, String) {
+    (answer.status, answer.text("/errors/0/code"), answer.text("/errors/0/pointer"))
+}
+
+on_both_databases! {
+    async fn an_investor_subscribes_in_the_words_of_the_specification(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let own = shown(wallet(0));
+        let created = raise.investor.post(&raise.path(), json!({ "amount": "1500.00", "wallet_address": own })).await;
+        assert_eq!((created.status, created.text("/status")), (201, "committed".to_owned()), "{created:?}");
+        let id = created.text("/subscription_id");
+        assert_eq!(created.headers["location"], format!("/v1/subscriptions/{id}"));
+        let time = |pointer: &str| DateTime::parse_from_rfc3339(&created.text(pointer)).unwrap();
+        assert_eq!((time("/cooling_off_expires_at") - time("/created_at")).num_hours(), 336);
+        assert_eq!((created.text("/amount"), created.text("/currency")), ("1500.00".to_owned(), "EUR".to_owned()));
+        assert_eq!((created.text("/id"), created.text("/wallet_address")), (id.clone(), own.clone()));
+        assert_eq!(created.text("/payment_instructions/reference"), id);
+        assert_eq!(raise.reserved().await, "1500.00");
+
+        let list = raise.investor.get("/v1/subscriptions?page=1&limit=20").await;
+        assert_eq!(list.body["pagination"], json!({ "page": 1, "limit": 20, "total": 1, "total_pages": 1 }));
+        let item = &list.body["data"][0];
+        assert_eq!(*item, raise.investor.get(&format!("/v1/subscriptions/{id}")).await.body);
+        assert_eq!((&item["subscription_id"], &item["cooling_off"]["active"]), (&json!(id), &json!(true)));
+        assert_eq!((&item["payment"]["status"], &item["mint"]["status"]), (&json!("unpaid"), &json!("none")));
+        let open = |item: &Value| -> Vec<String> {
+            let gates = item["gates"].as_array().unwrap().iter().filter(|gate| gate["satisfied"] == false);
+            gates.map(|gate| gate["code"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(open(item), ["cooling_off_active", "payment_required", "acceptance_required"]);
+
+        // Without a wallet it is the proved one; a new one is kept, and has to be proved.
+        assert_eq!(raise.subscribe(&raise.investor, "1000.00").await.text("/wallet_address"), own);
+        let fresh = shown(wallet(7));
+        let body = json!({ "amount": "1000.00", "wallet_address": fresh });
+        let third = raise.investor.post(&raise.path(), body).await.text("/id");
+        let item = raise.investor.get(&format!("/v1/subscriptions/{third}")).await.body;
+        assert!(open(&item).contains(&"wallet_unverified".to_owned()), "{item}");
+        assert_eq!(raise.reserved().await, "3500.00");
+        assert_eq!(raise.told(&third).await, ["subscription.committed"]);
+    }
+
+    async fn what_does_not_fit_is_refused_with_its_code_and_nothing_is_reserved(database: Database) {
+        let raise = Raise::new(database, |o| {
+            (o.maximum_investment, o.hard_cap) = (Some(500_000), 600_000);
+            (o.unit_price, o.token_decimals) = (30_000, 0);
+        })
+        .await;
+        let stranger = raise.another("sven").await;
+        raise.give_wallet(&stranger, 5).await;
+        let post = async |body: Value| field(&raise.investor.post(&raise.path(), body).await);
+        let amount = |code: &str| (422, code.to_owned(), "/amount".to_owned());
+        assert_eq!(post(json!({})).await, amount("required"));
+        assert_eq!(post(json!({ "amount": 1500 })).await, amount("type_mismatch"));
+        assert_eq!(post(json!({ "amount": "1500" })).await, amount("amount_format"));
+        assert_eq!(post(json!({ "amount": "900.00" })).await, amount("below_minimum"));
+        assert_eq!(post(json!({ "amount": "5100.00" })).await, amount("above_maximum"));
+        let uneven = raise.subscribe(&raise.investor, "1300.00").await;
+        assert_eq!(field(&uneven), amount("amount_not_multiple"));
+        let near = json!({ "nearest_lower": "1200.00", "nearest_higher": "1500.00" });
+        assert_eq!(uneven.body["errors"][0]["params"], near);
+        let with = |address: &str| json!({ "amount": "1200.00", "wallet_address": address });
+        let address = |code: &str| (422, code.to_owned(), "/wallet_address".to_owned());
+        let wrong = shown(wallet(0)).chars().map(|c| if c == 'x' { c } else { c.to_ascii_uppercase() }).collect::<String>();
+        assert_eq!(post(with(&wrong)).await, address("address_checksum"));
+        assert_eq!(post(with(&format!("0x{}", "0".repeat(40)))).await, address("address_forbidden"));
+        let taken = raise.investor.post(&raise.path(), with(&shown(wallet(5)))).await;
+        assert_eq!(taken.problem(), (409, "wallet_in_use".to_owned()));
+        raise.write("update offerings set blocked_countries = 'FR DE'").await;
+        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, "country_blocked".to_owned(), String::new()));
+        raise.write("update offerings set blocked_countries = '', accreditation_required = true").await;
+        assert_eq!(post(json!({ "amount": "1200.00" })).await.1, "accreditation_required");
+        raise.write("update offerings set accreditation_required = false, kyc_requirement = 'before_subscribe'").await;
+        raise.write("update investors set kyc_status = 'pending'").await;
+        assert_eq!(post(json!({ "amount": "1200.00" })).await.1, "kyc_required");
+        raise.write("update offerings set kyc_requirement = 'before_mint', status = 'paused'").await;
+        let paused = raise.subscribe(&raise.investor, "1200.00").await;
+        assert_eq!(paused.problem(), (409, "offering_not_open".to_owned()));
+        for hidden in ["status = 'draft'", "status = 'open', visibility = 'private'"] {
+            raise.write(&format!("update offerings set {hidden}")).await;
+            assert_eq!(raise.subscribe(&raise.investor, "1200.00").await.problem(), (404, "not_found".to_owned()));
+        }
+        assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (0, "0.00".to_owned()));
+        assert_eq!(raise.door.count("wallets").await, 2);
+
+        // What was subscribed before counts: for one investor, for holders, for all together.
+        raise.write("update offerings set status = 'open', visibility = 'public', holder_cap = 1").await;
+        assert_eq!(raise.subscribe(&raise.investor, "3000.00").await.status, 201);
+        assert_eq!(post(json!({ "amount": "2100.00" })).await, amount("investor_limit_exceeded"));
+        assert_eq!(field(&raise.subscribe(&stranger, "1200.00").await).1, "holder_cap_reached");
+        raise.write("update offerings set holder_cap = null, one_subscription_per_investor = true").await;
+        assert_eq!(raise.subscribe(&raise.investor, "1200.00").await.problem(), (409, "duplicate_subscription".to_owned()));
+        let full = raise.subscribe(&stranger, "3300.00").await;
+        assert_eq!((field(&full), full.body["errors"][0]["params"]["available"].clone()), (amount("hard_cap_exceeded"), json!("3000.00")));
+        assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (1, "3000.00".to_owned()));
+    }
+
+    async fn it_is_paid_and_taken_with_its_quantity_fixed(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let id = raise.committed("1500.00").await;
+        let accept = async || raise.act(&raise.operator, &id, "accept", json!({})).await;
+        assert_eq!(accept().await.text("/current_status"), "committed");
+        raise.write("update subscriptions set status = 'binding'").await;
+        assert_eq!(field(&accept().await).1, "payment_required");
+        assert_eq!(raise.pay(&id, "500.00", "bank-1").await.text("/subscription/payment/status"), "partially_paid");
+        // The same line of the bank, entered again: it is the same money.
+        let again = raise.pay(&id, "500.00", "bank-1").await;
+        assert_eq!((again.status, again.text("/subscription/payment/received_amount")), (201, "500.00".to_owned()));
+        assert_eq!(field(&raise.pay(&id, "600.00", "bank-1").await).1, "already_recorded");
+        assert_eq!(raise.pay(&id, "1000.00", "bank-2").await.text("/subscription/payment/status"), "paid");
+        assert_eq!(raise.door.count("payments").await, 2);
+        raise.write("update investors set kyc_status = 'pending'").await;
+        assert_eq!(field(&accept().await).1, "kyc_required");
+        raise.write("update investors set kyc_status = 'approved'").await;
+        let other = json!({ "wallet_address": shown(wallet(9)) });
+        let path = format!("/v1/subscriptions/{id}");
+        assert_eq!(raise.investor.change("PATCH", &path, Some(other)).await.text("/wallet_address"), shown(wallet(9)));
+        assert_eq!(field(&accept().await).1, "wallet_unverified");
+        let back = json!({ "wallet_address": shown(wallet(0)) });
+        assert_eq!(raise.investor.change("PATCH", &path, Some(back.clone())).await.status, 200);
+        let wrong = raise.act(&raise.issuer, &id, "accept", json!({ "quantity": "14.00" })).await;
+        assert_eq!((field(&wrong).1, wrong.body["errors"][0]["params"]["quantity"].clone()), ("quantity_mismatch".to_owned(), json!("1500.00")));
+        let taken = raise.act(&raise.issuer, &id, "accept", json!({ "quantity": "1500.00" })).await;
+        assert_eq!((taken.status, taken.text("/status"), taken.text("/base_units")), (200, "accepted".to_owned(), "150000".to_owned()));
+        assert_eq!(raise.investor.change("PATCH", &path, Some(back)).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(raise.pay(&id, "1.00", "bank-3").await.problem(), (409, "invalid_state".to_owned()));
+        let told = ["committed", "payment_received", "payment_received", "wallet_changed", "wallet_changed", "accepted"];
+        assert_eq!(raise.told(&id).await, told.map(|what| format!("subscription.{what}")));
+        assert_eq!(raise.rows("select stage from eligibility_checks order by stage").await.concat(), ["accept", "commit"]);
+        assert_eq!(raise.reserved().await, "1500.00");
+    }
+
+    async fn money_that_is_there_goes_back_before_it_is_over(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let id = raise.committed("1500.00").await;
+        raise.pay(&id, "1500.00", "bank-1").await;
+        let withdrawn = raise.act(&raise.investor, &id, "cancel", json!({})).await;
+        assert_eq!((withdrawn.text("/status"), withdrawn.text("/payment/status")), ("refund_pending".to_owned(), "refund_pending".to_owned()));
+        assert_eq!(raise.reserved().await, "0.00");
+        let back = json!({ "method": "bank_transfer", "external_reference": "back-1" });
+        let refunded = raise.act(&raise.operator, &id, "refund", back.clone()).await;
+        assert_eq!((refunded.status, refunded.text("/amount"), refunded.text("/subscription/status")), (200, "1500.00".to_owned(), "refunded".to_owned()));
+        assert_eq!(raise.act(&raise.operator, &id, "refund", back).await.text("/id"), refunded.text("/id"));
+        assert_eq!(raise.door.count("payments where kind = 'refunded'").await, 1);
+        // Step by step it is refunded with the last cent, and never more than came.
+        let second = raise.committed("1000.00").await;
+        raise.pay(&second, "400.00", "bank-2").await;
+        let rejected = raise.act(&raise.issuer, &second, "reject", json!({ "reason_code": "source_of_funds" })).await;
+        assert_eq!((rejected.text("/status"), rejected.text("/status_reason")), ("refund_pending".to_owned(), "source_of_funds".to_owned()));
+        let some = |amount: &str, reference: &str| {
+            json!({ "type": "refunded", "amount": amount, "method": "bank_transfer", "external_reference": reference })
+        };
+        assert_eq!(field(&raise.act(&raise.operator, &second, "payments", some("400.01", "back-2")).await).1, "above_maximum");
+        for (amount, reference, status) in [("150.00", "back-2", "refund_pending"), ("250.00", "back-3", "refunded")] {
+            let answer = raise.act(&raise.operator, &second, "payments", some(amount, reference)).await;
+            assert_eq!(answer.text("/subscription/status"), status);
+        }
+        let told = raise.told(&second).await;
+        assert_eq!(told.last().unwrap(), "subscription.refunded", "{told:?}");
+    }
+
+    async fn everybody_sees_and_moves_what_is_theirs_and_nothing_else(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let id = raise.committed("1500.00").await;
+        let stranger = raise.another("sven").await;
+        let outsider = raise.door.person(&raise.server, "otto", Role::Issuer).await;
+        raise.write(&format!("insert into issuers (id, name, status, version, created_at, updated_at) select 'iss_01jc0000000000000000000000', \
+            'Others', 'active', 1, created_at, created_at from issuers")).await;
+        raise.write(&format!("update users set issuer_id = 'iss_01jc0000000000000000000000' where id = '{}'", outsider.id)).await;
+        let auditor = raise.door.person(&raise.server, "anna", Role::Auditor).await;
+        for (person, sees) in [(&raise.investor, 1), (&raise.issuer, 1), (&raise.operator, 1), (&auditor, 1), (&stranger, 0), (&outsider, 0)] {
+            let list = person.get("/v1/subscriptions").await;
+            assert_eq!(list.body["pagination"]["total"], sees, "{}", person.email);
+            let status = person.get(&format!("/v1/subscriptions/{id}")).await.status;
+            assert_eq!(status, if sees == 1 { 200 } else { 404 }, "{}", person.email);
+        }
+        for (person, act, body, problem) in [
+            (&stranger, "cancel", json!({}), (404, "not_found")),
+            (&stranger, "reconfirm", json!({ "offering_version": 1 }), (404, "not_found")),
+            (&outsider, "accept", json!({}), (404, "not_found")),
+            (&outsider, "reject", json!({ "reason_code": "payment" }), (404, "not_found")),
+            (&raise.investor, "accept", json!({}), (403, "role_forbidden")),
+            (&raise.issuer, "cancel", json!({}), (403, "role_forbidden")),
+            (&raise.issuer, "refund", json!({ "method": "a", "external_reference": "b" }), (403, "role_forbidden")),
+            (&auditor, "cancel", json!({ "reason": "no" }), (403, "role_forbidden")),
+            (&raise.operator, "reconfirm", json!({ "offering_version": 1 }), (403, "role_forbidden")),
+        ] {
+            let refused = raise.act(person, &id, act, body).await;
+            assert_eq!(refused.problem(), (problem.0, problem.1.to_owned()), "{} {act}", person.email);
+        }
+        for missing in [MISSING, "sub_1", "off_01jc0000000000000000000000"] {
+            assert_eq!(raise.investor.get(&format!("/v1/subscriptions/{missing}")).await.problem(), (404, "not_found".to_owned()));
+            let refused = raise.act(&raise.operator, missing, "cancel", json!({ "reason": "gone" })).await;
+            assert_eq!(refused.problem(), (404, "not_found".to_owned()));
+        }
+        // Who invests and offers takes only what others committed, and withdraws only what is his own.
+        raise.write(&format!("update users set roles = 'investor issuer', issuer_id = 'iss_01jc0000000000000000000000' where id = '{}'", raise.investor.id)).await;
+        raise.write("update subscriptions set status = 'binding'").await;
+        assert_eq!(raise.act(&raise.investor, &id, "accept", json!({})).await.problem(), (404, "not_found".to_owned()));
+        assert_eq!(raise.act(&raise.operator, &id, "cancel", json!({})).await.text("/errors/0/pointer"), "/reason");
+        assert_eq!(raise.act(&raise.operator, &id, "cancel", json!({ "reason": "asked by phone" })).await.text("/status"), "cancelled");
+        assert_eq!(raise.investor.get("/v1/subscriptions?status=committed,cancelled").await.body["pagination"]["total"], 1);
+        assert_eq!(raise.investor.get("/v1/subscriptions?status=committed").await.body["pagination"]["total"], 0);
+        for (query, problem) in [("status=gone", "invalid_parameter"), ("investor_id=inv_1", "unknown_parameter"), ("limit=0", "invalid_parameter")] {
+            let refused = raise.investor.get(&format!("/v1/subscriptions?{query}")).await;
+            assert_eq!(refused.problem(), (400, problem.to_owned()), "{query}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_shows_every_rule_and_changes_nothing() {
+    let raise = Raise::new(Database::fresh(Engine::Sqlite).await, |o| o.accreditation_required = true).await;
+    let path = format!("{}?dry_run=true", raise.path());
+    let preview = raise.investor.post(&path, json!({ "amount": "900.00" })).await;
+    assert_eq!((preview.status, &preview.body["eligible"]), (200, &json!(false)), "{preview:?}");
+    let checks = preview.body["checks"].as_array().unwrap();
+    let failed: Vec<_> =
+        checks.iter().filter(|check| check["passed"] == false).map(|check| check["code"].as_str().unwrap()).collect();
+    assert_eq!(failed, ["accreditation_required", "below_minimum"]);
+    raise.write("update offerings set accreditation_required = false").await;
+    let preview = raise.investor.post(&path, json!({ "amount": "1500.00" })).await;
+    assert_eq!((&preview.body["eligible"], preview.text("/quantity")), (&json!(true), "1500.00".to_owned()));
+    assert_eq!(preview.text("/wallet_address"), shown(wallet(0)));
+    assert_eq!(
+        (raise.door.count("subscriptions").await, raise.door.count("events where type like 'subscription.%'").await),
+        (0, 0)
+    );
+    let unknown = raise.investor.post(&format!("{}?dry=1", raise.path()), json!({ "amount": "1500.00" })).await;
+    assert_eq!(unknown.problem(), (400, "unknown_parameter".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_subscribes_for_an_investor_who_signed_for_it() {
+    let raise = Raise::new(Database::fresh(Engine::Sqlite).await, |o| o.visibility = "private".to_owned()).await;
+    let investor =
+        raise.rows(&format!("select id from investors where user_id = '{}'", raise.investor.id)).await[0][0].clone();
+    let body = |change: Value| {
+        let mut body = json!({ "amount": "1500.00" });
+        body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        body
+    };
+    let paper = "doc_01jc0000000000000000000000";
+    for (change, pointer, code) in [
+        (json!({}), "/investor_id", "required"),
+        (json!({ "investor_id": investor }), "/consent_document_id", "required"),
+        (
+            json!({ "investor_id": "inv_01jc0000000000000000000000", "consent_document_id": paper }),
+            "/investor_id",
+            "not_found",
+        ),
+    ] {
+        let refused = raise.operator.post(&raise.path(), body(change)).await;
+        assert_eq!(field(&refused), (422, code.to_owned(), pointer.to_owned()));
+    }
+    let own = raise.investor.post(&raise.path(), body(json!({ "investor_id": investor }))).await;
+    assert_eq!(field(&own), (422, "unknown_field".to_owned(), "/investor_id".to_owned()));
+    let agreed = body(json!({ "investor_id": investor, "consent_document_id": paper }));
+    let created = raise.operator.post(&raise.path(), agreed.clone()).await;
+    assert_eq!((created.status, created.text("/wallet_address")), (201, shown(wallet(0))), "{created:?}");
+    // It is the investor's own, with the investor's right to withdraw.
+    assert_eq!(
+        raise.act(&raise.investor, &created.text("/id"), "cancel", json!({})).await.text("/status"),
+        "cancelled"
+    );
+    assert_eq!(raise.issuer.post(&raise.path(), agreed).await.problem(), (403, "role_forbidden".to_owned()));
+}

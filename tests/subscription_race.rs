@@ -1,0 +1,92 @@
+//! Many at once, through the door: the hard cap holds to the cent, a key makes one subscription, and of two moves one is made.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use world::{Mining, on_both_databases};
+
+use crate::installation::{Installation, Raise, Terms};
+
+on_both_databases! {
+    async fn two_hundred_ask_for_the_last_place_and_one_gets_it(database: Database) {
+        let raise = Raise::new(database, |o| o.hard_cap = 300_000).await;
+        raise.committed("1500.00").await;
+        let asked = (0..200).map(|_| {
+            let (client, path) = (raise.investor.client(), raise.path());
+            async move { client.change("POST", &path, Some(json!({ "amount": "1500.00" }))).await.unwrap() }
+        });
+        let answers = futures::future::join_all(asked).await;
+        let made = answers.iter().filter(|answer| answer.status == 201).count();
+        let refused = answers.iter().filter(|answer| answer.text("/errors/0/code") == "hard_cap_exceeded").count();
+        assert_eq!((made, refused), (1, 199), "{:?}", answers.iter().map(|a| a.problem()).collect::<BTreeSet<_>>());
+        assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (2, "3000.00".to_owned()));
+    }
+
+    async fn one_key_makes_one_subscription_however_often_it_is_sent(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let path = raise.path();
+        let asked = (0..50).map(|_| {
+            let (client, path) = (raise.investor.client(), path.clone());
+            async move { client.post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap() }
+        });
+        let answers = futures::future::join_all(asked).await;
+        let ids: BTreeSet<_> = answers.iter().filter(|a| a.status == 201).map(|a| a.text("/subscription_id")).collect();
+        let busy = answers.iter().filter(|a| a.problem() == (409, "idempotency_in_progress".to_owned())).count();
+        assert_eq!((ids.len(), answers.iter().filter(|a| a.status == 201).count() + busy), (1, 50), "{answers:?}");
+        let again = raise.investor.client().post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap();
+        assert_eq!((again.status, again.text("/subscription_id")), (201, ids.first().unwrap().clone()));
+        assert!(again.headers.contains_key("idempotent-replayed"));
+        let other = raise.investor.client().post(&path, "once", json!({ "amount": "1600.00" })).await.unwrap();
+        assert_eq!(other.problem(), (422, "idempotency_key_reuse".to_owned()));
+        // The answer is forgotten after its day, what it did is not.
+        raise.write("delete from idempotency_keys").await;
+        let late = raise.investor.client().post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap();
+        assert_eq!((late.problem(), late.text("/resource")), ((409, "idempotency_key_spent".to_owned()), format!("/v1/subscriptions/{}", ids.first().unwrap())));
+        assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (1, "1500.00".to_owned()));
+    }
+
+    async fn of_a_cancellation_and_an_acceptance_one_is_first_and_the_other_sees_it(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        for round in 0..6 {
+            let id = raise.binding("1500.00").await;
+            raise.pay(&id, "1500.00", &format!("bank-{round}")).await;
+            let cancel = raise.act(&raise.operator, &id, "cancel", json!({ "reason": "a race" }));
+            let accept = raise.act(&raise.issuer, &id, "accept", json!({}));
+            let (cancelled, accepted) = tokio::join!(cancel, accept);
+            // An acceptance may be cancelled, a cancellation is never accepted.
+            assert_eq!((cancelled.status, raise.status(&id).await), (200, "refund_pending".to_owned()), "{cancelled:?}");
+            assert!(accepted.status == 200 || accepted.problem() == (409, "invalid_state".to_owned()), "{accepted:?}");
+            let told = raise.told(&id).await;
+            assert_eq!(told.contains(&"subscription.accepted".to_owned()), accepted.status == 200, "{told:?}");
+        }
+        assert_eq!(raise.reserved().await, "0.00");
+    }
+
+    async fn what_is_cancelled_is_never_minted_and_what_is_in_a_mint_is_never_cancelled(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(6)]).await;
+        let server = site.start().await;
+        let offering = &site.offerings[0];
+        server.deploy("deploy", offering).await;
+        site.settled().await;
+        let ids = site.rows("select id from subscriptions order by id").await.concat();
+        let cancelling = ids.iter().enumerate().map(|(number, id)| {
+            let (client, path) = (server.client(), format!("/v1/subscriptions/{id}/cancel"));
+            async move { client.post(&path, &format!("cancel-{number}"), json!({ "reason": "a race" })).await.unwrap() }
+        });
+        let (cancelled, minted) = tokio::join!(futures::future::join_all(cancelling), server.mint("mint", offering));
+        assert!(minted.status == 202 || minted.problem() == (409, "nothing_to_mint".to_owned()), "{minted:?}");
+        site.settled().await;
+        for (id, answer) in ids.iter().zip(&cancelled) {
+            let status = server.get(&format!("/v1/subscriptions/{id}")).await.text("/status");
+            match answer.status {
+                200 => assert_eq!(status, "refund_pending"),
+                _ => assert_eq!((answer.problem().0, status.as_str()), (409, "minted"), "{answer:?}"),
+            }
+        }
+        // A minted one stays what it is, and its place stays taken.
+        let sums = "select cast(committed_total - (select cast(coalesce(sum(amount), 0) as bigint) from subscriptions where status = 'minted') \
+            as text) from offerings";
+        assert_eq!(site.rows(sums).await[0][0], "0");
+        site.exactly_once().await;
+    }
+}

@@ -1,0 +1,97 @@
+//! Every status of a subscription against every move at the door: what the table allows is done, everything else is refused by name.
+
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::installation::{Person, Raise};
+
+/// All but `minted`, which the chain alone makes: its cell is the test of the mint.
+const STATUSES: [&str; 9] = [
+    "committed",
+    "pending_reconfirmation",
+    "binding",
+    "accepted",
+    "cancelled",
+    "rejected",
+    "expired",
+    "refund_pending",
+    "refunded",
+];
+
+/// What each status becomes by each act; what is not here is refused.
+fn wanted(status: &str, act: &str) -> Option<&'static str> {
+    match (status, act) {
+        ("committed" | "pending_reconfirmation", "withdraw")
+        | ("committed" | "pending_reconfirmation" | "binding" | "accepted", "cancel") => Some("cancelled"),
+        ("pending_reconfirmation", "reconfirm") => Some("committed"),
+        ("binding", "accept") => Some("accepted"),
+        ("committed" | "binding", "reject") => Some("rejected"),
+        ("refund_pending", "refund") => Some("refunded"),
+        _ => None,
+    }
+}
+
+/// Puts a subscription into a status, with what a row in that status has.
+async fn put(raise: &Raise, id: &str, status: &str, act: &str) {
+    let paid = act == "accept" || status == "refund_pending";
+    let money = if paid { "amount" } else { "0" };
+    let reserved = if ["cancelled", "rejected", "expired", "refund_pending", "refunded"].contains(&status) {
+        "0"
+    } else {
+        "150000"
+    };
+    raise
+        .write(&format!(
+            "update subscriptions set status = '{status}', received_amount = {money}, refunded_amount = 0, previous_status = 'committed', \
+             reconfirm_by = cooling_off_expires_at where id = '{id}'"
+        ))
+        .await;
+    raise.write(&format!("update offerings set committed_total = {reserved}")).await;
+}
+
+fn asked<'a>(raise: &'a Raise, act: &str) -> (&'a Person, &'static str, Value) {
+    match act {
+        "withdraw" => (&raise.investor, "cancel", json!({})),
+        "cancel" => (&raise.operator, "cancel", json!({ "reason": "a test" })),
+        "reconfirm" => (&raise.investor, "reconfirm", json!({ "offering_version": 1 })),
+        "accept" => (&raise.operator, "accept", json!({})),
+        "reject" => (&raise.issuer, "reject", json!({ "reason_code": "unsuitable" })),
+        _ => (&raise.operator, "refund", json!({ "method": "bank_transfer", "external_reference": "back" })),
+    }
+}
+
+on_both_databases! {
+    async fn every_cell_of_the_table_answers_as_it_was_designed(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let id = raise.committed("1500.00").await;
+        for status in STATUSES {
+            for act in ["withdraw", "cancel", "reconfirm", "accept", "reject", "refund"] {
+                put(&raise, &id, status, act).await;
+                raise.write("delete from payments").await;
+                raise.write("delete from eligibility_checks where stage = 'accept'").await;
+                let before = raise.rows("select cast(count(*) as text) from events").await;
+                let (person, path, body) = asked(&raise, act);
+                let answer = raise.act(person, &id, path, body).await;
+                let now = raise.status(&id).await;
+                match wanted(status, act) {
+                    Some(to) => {
+                        // What has money ends when the money is back.
+                        let to = if status == "refund_pending" { "refunded" } else { to };
+                        assert_eq!((answer.status, now.as_str()), (200, to), "{status} {act} {answer:?}");
+                    }
+                    None => {
+                        let late = act == "withdraw" && ["binding", "accepted"].contains(&status);
+                        let code = if late { "cooling_off_elapsed" } else { "invalid_state" };
+                        assert_eq!(answer.problem(), (409, code.to_owned()), "{status} {act} {answer:?}");
+                        if !late {
+                            assert_eq!(answer.text("/current_status"), status);
+                            assert!(answer.body["allowed_transitions"].is_array(), "{answer:?}");
+                        }
+                        assert_eq!(now, status, "{act}");
+                        assert_eq!(raise.rows("select cast(count(*) as text) from events").await, before, "{status} {act}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A subscription is taken, with its quantity fixed, or turned down.
+
+use muniment_domain::column::Dec;
+use muniment_domain::db::Tx;
+use muniment_domain::money::{self, Money};
+use muniment_domain::offering::Offering;
+use muniment_domain::subscription::eligibility::{self, Facts, Investor, Stage};
+use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
+use muniment_domain::{Error, Result};
+use serde_json::json;
+
+use crate::requester::Requester;
+
+/// Takes a subscription that has passed every gate. A quantity that is named must be the one that the amount buys.
+pub async fn accept(
+    tx: &mut Tx,
+    scope: &Scope,
+    id: &str,
+    named: Option<&str>,
+    by: &Requester,
+) -> Result<(Offering, Subscription)> {
+    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    if s.status != Status::Binding {
+        return Err(s.illegal(Move::Accept.as_str()));
+    }
+    let investor = Investor::find(tx, &s.investor_id).await?;
+    let standing = eligibility::gather(tx, &offering, &s.investor_id, Some(&s)).await?;
+    let (amount, held, now) = (s.amount, s.held(), tx.now());
+    let facts = Facts { stage: Stage::Accept, offering: &offering, investor: &investor, amount, held, standing, now };
+    let record = eligibility::verdict(eligibility::evaluate(&facts))?;
+    let units = units(&offering, amount)?;
+    if named.is_some_and(|named| money::units(named, decimals(&offering)) != Some(units)) {
+        let right = money::quantity(units, decimals(&offering));
+        let error = Error::field("/quantity", "quantity_mismatch", format!("The amount buys {right} units."));
+        return Err(error.with_params(json!({ "quantity": right })));
+    }
+    s.quantity = Some(Dec(units));
+    subscription::transition(tx, &offering, &mut s, Move::Accept, &by.actor, "").await?;
+    subscription::store_checks(tx, &s.id, "accept", &record, &[]).await?;
+    Ok((offering, s))
+}
+
+fn units(offering: &Offering, amount: i64) -> Result<u128> {
+    let price = Money::from_minor(offering.unit_price);
+    // The rules have just said that it buys whole units.
+    Money::from_minor(amount).base_units(price, decimals(offering)).ok_or_else(|| Error::Unreadable {
+        what: "offering",
+        id: offering.id.clone(),
+        why: "its price does not divide what was let in".to_owned(),
+    })
+}
+
+fn decimals(offering: &Offering) -> u32 {
+    u32::try_from(offering.token_decimals).unwrap_or(0)
+}
+
+/// Turns a subscription down, for a reason that has a code.
+pub async fn reject(
+    tx: &mut Tx,
+    scope: &Scope,
+    id: &str,
+    reason_code: &str,
+    by: &Requester,
+) -> Result<(Offering, Subscription)> {
+    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    subscription::transition(tx, &offering, &mut s, Move::Reject, &by.actor, reason_code).await?;
+    Ok((offering, s))
+}

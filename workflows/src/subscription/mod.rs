@@ -1,0 +1,65 @@
+//! Subscriptions: what an investor commits, and every move until it is accepted. Who moves one holds its offering first, so that two
+//! moves of one offering take turns and its hard cap is never exceeded.
+
+mod accept;
+mod payment;
+mod subscribe;
+mod wallet;
+mod withdraw;
+
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
+use muniment_domain::{Code, Error, Result, item, offering};
+
+pub use accept::{accept, reject};
+pub use payment::{Receipt, record, refund};
+pub use subscribe::{Asked, Preview, preview, subscribe};
+pub use withdraw::{By, cancel, change_wallet, reconfirm};
+
+/// Who moves a subscription when the calendar does.
+const CALENDAR: &str = "calendar";
+
+/// The offering of a subscription is held before its timer, as every other move of it does: two who took them the other way round would
+/// wait for each other.
+pub async fn hold_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
+    match subscription::find(tx, &Scope::All, id).await {
+        Ok(s) => offering::hold(tx, &s.offering_id).await.map(|_| ()),
+        Err(Error::Refused { code: Code::NotFound, .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Does what the calendar asks for; when it has to be looked at next.
+pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
+    let (offering, mut s) = subscription::hold(tx, &Scope::All, id).await?;
+    let now = tx.now();
+    // What was due long ago may make the next thing due at once.
+    while let Some((by, reason)) = due(&s, now) {
+        subscription::transition(tx, &offering, &mut s, by, CALENDAR, reason).await?;
+    }
+    Ok(s.next_look())
+}
+
+fn due(s: &Subscription, now: DateTime<Utc>) -> Option<(Move, &'static str)> {
+    if s.next_look().is_none_or(|at| at > now) {
+        return None;
+    }
+    match s.status {
+        Status::Committed => Some((Move::Bind, "")),
+        Status::PendingReconfirmation => Some((Move::Lapse, "not_reconfirmed")),
+        Status::Binding => Some((Move::Expire, "payment_overdue")),
+        _ => None,
+    }
+}
+
+/// Refuses what would pull a subscription from under a mint that is under way.
+async fn not_in_a_mint(tx: &mut Tx, s: &Subscription) -> Result<()> {
+    match item::live_operation(tx, "subscription", &s.id).await? {
+        None => Ok(()),
+        Some(operation) => Err(Error::refused(
+            Code::OperationInProgress,
+            format!("The subscription is in operation {operation}, which is not finished."),
+        )),
+    }
+}

@@ -1,0 +1,154 @@
+//! An investor commits, or an operator for an investor who signed for it.
+
+use alloy_primitives::Address;
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::money::Money;
+use muniment_domain::offering::{self, Offering, Status as Offered};
+use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Stage, Standing};
+use muniment_domain::subscription::{self, New, Subscription};
+use muniment_domain::{Code, Error, Result, exemption, principal};
+
+use super::wallet;
+use crate::requester::Requester;
+use crate::settings::Settings;
+use crate::timer;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The offering.
+    pub offering_id: String,
+    /// How much.
+    pub amount: Money,
+    /// To this wallet; the investor's own one if none is named.
+    pub wallet_address: Option<Address>,
+    /// The investor's own words for it.
+    pub reference: Option<String>,
+    /// What the investor says to have read.
+    pub acknowledgements: Vec<String>,
+    /// For this investor, if an operator asks.
+    pub investor_id: Option<String>,
+    /// The paper by which that investor lets the operator.
+    pub consent_document_id: Option<String>,
+}
+
+/// What a request would come to.
+#[derive(Debug)]
+pub struct Preview {
+    /// The offering.
+    pub offering: Offering,
+    /// What became of each rule.
+    pub checks: Vec<Check>,
+    /// The wallet that would be used.
+    pub wallet_address: Option<Address>,
+    /// Until when it could be withdrawn.
+    pub cooling_off_expires_at: DateTime<Utc>,
+    /// Until when it would have to be paid.
+    pub payment_due_at: DateTime<Utc>,
+}
+
+/// Commits, and reserves the amount in the same commit.
+pub async fn subscribe(
+    tx: &mut Tx,
+    settings: &Settings,
+    asked: &Asked,
+    by: &Requester,
+) -> Result<(Offering, Subscription)> {
+    let investor = investor(tx, asked, by).await?;
+    let offering = offering::hold(tx, &asked.offering_id).await?;
+    must_be_shown(&offering, asked)?;
+    let record = eligibility::verdict(checks(tx, &offering, &investor, asked).await?)?;
+    let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
+    if let Some(new) = wallet.filter(|wallet| wallet.is_new) {
+        wallet::keep(tx, &investor.id, new.address).await?;
+    }
+    let now = tx.now();
+    let new = New {
+        offering: &offering,
+        investor_id: &investor.id,
+        amount: asked.amount.minor(),
+        wallet: wallet.map(|wallet| wallet.address),
+        cooling_off_expires_at: exemption::cooling_off_expires_at(&offering, now),
+        payment_due_at: payment_due_at(settings, exemption::cooling_off_expires_at(&offering, now)),
+        payment_method: offering.payment_methods.split(' ').next().unwrap_or_default(),
+        reference: asked.reference.as_deref(),
+        consent_document_id: asked.consent_document_id.as_deref(),
+        created_by: &by.actor,
+        idempotency_key: by.idempotency_key.as_deref(),
+    };
+    let s = subscription::insert(tx, &new).await?;
+    subscription::store_checks(tx, &s.id, "commit", &record, &asked.acknowledgements).await?;
+    timer::set(tx, &s.id, s.next_look()).await?;
+    Ok((offering, s))
+}
+
+/// What a request would come to, without asking for it: every rule with its answer. Changes nothing.
+pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Requester) -> Result<Preview> {
+    let investor = investor(tx, asked, by).await?;
+    let offering = offering::find(tx, &asked.offering_id).await?;
+    must_be_shown(&offering, asked)?;
+    let checks = checks(tx, &offering, &investor, asked).await?;
+    let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
+    let cooling_off_expires_at = exemption::cooling_off_expires_at(&offering, tx.now());
+    Ok(Preview {
+        checks,
+        wallet_address: wallet.map(|wallet| wallet.address),
+        cooling_off_expires_at,
+        payment_due_at: payment_due_at(settings, cooling_off_expires_at),
+        offering,
+    })
+}
+
+/// Nobody has to pay while they may still withdraw.
+pub fn payment_due_at(settings: &Settings, from: DateTime<Utc>) -> DateTime<Utc> {
+    from + Duration::days(settings.payment_due_days.cast_signed())
+}
+
+async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &Asked) -> Result<Vec<Check>> {
+    let standing: Standing = eligibility::gather(tx, offering, &investor.id, None).await?;
+    let amount = asked.amount.minor();
+    Ok(eligibility::evaluate(&Facts {
+        stage: Stage::Commit,
+        offering,
+        investor,
+        amount,
+        held: 0,
+        standing,
+        now: tx.now(),
+    }))
+}
+
+/// Whoever asks is the investor, or an operator who names one and the paper that allows it.
+async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<Investor> {
+    let own = principal::investor_of(tx, &by.actor).await?;
+    let on_behalf = |pointer, named: bool| {
+        let detail = "Who subscribes for somebody else names the investor, and the document by which they agreed.";
+        if named { Ok(()) } else { Err(Error::field(pointer, "required", detail)) }
+    };
+    match (own, &asked.investor_id) {
+        (Some(own), None) => Investor::find(tx, &own).await,
+        (Some(_), Some(_)) => {
+            Err(Error::field("/investor_id", "unknown_field", "An investor subscribes for nobody else."))
+        }
+        (None, named) => {
+            on_behalf("/investor_id", named.is_some())?;
+            on_behalf("/consent_document_id", asked.consent_document_id.is_some())?;
+            let named = named.as_deref().unwrap_or_default();
+            Investor::find(tx, named).await.map_err(|error| match error {
+                Error::Refused { code: Code::NotFound, detail } => Error::field("/investor_id", "not_found", detail),
+                other => other,
+            })
+        }
+    }
+}
+
+/// An investor is told nothing of an offering that is not shown to investors.
+fn must_be_shown(offering: &Offering, asked: &Asked) -> Result<()> {
+    let hidden = matches!(offering.status, Offered::Draft | Offered::InReview | Offered::Approved | Offered::Cancelled)
+        || offering.visibility == "private";
+    if hidden && asked.investor_id.is_none() {
+        return Err(Error::refused(Code::NotFound, format!("There is no offering {}.", offering.id)));
+    }
+    Ok(())
+}

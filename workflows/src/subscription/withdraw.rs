@@ -1,0 +1,115 @@
+//! What an investor may still do with a subscription: withdraw it, say yes to changed terms, name another wallet. And staff, who call it off.
+
+use alloy_primitives::Address;
+use muniment_domain::column::Hex;
+use muniment_domain::db::Tx;
+use muniment_domain::offering::Offering;
+use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
+use muniment_domain::{Code, Error, Result};
+use serde_json::json;
+
+use super::{not_in_a_mint, subscribe, wallet};
+use crate::requester::Requester;
+use crate::settings::Settings;
+use crate::timer;
+
+/// In which part somebody calls a subscription off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// As its investor, who may until the cooling-off time ends.
+    Investor,
+    /// As staff, who may until it is minted, with a reason.
+    Staff,
+}
+
+/// Calls a subscription off. What it had reserved is free in the same commit.
+pub async fn cancel(
+    tx: &mut Tx,
+    scope: &Scope,
+    id: &str,
+    part: By,
+    reason: &str,
+    by: &Requester,
+) -> Result<(Offering, Subscription)> {
+    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    let (mover, given) = match part {
+        By::Investor => {
+            still_free(tx, &s)?;
+            (Move::Withdraw, if reason.is_empty() { "withdrawn" } else { reason })
+        }
+        By::Staff if s.status.is_open() => {
+            not_in_a_mint(tx, &s).await?;
+            (Move::Cancel, reason)
+        }
+        By::Staff => (Move::Cancel, reason),
+    };
+    subscription::transition(tx, &offering, &mut s, mover, &by.actor, given).await?;
+    Ok((offering, s))
+}
+
+/// An investor is free while the cooling-off time runs, whether or not the calendar has been looked at since; and while asked for a new yes.
+fn still_free(tx: &Tx, s: &Subscription) -> Result<()> {
+    let elapsed = match s.status {
+        Status::Committed => s.cooling_off_expires_at <= tx.now(),
+        Status::Binding | Status::Accepted | Status::Minted => true,
+        _ => false,
+    };
+    if !elapsed {
+        return Ok(());
+    }
+    let detail = format!("The time to withdraw ended at {}.", s.cooling_off_expires_at.to_rfc3339());
+    Err(Error::refused(Code::CoolingOffElapsed, detail))
+}
+
+/// The investor says yes to the terms as they stand now, and has shown to have seen them. It goes on where it was.
+pub async fn reconfirm(
+    tx: &mut Tx,
+    settings: &Settings,
+    scope: &Scope,
+    id: &str,
+    offering_version: i64,
+    by: &Requester,
+) -> Result<(Offering, Subscription)> {
+    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    let now = tx.now();
+    // Silence until the deadline is a no, also when nobody has looked at the calendar since.
+    if s.status != Status::PendingReconfirmation || s.reconfirm_by.is_none_or(|at| at <= now) {
+        return Err(s.illegal(Move::Reconfirm.as_str()));
+    }
+    if offering_version != offering.version {
+        let detail =
+            format!("The offering is at version {}. Read it again before you say yes to it.", offering.version);
+        return Err(Error::refused(Code::VersionConflict, detail));
+    }
+    s.terms_version = offering.terms_version;
+    // Whoever said yes has the whole time to pay again.
+    s.payment_due_at = s.payment_due_at.map(|at| at.max(subscribe::payment_due_at(settings, now)));
+    subscription::transition(tx, &offering, &mut s, Move::Reconfirm, &by.actor, "").await?;
+    timer::set(tx, &s.id, s.next_look()).await?;
+    Ok((offering, s))
+}
+
+/// Names another wallet, while nothing was fixed for the old one.
+pub async fn change_wallet(
+    tx: &mut Tx,
+    scope: &Scope,
+    id: &str,
+    address: Address,
+    by: &Requester,
+) -> Result<(Offering, Subscription)> {
+    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    if !matches!(s.status, Status::Committed | Status::PendingReconfirmation | Status::Binding) {
+        return Err(s.illegal("another wallet"));
+    }
+    if let Some(chosen) =
+        wallet::choose(tx, &offering, &s.investor_id, Some(address)).await?.filter(|chosen| chosen.is_new)
+    {
+        wallet::keep(tx, &s.investor_id, chosen.address).await?;
+    }
+    s.wallet_address = Some(Hex(address));
+    subscription::save(tx, &mut s).await?;
+    let wallet_address = address.to_checksum(None);
+    let data = json!({ "actor": by.actor, "wallet_address": wallet_address });
+    subscription::tell(tx, &offering, &s, "wallet_changed", data).await?;
+    Ok((offering, s))
+}
