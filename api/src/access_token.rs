@@ -8,8 +8,8 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use muniment_domain::session::Session;
 use muniment_domain::user::Roles;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use crate::code::Code;
 use crate::failure::Failure;
@@ -20,6 +20,30 @@ const AUDIENCE: &str = "platform-api";
 const TYPE: &str = "at+jwt";
 /// How far the clocks of two machines may be apart.
 const LEEWAY_SECONDS: u64 = 5;
+
+/// The keys that access tokens are checked by (RFC 7517).
+#[derive(Serialize, ToSchema)]
+pub struct Jwks {
+    keys: Vec<Jwk>,
+}
+
+/// One of them.
+#[derive(Serialize, ToSchema)]
+pub struct Jwk {
+    #[schema(example = "OKP")]
+    kty: &'static str,
+    #[schema(example = "Ed25519")]
+    crv: &'static str,
+    #[schema(example = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")]
+    x: String,
+    #[schema(example = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")]
+    kid: String,
+    #[serde(rename = "use")]
+    #[schema(example = "sig")]
+    usage: &'static str,
+    #[schema(example = "EdDSA")]
+    alg: &'static str,
+}
 
 /// What a token says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -121,9 +145,16 @@ impl AccessTokens {
     }
 
     /// The public keys (RFC 7517).
-    pub fn jwks(&self) -> Value {
-        let jwk = |key: &Key| json!({ "kty": "OKP", "crv": "Ed25519", "x": key.public, "kid": key.kid, "use": "sig", "alg": "EdDSA" });
-        json!({ "keys": self.keys.iter().map(jwk).collect::<Vec<_>>() })
+    pub fn jwks(&self) -> Jwks {
+        let jwk = |key: &Key| Jwk {
+            kty: "OKP",
+            crv: "Ed25519",
+            x: key.public.clone(),
+            kid: key.kid.clone(),
+            usage: "sig",
+            alg: "EdDSA",
+        };
+        Jwks { keys: self.keys.iter().map(jwk).collect() }
     }
 }
 

@@ -2,11 +2,19 @@
 
 use alloy_primitives::Address;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
 
 /// An address that was typed or copied soundly. Whether it may be one is for the operation to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(as = Address, value_type = String, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]
 pub struct Typed(pub Address);
+
+impl Serialize for Typed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.to_checksum(None))
+    }
+}
 
 impl<'de> Deserialize<'de> for Typed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,12 +1,20 @@
-//! An amount of money in a request: digits and two decimals in a string, never a number.
+//! An amount of money: digits and two decimals in a string, never a number.
 
 use muniment_domain::money::{AmountFormat, Money};
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
 
 /// An amount that is written soundly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(value_type = String, pattern = r"^(0|[1-9][0-9]{0,12})\.[0-9]{2}$", example = "25000.00")]
 pub struct Amount(pub Money);
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
 
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -83,7 +83,8 @@ fn render(response: &mut Response, problem: &Problem, path: &str, request_id: &s
 
 fn finish_headers(headers: &mut HeaderMap, request_id: &str) {
     for (name, value) in SECURITY_HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
+        // A page of ours names what it runs; everything else runs nothing.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     // What a key may see is for the holder of that key; an answer says so itself where it is for everybody.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

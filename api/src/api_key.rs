@@ -10,17 +10,18 @@ use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Code, Error};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::auth::register::check_name;
 use crate::body::{Input, Optional};
 use crate::error::{Problem, Result};
-use crate::pages::{Page, Parameters};
+use crate::instant::Instant;
+use crate::origin;
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::permission::{SCOPES, scopes_of};
 use crate::principal::Principal;
-use crate::{instant, origin};
 
 const DAYS_DEFAULT: i64 = 365;
 const DAYS_MAX: i64 = 730;
@@ -30,18 +31,32 @@ const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
 
 /// A key that is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = WantedApiKey)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
+    #[schema(max_length = 120)]
     name: String,
+    #[schema(min_items = 1)]
     scopes: Vec<String>,
+    /// At most 730 days from now; 365 unless said.
     expires_at: Option<DateTime<Utc>>,
     #[serde(default)]
+    #[schema(max_items = 20)]
     allowed_cidrs: Vec<String>,
+    /// Requests a minute.
+    #[schema(minimum = 1, maximum = 100000)]
     rate_limit: Option<i64>,
 }
 
 /// `POST /v1/api-keys`: the answer is the only place where the key stands.
+#[utoipa::path(
+    post,
+    path = "/v1/api-keys",
+    request_body = Wanted,
+    responses((status = 201, body = Made)),
+    extensions(("x-codes" = json!(["step_up_required"]))),
+)]
 pub async fn create(State(app): State<App>, principal: Principal, Input(body): Input<Wanted>) -> Result<Response> {
     principal.stepped_up(&app)?;
     let now = app.db.clock().now();
@@ -66,20 +81,35 @@ pub async fn create(State(app): State<App>, principal: Principal, Input(body): I
 }
 
 /// `GET /v1/api-keys`: one's own; an admin and an auditor see all.
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/api-keys",
+    params(Paging),
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let (rows, total) = api_key::page(&mut app.db.read().await?, owner(&principal), page.limit, page.offset()).await?;
-    Ok(Json(page.answer(rows.iter().map(item).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
 /// How a key is exchanged.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rotation {
+    /// How long the old key works on; 24 unless said.
+    #[schema(minimum = 0, maximum = 72)]
     overlap_hours: Option<i64>,
 }
 
 /// `POST /v1/api-keys/{id}/rotate`: a new key with the same rights; the old one works for as long as the exchange takes.
+#[utoipa::path(
+    post,
+    path = "/v1/api-keys/{id}/rotate",
+    request_body = Option<Rotation>,
+    responses((status = 201, body = Made)),
+    extensions(("x-codes" = json!(["step_up_required", "invalid_state"]))),
+)]
 pub async fn rotate(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -114,6 +144,11 @@ pub async fn rotate(
 }
 
 /// `DELETE /v1/api-keys/{id}`: it is worth nothing from the commit on.
+#[utoipa::path(
+    delete,
+    path = "/v1/api-keys/{id}",
+    responses((status = 204)),
+)]
 pub async fn revoke(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let found = api_key::find(&mut tx, &id, owner(&principal)).await?;
@@ -184,17 +219,50 @@ fn check(wanted: &Wanted, roles: &Roles, now: DateTime<Utc>) -> Result<()> {
 }
 
 fn shown(stored: &ApiKey, key: &str) -> Response {
-    let mut answer = item(stored);
-    answer["key"] = json!(key);
+    let answer = Made { shown: item(stored), key: key.to_owned() };
     (StatusCode::CREATED, [(header::LOCATION, "/v1/api-keys")], Json(answer)).into_response()
 }
 
-fn item(key: &ApiKey) -> Value {
+/// A key, without its secret.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApiKey)]
+pub struct Shown {
+    id: String,
+    user_id: String,
+    name: String,
+    prefix: String,
+    scopes: Vec<String>,
+    allowed_cidrs: Vec<String>,
+    /// Requests a minute; null for the platform's limit.
+    rate_limit: Option<i64>,
+    expires_at: Instant,
+    revoked_at: Option<Instant>,
+    replaced_by: Option<String>,
+    created_at: Instant,
+}
+
+/// A key with its secret, which is shown once.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewApiKey)]
+pub struct Made {
+    #[serde(flatten)]
+    shown: Shown,
+    key: String,
+}
+
+fn item(key: &ApiKey) -> Shown {
     let words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-    json!({
-        "id": key.id, "user_id": key.user_id, "name": key.name, "prefix": key.prefix, "scopes": words(&key.scopes),
-        "allowed_cidrs": words(&key.allowed_cidrs), "rate_limit": key.per_minute,
-        "expires_at": instant::text(key.expires_at), "revoked_at": instant::optional(key.revoked_at),
-        "replaced_by": key.replaced_by, "created_at": instant::text(key.created_at),
-    })
+    Shown {
+        id: key.id.clone(),
+        user_id: key.user_id.clone(),
+        name: key.name.clone(),
+        prefix: key.prefix.clone(),
+        scopes: words(&key.scopes),
+        allowed_cidrs: words(&key.allowed_cidrs),
+        rate_limit: key.per_minute,
+        expires_at: Instant(key.expires_at),
+        revoked_at: key.revoked_at.map(Instant),
+        replaced_by: key.replaced_by.clone(),
+        created_at: Instant(key.created_at),
+    }
 }

@@ -32,6 +32,7 @@ Without a command everything runs on this machine, with an embedded chain and de
              after a restore: show what the chain did with the signer's key that the database does not know, and write it down
   admin chain clear CHAIN_ID REASON…
              let work go on, on a chain that was halted
+  openapi    print the document of the interface
   version    print the version
 
 The file is FILE, or MUNIMENT_CONFIG; ops/muniment.toml shows every key. A key `section.name` can be set by
@@ -70,6 +71,8 @@ pub enum Command {
     CreateUser(NewUser),
     /// What a person does to a lane or a chain.
     Intervene(Intervention),
+    /// The document of the interface.
+    OpenApi,
     /// The version.
     Version,
     /// The help.
@@ -196,6 +199,7 @@ impl Arguments {
             ["migrate"] => Command::Migrate,
             ["doctor"] => Command::Doctor,
             ["audit", "verify"] => Command::VerifyAudit,
+            ["openapi"] => Command::OpenApi,
             ["version"] => Command::Version,
             ["help"] => Command::Help,
             ["admin", "key", "create", options @ ..] => Command::CreateKey(NewKey::parse(options)?),

@@ -10,33 +10,43 @@ use muniment_domain::operation::{Attention, Kind, Status};
 use muniment_domain::point::Point;
 use muniment_workflows::bulk_retry::{self, Accepted};
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
+use crate::code::Code;
 use crate::error::{Problem, Result};
+use crate::idempotency::IdempotencyKey;
 
 const LIMIT_DEFAULT: i64 = 100;
 const LIMIT_MAX: i64 = 500;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = BulkRetry)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     filter: Filter,
+    /// 100 unless said.
+    #[schema(minimum = 1, maximum = 500)]
     limit: Option<i64>,
     #[serde(default)]
     dry_run: bool,
+    #[schema(max_length = 500)]
     reason: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = BulkRetryFilter)]
 #[serde(deny_unknown_fields)]
 struct Filter {
+    /// `failed` or `dead_letter`.
     status: Option<Status>,
     #[serde(rename = "type")]
     kind: Option<Kind>,
+    #[schema(example = "reverted")]
     error_code: Option<String>,
     offering_id: Option<String>,
     created_from: Option<DateTime<Utc>>,
@@ -64,6 +74,13 @@ impl Form for Body {
 }
 
 /// Retries what the filter names, each through guard G: 202 with what is queued and why the rest is not. A dry run writes nothing: 200.
+#[utoipa::path(
+    post,
+    path = "/blockchain/operations/bulk-retry",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = BulkRetried), (status = 202, body = BulkRetried)),
+)]
 pub async fn handle(State(app): State<App>, Written(submission): Written<Body>) -> Result<Response> {
     act::perform(&app, &submission, &submission.body).await
 }
@@ -90,10 +107,35 @@ impl Act for Body {
     }
 }
 
+/// What is retried, and what is not.
+#[derive(Serialize, ToSchema)]
+pub struct BulkRetried {
+    /// Null when nothing was queued.
+    bulk_id: Option<String>,
+    dry_run: bool,
+    matched: i64,
+    #[schema(example = json!(["op_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
+    queued: Vec<String>,
+    skipped: Vec<Skipped>,
+}
+
+/// One that is not, and why.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SkippedOperation)]
+struct Skipped {
+    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9sv")]
+    id: String,
+    code: Code,
+}
+
 fn answer(accepted: &Accepted, dry_run: bool) -> Answer {
-    let skipped: Vec<_> = accepted.skipped.iter().map(|(id, code)| json!({ "id": id, "code": code })).collect();
-    let body = json!({
-        "bulk_id": accepted.bulk_id, "dry_run": dry_run, "matched": accepted.matched, "queued": accepted.queued, "skipped": skipped,
+    let skipped = accepted.skipped.iter().map(|(id, code)| Skipped { id: id.clone(), code: Code::of_domain(*code) });
+    let body = json!(BulkRetried {
+        bulk_id: accepted.bulk_id.clone(),
+        dry_run,
+        matched: accepted.matched,
+        queued: accepted.queued.clone(),
+        skipped: skipped.collect(),
     });
     Answer { status: if dry_run { 200 } else { 202 }, location: None, body: body.to_string() }
 }

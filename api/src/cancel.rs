@@ -10,21 +10,26 @@ use muniment_domain::point::Point;
 use muniment_workflows::cancel;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
 use crate::error::Result;
+use crate::idempotency::IdempotencyKey;
 use crate::operation;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = CancelOperation)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     mode: Mode,
+    #[schema(max_length = 500)]
     reason: String,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = CancelMode)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
     /// Nothing was signed: it ends.
@@ -40,6 +45,14 @@ impl Form for Body {
 }
 
 /// Cancels an operation: 202. An unsent one is over with the answer; a nonce is burnt by a worker, and the chain decides.
+#[utoipa::path(
+    post,
+    path = "/blockchain/operations/{id}/cancel",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress", "chain_unavailable", "chain_halted", "unknown_chain"]))),
+)]
 pub async fn handle(
     State(app): State<App>,
     Path(id): Path<String>,

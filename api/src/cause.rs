@@ -5,11 +5,13 @@ use muniment_domain::reason::Reason;
 use muniment_workflows::compliance::Cause;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
 
 const REFERENCE_CHARACTERS_MAX: usize = 200;
 
 /// The name of a case in somebody's files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, ToSchema)]
+#[schema(value_type = String, min_length = 1, max_length = 200, example = "case 2026-117")]
 pub struct CaseReference(pub String);
 
 impl<'de> Deserialize<'de> for CaseReference {
@@ -24,7 +26,8 @@ impl<'de> Deserialize<'de> for CaseReference {
 }
 
 /// The SHA-256 of a document; the document itself stays where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(value_type = String, pattern = "^[0-9a-f]{64}$", example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
 pub struct Digest(pub B256);
 
 impl<'de> Deserialize<'de> for Digest {
@@ -37,7 +40,8 @@ impl<'de> Deserialize<'de> for Digest {
 }
 
 /// A partition of a token, as answers show it: a number in a string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(value_type = String, pattern = "^(0|[1-9][0-9]{0,9})$", example = "1")]
 pub struct Partition(pub u32);
 
 impl<'de> Deserialize<'de> for Partition {

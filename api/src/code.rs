@@ -1,5 +1,12 @@
 //! Every code that an answer may carry, with its status and its title: the one table.
 
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+
 macro_rules! codes {
     ($($name:ident = $word:literal, $status:literal, $title:literal;)+) => {
         /// The stable part of a problem. Clients decide by it; titles and details are for people.
@@ -112,6 +119,24 @@ impl Code {
     /// The code for a word of the domain; a test proves that each has one.
     pub fn of_domain(code: muniment_domain::Code) -> Self {
         Self::ALL.iter().copied().find(|c| c.as_str() == code.as_str()).unwrap_or(Self::InternalError)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl PartialSchema for Code {
+    fn schema() -> RefOr<Schema> {
+        muniment_domain::schema::words(Self::ALL.iter().map(|code| code.as_str()))
+    }
+}
+
+impl ToSchema for Code {
+    fn name() -> Cow<'static, str> {
+        "Code".into()
     }
 }
 

@@ -7,12 +7,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::principal;
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::instant;
+use crate::instant::Instant;
 use crate::principal::Principal;
 use crate::secrets::Secrets;
 
@@ -22,12 +23,26 @@ const VERSION: u8 = 1;
 // Version, expiry, nonce; the code follows.
 const HEAD_BYTES: usize = 1 + 8 + 16;
 
-/// `GET /v1/csrf-token`.
-pub async fn token(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+/// A token for the header X-CSRF-Token.
+#[derive(Serialize, ToSchema)]
+pub struct CsrfToken {
+    #[serde(rename = "csrfToken")]
+    #[schema(example = "AQAAAABnPmTjb3JyZWN0IGhvcnNlIGJhdHRlcnk")]
+    token: String,
+    expires_at: Instant,
+}
+
+/// `GET /v1/csrf-token`: a token for the header X-CSRF-Token, which every change by a session carries.
+#[utoipa::path(
+    get,
+    path = "/v1/csrf-token",
+    responses((status = 200, body = CsrfToken)),
+)]
+pub async fn token(State(app): State<App>, principal: Principal) -> Result<Json<CsrfToken>> {
     let session_id = principal.session()?.id.clone();
     let expires_at = app.db.clock().now() + Duration::seconds(app.auth.config.csrf_seconds);
     let token = issue(&app.auth.secrets, &session_id, expires_at, app.db.ids().bytes());
-    Ok(Json(json!({ "csrfToken": token, "expires_at": instant::text(expires_at) })))
+    Ok(Json(CsrfToken { token, expires_at: Instant(expires_at) }))
 }
 
 fn issue(secrets: &Secrets, session_id: &str, expires_at: DateTime<Utc>, nonce: [u8; 16]) -> String {

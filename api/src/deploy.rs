@@ -9,37 +9,48 @@ use muniment_domain::idempotency::Answer;
 use muniment_workflows::deploy;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
+use crate::operation;
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, operation};
 
 /// How long a name is.
 const NAME_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=160;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = DeployToken)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
+    #[schema(min_length = 3, max_length = 160, example = "Solar Park Alentejo")]
     name: Option<String>,
+    #[schema(pattern = "^[A-Z0-9]{2,11}$", example = "SOLAR")]
     symbol: Option<String>,
     caps: Option<Caps>,
     partitions: Option<Vec<Partition>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TokenCaps)]
 #[serde(deny_unknown_fields)]
 struct Caps {
     /// Base units, as digits.
+    #[schema(example = "100000000")]
     supply_units: Option<String>,
+    #[schema(minimum = 1)]
     holder_cap: Option<i64>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TokenPartition)]
 #[serde(deny_unknown_fields)]
 struct Partition {
+    /// Base units, as digits.
+    #[schema(example = "100000000")]
     cap_units: Option<String>,
     #[serde(default)]
     restricted: bool,
@@ -48,6 +59,14 @@ struct Partition {
 }
 
 /// Accepts the deployment of an offering's token: 202, and the operation to watch.
+#[utoipa::path(
+    post,
+    path = "/blockchain/deploy-token",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "token_already_deployed", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn deploy_token(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }

@@ -3,7 +3,9 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use muniment_domain::Error;
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::code::Code;
 
@@ -47,6 +49,55 @@ pub struct Field {
     pub detail: String,
     /// What would have fitted, for a program.
     pub params: Option<Value>,
+}
+
+/// A problem as a client gets it (RFC 9457). Clients decide by `code`; the rest is for people. What there is not to say is left out.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct Body {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'static str,
+    status: u16,
+    code: Code,
+    instance: String,
+    request_id: String,
+    /// Whether the very same request may succeed later.
+    retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    detail: Option<String>,
+    /// Where the thing is found that stands in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    resource: Option<String>,
+    /// What was looked at, passed or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Vec<Object>)]
+    checks: Option<Value>,
+    /// The state that stands in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    current_status: Option<&'static str>,
+    /// The moves that it allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    allowed_transitions: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    errors: Option<Vec<Misfit>>,
+}
+
+/// What is wrong with one field.
+#[derive(Serialize, ToSchema)]
+struct Misfit {
+    pointer: String,
+    code: &'static str,
+    detail: String,
+    /// What would have fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Object)]
+    params: Option<Value>,
 }
 
 impl Problem {
@@ -128,38 +179,32 @@ impl Problem {
 
     /// The body. From 500 on it names the request and nothing else: whatever went wrong inside is for the log.
     pub fn body(&self, path: &str, request_id: &str) -> Value {
-        let code = self.code;
-        let mut body = json!({
-            "type": format!("{TYPE_PREFIX}{}", code.as_str()), "title": code.title(), "status": code.status(), "code": code.as_str(),
-            "instance": path, "request_id": request_id, "retryable": code.is_retryable(),
-        });
-        if code.status() >= 500 {
-            return body;
-        }
-        if let Some(detail) = &self.more.detail {
-            body["detail"] = json!(detail);
-        }
-        if let Some(resource) = &self.more.resource {
-            body["resource"] = json!(resource);
-        }
-        if let Some(checks) = &self.more.checks {
-            body["checks"] = checks.clone();
-        }
-        if let Some((current, allowed)) = &self.more.state {
-            body["current_status"] = json!(current);
-            body["allowed_transitions"] = json!(allowed);
-        }
-        if !self.more.fields.is_empty() {
-            let field = |f: &Field| {
-                let mut field = json!({ "pointer": f.pointer, "code": f.code, "detail": f.detail });
-                if let Some(params) = &f.params {
-                    field["params"] = params.clone();
-                }
-                field
-            };
-            body["errors"] = self.more.fields.iter().map(field).collect();
-        }
-        body
+        let (code, more) = (self.code, &self.more);
+        // What is for people and programs below 500.
+        let said = code.status() < 500;
+        let field = |f: &Field| Misfit {
+            pointer: f.pointer.clone(),
+            code: f.code,
+            detail: f.detail.clone(),
+            params: f.params.clone(),
+        };
+        let errors: Vec<_> = more.fields.iter().filter(|_| said).map(field).collect();
+        let state = more.state.as_ref().filter(|_| said);
+        json!(Body {
+            kind: format!("{TYPE_PREFIX}{}", code.as_str()),
+            title: code.title(),
+            status: code.status(),
+            code,
+            instance: path.to_owned(),
+            request_id: request_id.to_owned(),
+            retryable: code.is_retryable(),
+            detail: more.detail.clone().filter(|_| said),
+            resource: more.resource.clone().filter(|_| said),
+            checks: more.checks.clone().filter(|_| said),
+            current_status: state.map(|(current, _)| *current),
+            allowed_transitions: state.map(|(_, allowed)| allowed.clone()),
+            errors: (!errors.is_empty()).then_some(errors),
+        })
     }
 }
 

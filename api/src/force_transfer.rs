@@ -10,23 +10,27 @@ use muniment_workflows::action::Action;
 use muniment_workflows::force_transfer;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::address::Typed;
 use crate::app::App;
+use crate::approval::{self, Asked};
 use crate::cause::{CaseReference, Digest, Partition};
 use crate::deploy::check_offering_id;
 use crate::error::Result;
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency};
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ForceTransfer)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
     from: Typed,
     to: Typed,
     partition: Partition,
+    #[schema(example = "250.00")]
     quantity: String,
     reason_code: Force,
     case_reference: Option<CaseReference>,
@@ -34,6 +38,14 @@ pub struct Body {
 }
 
 /// Asks for a forced transfer: 202, and the approval that it waits for.
+#[utoipa::path(
+    post,
+    path = "/blockchain/force-transfer",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "wallet_required", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn force_transfer(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }

@@ -9,17 +9,20 @@ use muniment_domain::reason::Reason;
 use muniment_workflows::freeze;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::address::Typed;
 use crate::app::App;
 use crate::cause::{CaseReference, Digest, cause};
 use crate::deploy::check_offering_id;
 use crate::error::Result;
+use crate::idempotency::{self, IdempotencyKey};
+use crate::operation;
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, operation};
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Freeze)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
@@ -30,6 +33,14 @@ pub struct Body {
 }
 
 /// Accepts the freeze of an address: 202, and the operation to watch.
+#[utoipa::path(
+    post,
+    path = "/blockchain/freeze",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn freeze(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }

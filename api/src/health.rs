@@ -3,18 +3,57 @@
 use axum::Json;
 use axum::extract::State;
 use muniment_domain::{chain, migrate};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::{Problem, Result};
 
+/// That the process answers.
+#[derive(Serialize, ToSchema)]
+pub struct Alive {
+    #[schema(example = "ok")]
+    status: &'static str,
+}
+
 /// `GET /healthz`: the process answers.
-pub async fn alive() -> Json<Value> {
-    Json(json!({ "status": "ok" }))
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, body = Alive)),
+)]
+pub async fn alive() -> Json<Alive> {
+    Json(Alive { status: "ok" })
+}
+
+/// Whether it can serve.
+#[derive(Serialize, ToSchema)]
+pub struct Ready {
+    /// `ok`, or `degraded` when a chain is away.
+    #[schema(example = "ok")]
+    status: &'static str,
+    chains: Vec<Seen>,
+}
+
+/// A chain as a worker saw it last.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChainSeen)]
+pub struct Seen {
+    chain_id: i64,
+    /// `ok`, `unreachable` or `halted`.
+    #[schema(example = "ok")]
+    status: &'static str,
+    head_block: i64,
+    final_block: i64,
 }
 
 /// `GET /readyz`: the database is there and current. A chain that is away makes it degraded, not unready: work is accepted and waits.
-pub async fn ready(State(app): State<App>) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    responses((status = 200, body = Ready)),
+)]
+pub async fn ready(State(app): State<App>) -> Result<Json<Ready>> {
     let (applied, newest) = (migrate::applied_version(&app.db).await?, migrate::newest_version());
     if applied != Some(newest) {
         return Err(Problem::unavailable(format!("the database is at migration {applied:?}, this binary at {newest}")));
@@ -30,13 +69,30 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Value>> {
                 (None, Some(_)) => "unreachable",
                 (None, None) => "ok",
             };
-            json!({ "chain_id": chain.chain_id, "status": status, "head_block": chain.head_number, "final_block": chain.final_number })
+            let (head_block, final_block) = (chain.head_number, chain.final_number);
+            Seen { chain_id: chain.chain_id, status, head_block, final_block }
         })
         .collect();
-    Ok(Json(json!({ "status": if troubled { "degraded" } else { "ok" }, "chains": chains })))
+    Ok(Json(Ready { status: if troubled { "degraded" } else { "ok" }, chains }))
 }
 
-/// `GET /version`.
-pub async fn version() -> Json<Value> {
-    Json(json!({ "name": "muniment", "version": env!("CARGO_PKG_VERSION"), "migration": migrate::newest_version() }))
+/// What runs here.
+#[derive(Serialize, ToSchema)]
+pub struct Version {
+    #[schema(example = "muniment")]
+    name: &'static str,
+    #[schema(example = "0.1.0")]
+    version: &'static str,
+    /// The newest migration that this binary knows.
+    migration: i64,
+}
+
+/// `GET /version`: what runs here.
+#[utoipa::path(
+    get,
+    path = "/version",
+    responses((status = 200, body = Version)),
+)]
+pub async fn version() -> Json<Version> {
+    Json(Version { name: "muniment", version: env!("CARGO_PKG_VERSION"), migration: migrate::newest_version() })
 }

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::idempotency::{self, Answer, Key, Seen};
 use muniment_domain::point::Point;
+use utoipa::IntoParams;
 
 use crate::answer::PROBLEM_JSON;
 use crate::app::App;
@@ -13,6 +14,22 @@ use crate::submission::{Intent, Submission};
 
 /// The header of the key.
 pub const HEADER: &str = "idempotency-key";
+
+/// The header, as the document shows it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `key_of`")]
+pub struct IdempotencyKey {
+    /// New for each new request, such as a UUID: the same key with the same body starts nothing twice and gets the first answer again.
+    #[param(
+        rename = "Idempotency-Key",
+        min_length = 1,
+        max_length = 255,
+        pattern = "^[!#-~]+$",
+        example = "mint-2026-11-20-a"
+    )]
+    key: String,
+}
 
 const CHARACTERS_MAX: usize = 255;
 /// How often a request that lost a race looks again before it says that it is busy.

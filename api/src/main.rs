@@ -24,6 +24,7 @@ mod database;
 mod demo;
 mod deploy;
 mod distribution;
+mod docs;
 mod doctor;
 mod error;
 mod failure;
@@ -43,6 +44,7 @@ mod log;
 mod media;
 mod mint;
 mod offering;
+mod openapi;
 mod operation;
 mod origin;
 mod override_by;
@@ -97,6 +99,7 @@ async fn start() -> Result<(), Failure> {
     match command {
         Command::Help => print!("{USAGE}"),
         Command::Version => println!("muniment {}", env!("CARGO_PKG_VERSION")),
+        Command::OpenApi => print!("{}", openapi::text()),
         command => {
             let environment: Vec<_> = std::env::vars().collect();
             let file = config.or_else(|| std::env::var_os("MUNIMENT_CONFIG").map(Into::into));
@@ -123,7 +126,7 @@ async fn execute(command: Command, config: Config) -> Result<(), Failure> {
         Command::CreateKey(new) => admin::create_key(&config, &new).await,
         Command::CreateUser(new) => admin::create_user(&config, &new).await,
         Command::Intervene(asked) => intervene::intervene(&config, &asked).await,
-        Command::Help | Command::Version => Ok(()),
+        Command::Help | Command::OpenApi | Command::Version => Ok(()),
     }
 }
 

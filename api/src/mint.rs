@@ -6,36 +6,49 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::mint::{self, Asked, Skipped};
+use muniment_domain::operation::Status;
+use muniment_workflows::mint::{self, Asked};
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency, operation};
+use crate::{approval, operation};
 
 const SUBSCRIPTIONS_MAX: usize = 1_000;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TriggerMint)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
     /// Absent: every accepted one.
+    #[schema(min_items = 1, max_items = 1000)]
     subscription_ids: Option<Vec<String>>,
     lockup: Option<Lockup>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Lockup {
     release_at: DateTime<Utc>,
 }
 
 /// Accepts the mint of subscriptions, cut into pages: 202, one operation a page, and why the others were skipped.
+#[utoipa::path(
+    post,
+    path = "/blockchain/trigger-mint",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Minting)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "nothing_to_mint", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn trigger_mint(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }
@@ -77,34 +90,79 @@ impl Intent for Body {
         Ok(match mint::ask(tx, &app.settings, request, &by).await? {
             Asked::Accepted(accepted) => answer(&accepted),
             Asked::Approval(asked, left) => {
-                let body = json!({ "approval": approval::short(&asked), "skipped": skipped(&left) });
+                let waiting = ApprovalAsked { approval: approval::short(&asked), skipped: skipped(&left) };
+                let body = json!(Minting::Asked(Box::new(waiting)));
                 Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() }
             }
         })
     }
 }
 
+/// What was accepted.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum Minting {
+    /// One operation a page.
+    Accepted(Accepted),
+    /// Another person has to allow it.
+    Asked(Box<ApprovalAsked>),
+}
+
+/// The pages of a mint.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MintAccepted)]
+pub struct Accepted {
+    batch_id: String,
+    operations: Vec<Page>,
+    skipped: Vec<Skipped>,
+}
+
+/// A mint that waits for another person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MintAsked)]
+pub struct ApprovalAsked {
+    approval: approval::Short,
+    skipped: Vec<Skipped>,
+}
+
+/// One operation of a mint.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MintPage)]
+struct Page {
+    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: Status,
+    subscription_ids: Vec<String>,
+}
+
+/// A subscription that is not minted now, and why.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SkippedSubscription)]
+struct Skipped {
+    subscription_id: String,
+    #[schema(example = "wallet_required")]
+    code: &'static str,
+}
+
 fn answer(accepted: &mint::Accepted) -> Answer {
-    let operations: Vec<_> = accepted
-        .pages
-        .iter()
-        .map(|page| {
-            let (id, status) = (&page.operation.id, page.operation.status);
-            json!({ "id": id, "status": status, "subscription_ids": page.subscription_ids })
-        })
-        .collect();
+    let page = |page: &mint::Page| Page {
+        id: page.operation.id.clone(),
+        status: page.operation.status,
+        subscription_ids: page.subscription_ids.clone(),
+    };
+    let operations = accepted.pages.iter().map(page).collect();
     // One page is one operation to watch; several are found by their batch.
     let location = match accepted.pages.as_slice() {
         [page] => operation::path(&page.operation.id),
         _ => format!("/blockchain/operations?batch_id={}", accepted.batch_id),
     };
-    let body =
-        json!({ "batch_id": accepted.batch_id, "operations": operations, "skipped": skipped(&accepted.skipped) });
+    let (batch_id, skipped) = (accepted.batch_id.clone(), skipped(&accepted.skipped));
+    let body = json!(Minting::Accepted(Accepted { batch_id, operations, skipped }));
     Answer { status: 202, location: Some(location), body: body.to_string() }
 }
 
-fn skipped(skipped: &[Skipped]) -> Vec<Value> {
-    skipped.iter().map(|s| json!({ "subscription_id": s.subscription_id, "code": s.code })).collect()
+fn skipped(skipped: &[mint::Skipped]) -> Vec<Skipped> {
+    skipped.iter().map(|s| Skipped { subscription_id: s.subscription_id.clone(), code: s.code }).collect()
 }
 
 #[cfg(test)]

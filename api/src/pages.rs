@@ -6,7 +6,9 @@ use std::str::FromStr;
 use axum::extract::Query;
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::code::Code;
 use crate::error::{Problem, Result};
@@ -17,6 +19,35 @@ pub const LIMIT_DEFAULT: i64 = 20;
 pub const LIMIT_MAX: i64 = 100;
 /// How many rows may lie before a numbered page: counting past more of them would cost too much.
 const OFFSET_MAX: i64 = 100_000;
+
+/// What every numbered list takes.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Paging {
+    /// The number of the page, from 1. At most 100000 items may lie before it.
+    #[param(minimum = 1, default = 1)]
+    page: Option<i64>,
+    /// How many items a page holds.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+}
+
+/// A page of a list.
+#[derive(Serialize, ToSchema)]
+pub struct List<T: ToSchema> {
+    data: Vec<T>,
+    pagination: Pagination,
+}
+
+/// Where a page stands.
+#[derive(Serialize, ToSchema)]
+pub struct Pagination {
+    page: i64,
+    limit: i64,
+    total: i64,
+    total_pages: i64,
+}
 
 /// The parameters of one request.
 #[derive(Debug)]
@@ -124,9 +155,20 @@ impl Page {
     }
 
     /// The answer: the items and where they stand.
+    pub fn list<T: ToSchema>(self, data: Vec<T>, total: i64) -> List<T> {
+        let pagination = Pagination { page: self.number, limit: self.limit, total, total_pages: self.pages(total) };
+        List { data, pagination }
+    }
+
+    /// How many pages there are.
+    pub const fn pages(self, total: i64) -> i64 {
+        (total + self.limit - 1) / self.limit
+    }
+
+    /// The same of items that have no type of their own.
     pub fn answer(self, data: Vec<Value>, total: i64) -> Value {
-        let pages = (total + self.limit - 1) / self.limit;
-        let pagination = json!({ "page": self.number, "limit": self.limit, "total": total, "total_pages": pages });
+        let pagination =
+            json!({ "page": self.number, "limit": self.limit, "total": total, "total_pages": self.pages(total) });
         json!({ "data": data, "pagination": pagination })
     }
 }

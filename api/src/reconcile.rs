@@ -8,31 +8,37 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::Operation;
 use muniment_domain::point::Point;
 use muniment_domain::{id, operation as operations};
+use muniment_workflows::abandon;
 use muniment_workflows::action::Action;
 use muniment_workflows::mark_confirmed::{self, Examined};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{abandon, approval as approvals};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
+use crate::idempotency::IdempotencyKey;
 use crate::retry::Retry;
 use crate::{approval, operation};
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Reconcile)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     resolution: Resolution,
     /// The proof, for mark_confirmed.
+    #[schema(pattern = "^0x[0-9a-fA-F]{64}$")]
     tx_hash: Option<String>,
+    #[schema(max_length = 500)]
     reason: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(as = ResolutionWanted)]
 #[serde(rename_all = "snake_case")]
 enum Resolution {
     MarkConfirmed,
@@ -62,7 +68,47 @@ fn hash(text: &str) -> Option<B256> {
     text.strip_prefix("0x").filter(|digits| digits.len() == 64)?.parse().ok()
 }
 
+/// What goes on: the operation, or the approval that it waits for.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "the document shows both; each is written by its own act")]
+pub enum Queued {
+    /// Under way again.
+    Operation(Box<operation::Short>),
+    /// It takes two people.
+    Approval(Box<approval::Asked>),
+}
+
+/// The operation; after a proof with what was looked at.
+#[derive(Serialize, ToSchema)]
+pub struct Reconciled {
+    #[serde(flatten)]
+    operation: operation::Short,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    checks: Option<Vec<Check>>,
+}
+
+/// One check of a proof.
+#[derive(Serialize, ToSchema)]
+struct Check {
+    #[schema(example = "effect")]
+    name: &'static str,
+    passed: bool,
+    detail: String,
+}
+
+/// A person decides what the engine may not.
+///
 /// Confirms with proof (200), retries (202 or 200) or gives up: 200, or 202 with an approval where it takes two people.
+#[utoipa::path(
+    post,
+    path = "/blockchain/operations/{id}/reconcile",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Reconciled), (status = 202, body = Queued)),
+    extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "partial_effect", "effect_mismatch", "operation_in_progress", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable", "reconcile_verification_failed"]))),
+)]
 pub async fn handle(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -107,10 +153,11 @@ impl Act for MarkConfirmed<'_> {
         examined: Examined,
         by: Requester,
     ) -> muniment_domain::Result<(Answer, Point)> {
-        let checks = json!(examined.checks);
+        let check = |c: &mark_confirmed::Check| Check { name: c.name, passed: c.passed, detail: c.detail.clone() };
+        let checks = Some(examined.checks.iter().map(check).collect());
         mark_confirmed::apply(tx, examined, &by.actor, self.reason).await?;
-        let mut body = operation::short(app, &operations::find(tx, self.id).await?);
-        body["checks"] = checks;
+        let operation = operation::short(app, &operations::find(tx, self.id).await?);
+        let body = json!(Reconciled { operation, checks });
         let location = Some(operation::path(self.id));
         Ok((Answer { status: 200, location, body: body.to_string() }, Point::MarkConfirmed))
     }
@@ -138,10 +185,7 @@ impl Act for Abandon<'_> {
     ) -> muniment_domain::Result<(Answer, Point)> {
         if abandon::takes_two(op.kind) {
             let request = abandon::Request { operation_id: self.id.to_owned(), reason: self.reason.to_owned() };
-            let asked = approvals::ask(tx, &app.settings, Action::Abandon(request), &by).await?;
-            let body = json!({ "approval": approval::short(&asked) });
-            let location = Some(approval::path(&asked.id));
-            return Ok((Answer { status: 202, location, body: body.to_string() }, Point::Accept));
+            return Ok((approval::ask(app, tx, Action::Abandon(request), &by).await?, Point::Accept));
         }
         abandon::write(tx, &mut op, &by.actor, self.reason).await?;
         Ok((operation::answer(app, &op, 200), Point::Abandon))

@@ -10,17 +10,20 @@ use muniment_workflows::action::Action;
 use muniment_workflows::recover;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::address::Typed;
 use crate::app::App;
+use crate::approval::{self, Asked};
 use crate::cause::{CaseReference, Digest};
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency};
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Recover)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// An offering, or `all`.
@@ -33,6 +36,14 @@ pub struct Body {
 }
 
 /// Asks for the recovery of a lost wallet: 202, and the approval that it waits for.
+#[utoipa::path(
+    post,
+    path = "/blockchain/recover",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "wallet_in_use", "wallet_required", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn recover(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }

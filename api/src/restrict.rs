@@ -9,16 +9,19 @@ use muniment_domain::reason::Reason;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::restrict;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::cause::{CaseReference, Digest, Partition, cause};
 use crate::deploy::check_offering_id;
 use crate::error::Result;
+use crate::idempotency::{self, IdempotencyKey};
+use crate::operation;
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, operation};
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Restrict)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
@@ -29,6 +32,14 @@ pub struct Body {
 }
 
 /// Accepts the restriction of a partition: 202, and the operation to watch.
+#[utoipa::path(
+    post,
+    path = "/blockchain/restrict",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn restrict(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }

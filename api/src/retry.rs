@@ -9,16 +9,20 @@ use muniment_domain::{id, operation as operations};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::retry::{self, Decision, Retried};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
 use crate::error::Result;
+use crate::idempotency::IdempotencyKey;
 use crate::operation;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Retry)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
+    #[schema(max_length = 500)]
     reason: String,
 }
 
@@ -29,6 +33,14 @@ impl Form for Body {
 }
 
 /// Retries under guard G: 202 when it is under way again, 200 when the chain shows that it was executed and it is confirmed now.
+#[utoipa::path(
+    post,
+    path = "/blockchain/operations/{id}/retry",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = operation::Short), (status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "partial_effect", "effect_mismatch", "operation_in_progress", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable", "token_already_deployed", "wallet_in_use"]))),
+)]
 pub async fn handle(
     State(app): State<App>,
     Path(id): Path<String>,

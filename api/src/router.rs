@@ -10,9 +10,9 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::Problem;
 use crate::{
-    answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, force_transfer, freeze,
-    health, holder, lock, media, mint, offering, operation, origin, permission, principal, reconcile, reconciliation,
-    recover, restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
+    answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
+    freeze, health, holder, lock, media, mint, offering, openapi, operation, origin, permission, principal, reconcile,
+    reconciliation, recover, restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
 };
 
 /// One route.
@@ -37,14 +37,18 @@ pub fn routes() -> Vec<Route> {
         on_get("/version", get(health::version)),
         on_get("/v1/audit-log", get(audit::list)),
         on_get("/v1/audit-log/verify", get(audit::verify)),
+        on_get("/openapi.json", get(openapi::serve)),
+        on_get("/docs", get(docs::page)),
+        on_get("/docs/page.css", get(docs::style)),
+        on_get("/docs/page.js", get(docs::script)),
         on_get("/v1/offerings/{id}", get(offering::detail)),
         on_get("/v1/offerings/{id}/subscriptions", get(subscription::of_offering)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),
         on_get("/v1/approvals", get(approval::list)),
         on_get("/v1/approvals/{id}", get(approval::detail)),
-        on_post("/v1/approvals/{id}/approve", post(approval::approve)),
-        on_post("/v1/approvals/{id}/reject", post(approval::reject)),
-        on_post("/v1/approvals/{id}/cancel", post(approval::cancel)),
+        on_post("/v1/approvals/{id}/approve", post(approval::decide::approve)),
+        on_post("/v1/approvals/{id}/reject", post(approval::decide::reject)),
+        on_post("/v1/approvals/{id}/cancel", post(approval::decide::cancel)),
         on_post("/blockchain/deploy-token", post(deploy::deploy_token)),
         on_post("/blockchain/trigger-mint", post(mint::trigger_mint)),
         on_post("/blockchain/freeze", post(freeze::freeze)),

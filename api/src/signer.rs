@@ -7,22 +7,30 @@ use axum::http::Uri;
 use axum::response::Response;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::lane::{self as lanes, Lane};
+use muniment_domain::lane::{self as lanes, Lane, Mode};
 use muniment_domain::point::Point;
 use muniment_domain::{chain, id, step};
 use muniment_workflows::lane::{self, Resumable};
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
+use crate::address::Typed;
 use crate::app::App;
 use crate::error::Result;
-use crate::instant;
+use crate::idempotency::IdempotencyKey;
+use crate::instant::Instant;
 use crate::pages::Parameters;
 
 /// `GET`: every lane of every chain. A request never waits for a node: the chain's side is as of `observed_at`.
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/blockchain/signers",
+    responses((status = 200, body = Signers)),
+)]
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Signers>> {
     Parameters::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let mut data = Vec::new();
@@ -31,28 +39,75 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
             data.push(item(&app, &mut tx, &lane).await?);
         }
     }
-    Ok(Json(json!({ "data": data })))
+    Ok(Json(Signers { data }))
 }
 
-async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<Value> {
+/// A signer: its lane, and what a worker saw of it on its chain.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Signer)]
+pub struct Shown {
+    #[schema(example = "lan_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    address: Typed,
+    chain_id: i64,
+    network: String,
+    next_nonce: i64,
+    chain_nonce_latest: Option<i64>,
+    chain_nonce_pending: Option<i64>,
+    chain_nonce_finalized: Option<i64>,
+    in_flight: i64,
+    in_flight_max: Option<u32>,
+    balance_wei: Option<String>,
+    low_balance: Option<bool>,
+    /// Whether the token's contracts take its orders.
+    is_agent: Option<bool>,
+    observed_at: Option<Instant>,
+    lane_state: Mode,
+    lane_reason: Option<String>,
+    version: i64,
+    created_at: Instant,
+    updated_at: Instant,
+}
+
+/// All of them.
+#[derive(Serialize, ToSchema)]
+pub struct Signers {
+    data: Vec<Shown>,
+}
+
+async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<Shown> {
     let config = app.chain(lane.chain_id);
     let in_flight = step::in_flight(tx, &lane.id).await?;
     let low = config.map(|chain| U256::from(chain.low_balance_gwei) * U256::from(1_000_000_000u64));
-    Ok(json!({
-        "id": lane.id, "address": lane.signer.0.to_checksum(None), "chain_id": lane.chain_id, "network": app.network(lane.chain_id),
-        "next_nonce": lane.next_nonce, "chain_nonce_latest": lane.chain_nonce_latest, "chain_nonce_pending": lane.chain_nonce_pending,
-        "chain_nonce_finalized": lane.chain_nonce_finalized, "in_flight": in_flight,
-        "in_flight_max": config.map(|chain| chain.in_flight_max), "balance_wei": lane.balance_wei.map(|wei| wei.to_string()),
-        "low_balance": lane.balance_wei.zip(low).map(|(balance, low)| balance.0 < low), "is_agent": lane.is_agent,
-        "observed_at": instant::optional(lane.observed_at), "lane_state": lane.mode, "lane_reason": lane.mode_reason,
-        "version": lane.version, "created_at": instant::text(lane.created_at), "updated_at": instant::text(lane.updated_at),
-    }))
+    Ok(Shown {
+        id: lane.id.clone(),
+        address: Typed(lane.signer.0),
+        chain_id: lane.chain_id,
+        network: app.network(lane.chain_id),
+        next_nonce: lane.next_nonce,
+        chain_nonce_latest: lane.chain_nonce_latest,
+        chain_nonce_pending: lane.chain_nonce_pending,
+        chain_nonce_finalized: lane.chain_nonce_finalized,
+        in_flight,
+        in_flight_max: config.map(|chain| chain.in_flight_max),
+        balance_wei: lane.balance_wei.map(|wei| wei.to_string()),
+        low_balance: lane.balance_wei.zip(low).map(|(balance, low)| balance.0 < low),
+        is_agent: lane.is_agent,
+        observed_at: lane.observed_at.map(Instant),
+        lane_state: lane.mode,
+        lane_reason: lane.mode_reason.clone(),
+        version: lane.version,
+        created_at: Instant(lane.created_at),
+        updated_at: Instant(lane.updated_at),
+    })
 }
 
 /// Why a signer is stopped, or signs again.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SignerMove)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
+    #[schema(max_length = 500)]
     reason: String,
 }
 
@@ -63,6 +118,14 @@ impl Form for Body {
 }
 
 /// `POST …/{id}/pause`: it signs nothing more; what it signed is still followed.
+#[utoipa::path(
+    post,
+    path = "/blockchain/signers/{id}/pause",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn pause(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -73,6 +136,14 @@ pub async fn pause(
 }
 
 /// `POST …/{id}/resume`: it signs again, out of quarantine above everything that is final on its chain.
+#[utoipa::path(
+    post,
+    path = "/blockchain/signers/{id}/resume",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable"]))),
+)]
 pub async fn resume(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -126,6 +197,6 @@ impl Act for Resume<'_> {
 
 async fn answer(app: &App, tx: &mut Tx, lane_id: &str) -> muniment_domain::Result<(Answer, Point)> {
     let lane = lanes::find(tx, lane_id).await?;
-    let body = item(app, tx, &lane).await?.to_string();
+    let body = json!(item(app, tx, &lane).await?).to_string();
     Ok((Answer { status: 200, location: None, body }, Point::Mode))
 }

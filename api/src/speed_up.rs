@@ -9,10 +9,12 @@ use muniment_domain::{Code, Error, id, operation as operations};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::speed_up;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
 use crate::error::{Problem, Result};
+use crate::idempotency::IdempotencyKey;
 use crate::operation;
 
 /// Nodes refuse a replacement that offers less.
@@ -20,11 +22,14 @@ const PERCENT_MIN: i64 = 13;
 const PERCENT_MAX: i64 = 1_000;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SpeedUp)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// Absent: as the chain's configuration says.
+    #[schema(minimum = 13, maximum = 1000)]
     bump_percent: Option<i64>,
+    #[schema(max_length = 500)]
     reason: Option<String>,
 }
 
@@ -47,6 +52,14 @@ impl Form for Body {
 }
 
 /// Asks for a higher fee on the same nonce: 202. A worker signs it, stores it and then sends it.
+#[utoipa::path(
+    post,
+    path = "/blockchain/operations/{id}/speed-up",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["invalid_state", "fee_cap_reached", "unknown_chain", "chain_halted"]))),
+)]
 pub async fn handle(
     State(app): State<App>,
     Path(id): Path<String>,

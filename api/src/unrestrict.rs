@@ -10,16 +10,19 @@ use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::unrestrict;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::approval::{self, Asked};
 use crate::cause::{CaseReference, Digest, Partition, cause};
 use crate::deploy::check_offering_id;
 use crate::error::Result;
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency};
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Unrestrict)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
@@ -30,6 +33,14 @@ pub struct Body {
 }
 
 /// Asks to lift the restriction of a partition: 202, and the approval that it waits for.
+#[utoipa::path(
+    post,
+    path = "/blockchain/unrestrict",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn unrestrict(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }

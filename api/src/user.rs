@@ -15,13 +15,17 @@ use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::staff::{self, Invite, SetRoles};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::approval::Asked;
+use crate::auth::email;
+use crate::auth::me::Person;
 use crate::auth::register::{check_email, check_name};
-use crate::auth::{email, me};
 use crate::error::{Problem, Result};
-use crate::pages::{Page, Parameters};
+use crate::idempotency::IdempotencyKey;
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 use crate::{approval, idempotency};
@@ -29,23 +33,29 @@ use crate::{approval, idempotency};
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
 /// `GET /v1/users`: an auditor sees who did what by their ids, and not where they are reached.
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/users",
+    params(Paging),
+    responses((status = 200, body = List<Person>)),
+)]
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Person>>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let (rows, total) = user::page(&mut app.db.read().await?, page.limit, page.offset()).await?;
     let masked = principal.0.has_role(Role::Auditor);
     let item = |user: &User| {
-        let mut item = me::profile(user);
+        let mut item = Person::of(user);
         if masked {
             let (local, domain) = user.email.split_once('@').unwrap_or_default();
-            item["email"] = json!(format!("{}…@{domain}", local.chars().take(1).collect::<String>()));
+            item.email = format!("{}…@{domain}", local.chars().take(1).collect::<String>());
         }
         item
     };
-    Ok(Json(page.answer(rows.iter().map(item).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
 /// Somebody to be invited to the staff.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Invitation {
     email: String,
@@ -55,6 +65,14 @@ pub struct Invitation {
 }
 
 /// `POST /v1/users`: 202, when another admin has allowed it the mail goes out.
+#[utoipa::path(
+    post,
+    path = "/v1/users",
+    request_body = Invitation,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["step_up_required", "email_taken", "operation_in_progress"]))),
+)]
 pub async fn invite(
     State(app): State<App>,
     principal: Principal,
@@ -78,12 +96,12 @@ impl Intent for Invitation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let (email, name) = (user::normal_email(&self.email), self.name.trim().to_owned());
         let action = Action::Invite(Invite { email, name, roles: self.roles.clone(), reason: self.reason.clone() });
-        asked(app, tx, action, &by).await
+        approval::ask(app, tx, action, &by).await
     }
 }
 
 /// Other roles.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewRoles {
     roles: Vec<Role>,
@@ -93,6 +111,14 @@ pub struct NewRoles {
 }
 
 /// `PATCH /v1/users/{id}/roles`: 202 where staff is concerned, because another admin has to allow it; else at once.
+#[utoipa::path(
+    patch,
+    path = "/v1/users/{id}/roles",
+    request_body = NewRoles,
+    params(IdempotencyKey),
+    responses((status = 200, body = Person), (status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["step_up_required", "invalid_state", "operation_in_progress"]))),
+)]
 pub async fn set_roles(
     State(app): State<App>,
     Path(user_id): Path<String>,
@@ -116,18 +142,12 @@ impl Intent for NewRoles {
         let (user_id, roles, reason) = (self.user_id.clone(), self.roles.clone(), self.reason.clone());
         let wanted = SetRoles { user_id, roles, reason };
         if staff::concerns_staff(&before, &Roles::new(&self.roles)?) {
-            return asked(app, tx, Action::SetRoles(wanted), &by).await;
+            return approval::ask(app, tx, Action::SetRoles(wanted), &by).await;
         }
         wanted.execute(tx).await?;
         let person = user::find(tx, &self.user_id).await?;
-        Ok(Answer { status: 200, location: None, body: me::profile(&person).to_string() })
+        Ok(Answer { status: 200, location: None, body: json!(Person::of(&person)).to_string() })
     }
-}
-
-async fn asked(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
-    let asked = muniment_workflows::approval::ask(tx, &app.settings, action, by).await?;
-    let body = json!({ "approval": approval::short(&asked) }).to_string();
-    Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body })
 }
 
 fn check_roles(roles: &[Role]) -> Result<Roles> {
@@ -142,6 +162,12 @@ fn check_reason(reason: &str) -> Result<()> {
 }
 
 /// `POST /v1/users/{id}/invitation`: the mail again, to somebody who has not followed it; the old link is void.
+#[utoipa::path(
+    post,
+    path = "/v1/users/{id}/invitation",
+    responses((status = 202)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let person = user::find(&mut tx, &user_id).await?;
@@ -155,7 +181,17 @@ pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -
 }
 
 /// `POST /v1/users/{id}/disable`: nothing of the person works from the commit on.
-pub async fn disable(State(app): State<App>, Path(user_id): Path<String>, principal: Principal) -> Result<Json<Value>> {
+#[utoipa::path(
+    post,
+    path = "/v1/users/{id}/disable",
+    responses((status = 200, body = Person)),
+    extensions(("x-codes" = json!(["invalid_state", "step_up_required"]))),
+)]
+pub async fn disable(
+    State(app): State<App>,
+    Path(user_id): Path<String>,
+    principal: Principal,
+) -> Result<Json<Person>> {
     if user_id == principal.0.user_id {
         return Err(Error::refused(Code::InvalidState, "You cannot disable yourself.").into());
     }
@@ -168,19 +204,30 @@ pub async fn disable(State(app): State<App>, Path(user_id): Path<String>, princi
     let person = moved(&mut tx, person, Status::Disabled, "user.disabled").await?;
     session::revoke_all(&mut tx, &user_id, None, "account_disabled").await?;
     tx.commit(Point::Account).await?;
-    Ok(Json(me::profile(&person)))
+    Ok(Json(Person::of(&person)))
 }
 
 /// `POST /v1/users/{id}/enable`: the person logs in again; no session comes back.
-pub async fn enable(State(app): State<App>, Path(user_id): Path<String>) -> Result<Json<Value>> {
+#[utoipa::path(
+    post,
+    path = "/v1/users/{id}/enable",
+    responses((status = 200, body = Person)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn enable(State(app): State<App>, Path(user_id): Path<String>) -> Result<Json<Person>> {
     let mut tx = app.db.begin().await?;
     let person = user::find(&mut tx, &user_id).await?;
     let person = moved(&mut tx, person, Status::Active, "user.enabled").await?;
     tx.commit(Point::Account).await?;
-    Ok(Json(me::profile(&person)))
+    Ok(Json(Person::of(&person)))
 }
 
-/// `POST /v1/users/{id}/revoke-sessions`.
+/// `POST /v1/users/{id}/revoke-sessions`: the person has to log in again, everywhere.
+#[utoipa::path(
+    post,
+    path = "/v1/users/{id}/revoke-sessions",
+    responses((status = 204)),
+)]
 pub async fn revoke_sessions(State(app): State<App>, Path(user_id): Path<String>) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let person = user::find(&mut tx, &user_id).await?;

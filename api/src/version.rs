@@ -3,6 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::header::IF_MATCH;
 use axum::http::request::Parts;
+use utoipa::IntoParams;
 
 use crate::code::Code;
 use crate::error::{Problem, Result};
@@ -10,6 +11,16 @@ use crate::error::{Problem, Result};
 /// The version that the caller decides on. Without it nobody knows what they saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IfMatch(pub i64);
+
+/// The header, as the document shows it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `IfMatch`")]
+pub struct Seen {
+    /// The ETag of what the caller saw.
+    #[param(rename = "If-Match", pattern = "^\"v[0-9]+\"$", example = "\"v7\"")]
+    tag: String,
+}
 
 /// The tag of a version.
 pub fn etag(version: i64) -> String {

@@ -114,6 +114,18 @@ macro_rules! words {
             }
         }
 
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                $crate::schema::words(Self::ALL.iter().map(|word| word.as_str()))
+            }
+        }
+
+        impl utoipa::ToSchema for $name {
+            fn name() -> std::borrow::Cow<'static, str> {
+                $crate::schema::name(module_path!(), stringify!($name)).into()
+            }
+        }
+
         impl<DB: sqlx::Database> sqlx::Type<DB> for $name where String: sqlx::Type<DB> {
             fn type_info() -> DB::TypeInfo { <String as sqlx::Type<DB>>::type_info() }
             fn compatible(ty: &DB::TypeInfo) -> bool { <String as sqlx::Type<DB>>::compatible(ty) }

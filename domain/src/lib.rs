@@ -43,6 +43,7 @@ pub mod reason;
 pub mod reconciliation;
 pub mod role;
 mod rows;
+pub mod schema;
 pub mod second_factor;
 pub mod session;
 pub mod share;

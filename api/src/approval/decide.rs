@@ -11,13 +11,16 @@ use muniment_domain::{Code, Error, id};
 use muniment_workflows::approval::{self, Decision};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use super::{path, short};
+use super::{Short, path, short};
 use crate::app::App;
 use crate::error::{Problem, Result};
+use crate::idempotency::IdempotencyKey;
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
-use crate::version::IfMatch;
+use crate::version::{self, IfMatch};
 use crate::{idempotency, operation};
 
 const COMMENT_CHARACTERS_MAX: usize = 2_000;
@@ -48,9 +51,10 @@ impl Seen {
 }
 
 /// Yes, to what has this hash.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
+    #[schema(pattern = "^[0-9a-f]{64}$")]
     payload_sha256: String,
     comment: Option<String>,
     #[serde(skip)]
@@ -58,18 +62,21 @@ pub struct Approve {
 }
 
 /// No, and why.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reject {
+    #[schema(max_length = 2000)]
     comment: String,
     #[serde(skip)]
     seen: Seen,
 }
 
 /// Never mind.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = CancelApproval)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
+    #[schema(max_length = 2000)]
     comment: Option<String>,
     #[serde(skip)]
     seen: Seen,
@@ -77,6 +84,14 @@ pub struct Cancel {
 
 /// Allows it, by a person who has just shown again who they are: 202 and where its effect is to be seen; 200 with the reason if it cannot
 /// be done any more.
+#[utoipa::path(
+    post,
+    path = "/v1/approvals/{id}/approve",
+    request_body = Approve,
+    params(IdempotencyKey, version::Seen),
+    responses((status = 200, body = Short), (status = 202, body = Short)),
+    extensions(("x-codes" = json!(["step_up_required", "self_approval_forbidden", "approval_not_pending", "snapshot_mismatch", "version_conflict"]))),
+)]
 pub async fn approve(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -90,6 +105,14 @@ pub async fn approve(
 }
 
 /// Turns it down.
+#[utoipa::path(
+    post,
+    path = "/v1/approvals/{id}/reject",
+    request_body = Reject,
+    params(IdempotencyKey, version::Seen),
+    responses((status = 200, body = Short)),
+    extensions(("x-codes" = json!(["self_approval_forbidden", "approval_not_pending", "version_conflict"]))),
+)]
 pub async fn reject(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -102,6 +125,14 @@ pub async fn reject(
 }
 
 /// Takes it back.
+#[utoipa::path(
+    post,
+    path = "/v1/approvals/{id}/cancel",
+    request_body = Cancel,
+    params(IdempotencyKey, version::Seen),
+    responses((status = 200, body = Short)),
+    extensions(("x-codes" = json!(["forbidden", "approval_not_pending", "version_conflict"]))),
+)]
 pub async fn cancel(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -169,5 +200,5 @@ fn answer(a: &Approval) -> Answer {
     };
     let queued = matches!(a.status, Status::Approved | Status::Executed);
     let (status, location) = if queued { (202, Some(watched)) } else { (200, None) };
-    Answer { status, location, body: short(a).to_string() }
+    Answer { status, location, body: json!(short(a)).to_string() }
 }

@@ -1,7 +1,7 @@
 //! `/v1/approvals`: what waits for a second person, and who decided what.
 
-mod decide;
-mod record;
+pub mod decide;
+pub mod record;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -13,14 +13,15 @@ use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-pub use decide::{approve, cancel, reject};
-pub use record::short;
+pub use record::{Short, short};
 
 use crate::app::App;
 use crate::error::Result;
-use crate::pages::{Page, Parameters};
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::version::etag;
 
 /// Where an approval is found.
@@ -28,24 +29,42 @@ pub fn path(id: &str) -> String {
     format!("/v1/approvals/{id}")
 }
 
+/// The answer to what another person has to allow.
+#[derive(Serialize, ToSchema)]
+pub struct Asked {
+    /// What to watch.
+    approval: Short,
+}
+
 /// Asks for an action that another person has to allow: 202, and the approval to watch.
 pub async fn ask(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
     let asked = muniment_workflows::approval::ask(tx, &app.settings, action, by).await?;
-    let body = json!({ "approval": short(&asked) });
+    let body = json!(Asked { approval: short(&asked) });
     Ok(Answer { status: 202, location: Some(path(&asked.id)), body: body.to_string() })
 }
 
 /// `GET /v1/approvals`: newest first.
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/approvals",
+    params(Paging, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "pending"), ("action" = Option<String>, Query, example = "force_transfer")),
+    responses((status = 200, body = List<Short>)),
+)]
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>> {
     let parameters = Parameters::read(&uri, &["status", "action", "page", "limit"])?;
     let page = Page::of(&parameters)?;
     let filter = Filter { statuses: parameters.words("status")?, action: parameters.text("action").map(str::to_owned) };
     let mut tx = app.db.read().await?;
     let (rows, total) = approval::list(&mut tx, &filter, page.limit, page.offset()).await?;
-    Ok(Json(page.answer(rows.iter().map(short).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(short).collect(), total)))
 }
 
 /// `GET /v1/approvals/{id}`: what exactly is to be allowed, its hash, and the version to decide on.
+#[utoipa::path(
+    get,
+    path = "/v1/approvals/{id}",
+    responses((status = 200, body = record::Full)),
+)]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Response> {
     id::check("apr", &id)?;
     let mut tx = app.db.read().await?;

@@ -6,53 +6,148 @@ use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
 use muniment_workflows::action::Action;
 use muniment_workflows::settings::Settings;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
-use crate::instant;
+use crate::amount::Amount;
+use crate::instant::Instant;
 
 /// An approval as lists and acceptances show it: without its payload, which may be long.
-pub fn short(a: &Approval) -> Value {
-    json!({
-        "id": a.id, "status": a.status, "action": a.action, "subject": { "type": a.subject_type, "id": a.subject_id },
-        "offering_id": a.offering_id, "amount": a.amount.map(|minor| Money::from_minor(minor).to_string()), "currency": a.currency,
-        "payload_sha256": a.payload_sha256, "maker": a.maker, "reason": a.reason, "checker": a.checker,
-        "decision_reason": a.decision_reason, "operation_id": a.operation_id, "batch_id": a.batch_id, "error": problem(a),
-        "created_at": instant::text(a.created_at), "decided_at": instant::optional(a.decided_at),
-        "expires_at": instant::text(a.expires_at), "updated_at": instant::text(a.updated_at), "version": a.version,
-    })
+#[derive(Serialize, ToSchema)]
+#[schema(as = Approval)]
+pub struct Short {
+    id: String,
+    status: Status,
+    #[schema(example = "force_transfer")]
+    action: String,
+    subject: Subject,
+    offering_id: Option<String>,
+    amount: Option<Amount>,
+    currency: Option<String>,
+    payload_sha256: String,
+    /// Who asked.
+    maker: String,
+    reason: Option<String>,
+    /// Who decided.
+    checker: Option<String>,
+    decision_reason: Option<String>,
+    operation_id: Option<String>,
+    batch_id: Option<String>,
+    /// Why it could not be done after all.
+    error: Option<Trouble>,
+    created_at: Instant,
+    decided_at: Option<Instant>,
+    expires_at: Instant,
+    updated_at: Instant,
+    version: i64,
 }
 
-fn problem(a: &Approval) -> Value {
-    let Some(code) = &a.error_code else { return Value::Null };
-    json!({ "code": code, "detail": a.error_message })
+/// What a thing is about.
+#[derive(Serialize, ToSchema)]
+pub struct Subject {
+    #[serde(rename = "type")]
+    #[schema(example = "offering")]
+    pub kind: String,
+    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    pub id: String,
+}
+
+/// What went wrong, by a code.
+#[derive(Serialize, ToSchema)]
+pub struct Trouble {
+    #[schema(example = "snapshot_mismatch")]
+    code: String,
+    detail: Option<String>,
 }
 
 /// The whole of it: what is to be allowed, whether it could be done now, and what happened so far.
-pub fn full(a: &Approval, history: &[Transition], outlook: Value) -> Value {
-    let mut record = short(a);
-    let told = |t: &Transition| {
-        json!({ "from": t.from_status, "to": t.to_status, "at": instant::text(t.at), "actor": t.actor, "reason": t.reason,
-            "version": t.version })
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApprovalInFull)]
+pub struct Full {
+    #[serde(flatten)]
+    short: Short,
+    /// Exactly what is to be allowed; its hash is `payload_sha256`.
+    #[schema(value_type = Object, example = json!({ "offering_id": "off_01jc8yq3k5e9v8w2m4n6p7r9st" }))]
+    payload: Value,
+    /// Null when nothing waits any more.
+    outlook: Option<Outlook>,
+    history: Vec<Told>,
+}
+
+/// Whether what waits could be done now, as far as the database knows.
+#[derive(Serialize, ToSchema)]
+pub struct Outlook {
+    ok: bool,
+    #[schema(example = "invalid_state")]
+    code: Option<&'static str>,
+    detail: Option<String>,
+}
+
+/// One line of the history.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApprovalTransition)]
+pub struct Told {
+    from: Option<Status>,
+    to: Status,
+    at: Instant,
+    actor: String,
+    reason: String,
+    version: i64,
+}
+
+/// In short.
+pub fn short(a: &Approval) -> Short {
+    Short {
+        id: a.id.clone(),
+        status: a.status,
+        action: a.action.clone(),
+        subject: Subject { kind: a.subject_type.clone(), id: a.subject_id.clone() },
+        offering_id: a.offering_id.clone(),
+        amount: a.amount.map(|minor| Amount(Money::from_minor(minor))),
+        currency: a.currency.clone(),
+        payload_sha256: a.payload_sha256.clone(),
+        maker: a.maker.clone(),
+        reason: a.reason.clone(),
+        checker: a.checker.clone(),
+        decision_reason: a.decision_reason.clone(),
+        operation_id: a.operation_id.clone(),
+        batch_id: a.batch_id.clone(),
+        error: a.error_code.as_ref().map(|code| Trouble { code: code.clone(), detail: a.error_message.clone() }),
+        created_at: Instant(a.created_at),
+        decided_at: a.decided_at.map(Instant),
+        expires_at: Instant(a.expires_at),
+        updated_at: Instant(a.updated_at),
+        version: a.version,
+    }
+}
+
+/// In full.
+pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>) -> Full {
+    let told = |t: &Transition| Told {
+        from: t.from_status,
+        to: t.to_status,
+        at: Instant(t.at),
+        actor: t.actor.clone(),
+        reason: t.reason.clone(),
+        version: t.version,
     };
-    record["payload"] = a.payload.0.clone();
-    record["outlook"] = outlook;
-    record["history"] = history.iter().map(told).collect();
-    record
+    Full { short: short(a), payload: a.payload.0.clone(), outlook, history: history.iter().map(told).collect() }
 }
 
 /// Whether what waits could be done now, as far as the database knows. Null when nothing waits any more.
-pub async fn outlook(tx: &mut Tx, settings: &Settings, a: &Approval) -> Result<Value> {
+pub async fn outlook(tx: &mut Tx, settings: &Settings, a: &Approval) -> Result<Option<Outlook>> {
     if a.status != Status::Pending {
-        return Ok(Value::Null);
+        return Ok(None);
     }
     let checked = match a.sealed() {
         Ok(payload) => Action::read(&a.id, payload)?.check(tx, settings).await,
         Err(error) => Err(error),
     };
     match checked {
-        Ok(()) => Ok(json!({ "ok": true, "code": null, "detail": null })),
+        Ok(()) => Ok(Some(Outlook { ok: true, code: None, detail: None })),
         Err(error) => match error.refusal() {
-            Some((code, detail)) => Ok(json!({ "ok": false, "code": code, "detail": detail })),
+            Some((code, detail)) => Ok(Some(Outlook { ok: false, code: Some(code), detail: Some(detail.to_owned()) })),
             None => Err(error),
         },
     }

@@ -7,6 +7,7 @@ use muniment_domain::email_link::{self, EmailLink, Purpose};
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, User};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::body::Input;
@@ -45,13 +46,21 @@ pub fn show(app: &App, to: &User, link: &EmailLink) {
 }
 
 /// The token of a mail.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = MailToken)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
+    #[schema(example = "eml_01jc8yq3k5e9v8w2m4n6p7r9st.1f0c")]
     token: String,
 }
 
 /// `POST /v1/auth/verify-email`: whoever got the mail has the address.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/verify-email",
+    request_body = Proof,
+    responses((status = 204)),
+)]
 pub async fn verify(State(app): State<App>, Input(body): Input<Proof>) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let link = link(&app, &mut tx, &body.token, &[Purpose::VerifyEmail]).await?;
@@ -63,7 +72,12 @@ pub async fn verify(State(app): State<App>, Input(body): Input<Proof>) -> Result
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /v1/auth/verify-email/resend`.
+/// `POST /v1/auth/verify-email/resend`: the mail again; the old link is void.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/verify-email/resend",
+    responses((status = 202)),
+)]
 pub async fn resend(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let user = user::find(&mut tx, &principal.0.user_id).await?;

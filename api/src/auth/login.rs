@@ -7,8 +7,8 @@ use muniment_domain::login_attempt::{self, Outcome};
 use muniment_domain::point::Point;
 use muniment_domain::second_factor;
 use muniment_domain::user::{self, Status, User};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::throttle::Attempt;
 use super::{second_factor as factor, session};
@@ -22,16 +22,47 @@ const MFA_TOKEN_MINUTES: i64 = 5;
 const PURPOSE: &str = "second factor";
 
 /// What a person types in.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
     email: String,
     password: String,
+    #[schema(example = "Ada's laptop", max_length = 100)]
     device_name: Option<String>,
 }
 
+/// What a right password gives.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum LoggedIn {
+    /// A session.
+    Tokens(Box<session::Tokens>),
+    /// A question.
+    SecondFactor(SecondFactorAsked),
+}
+
+/// That a second factor is to be shown, at `POST /v1/auth/mfa/verify`.
+#[derive(Serialize, ToSchema)]
+pub struct SecondFactorAsked {
+    #[schema(example = true)]
+    mfa_required: bool,
+    /// Good for five minutes.
+    mfa_token: String,
+    #[schema(example = json!(["totp", "recovery_code"]))]
+    methods: [&'static str; 2],
+}
+
+/// Opens a session, or asks for the second factor.
+///
 /// Answers an unknown address and a wrong password by the same text, after the same work.
-pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Login>) -> Result<Json<Value>> {
+#[utoipa::path(
+    post,
+    path = "/v1/auth/login",
+    request_body = Login,
+    responses((status = 200, body = LoggedIn)),
+    extensions(("x-codes" = json!(["invalid_credentials", "account_disabled", "login_throttled"]))),
+)]
+pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Login>) -> Result<Json<LoggedIn>> {
     session::check_device(body.device_name.as_deref())?;
     let attempt = Attempt::on_email(&app, &body.email, &origin).await?;
     let known = user::by_email(&mut app.db.read().await?, &body.email).await?;
@@ -62,29 +93,40 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
         )
         .await?;
         tx.commit(Point::Account).await?;
-        let methods = ["totp", "recovery_code"];
-        return Ok(Json(json!({ "mfa_required": true, "mfa_token": mfa_token(&app, &person.id), "methods": methods })));
+        let (mfa_token, methods) = (mfa_token(&app, &person.id), ["totp", "recovery_code"]);
+        return Ok(Json(LoggedIn::SecondFactor(SecondFactorAsked { mfa_required: true, mfa_token, methods })));
     }
     let opened = session::open(&mut tx, &person, "pwd", &origin, body.device_name.as_deref()).await?;
     tx.commit(Point::Account).await?;
-    session::answer(&app, &opened, &person).map(Json)
+    let tokens = session::answer(&app, &opened, &person)?;
+    Ok(Json(LoggedIn::Tokens(Box::new(tokens))))
 }
 
 /// The second half of a login.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verification {
     mfa_token: String,
+    /// Six digits of the app, or a recovery code.
+    #[schema(example = "492039")]
     code: String,
+    #[schema(example = "Ada's laptop", max_length = 100)]
     device_name: Option<String>,
 }
 
-/// `POST /v1/auth/mfa/verify`.
+/// `POST /v1/auth/mfa/verify`: the second factor opens the session.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/mfa/verify",
+    request_body = Verification,
+    responses((status = 200, body = session::Tokens)),
+    extensions(("x-codes" = json!(["mfa_invalid", "account_disabled", "login_throttled"]))),
+)]
 pub async fn verify_second_factor(
     State(app): State<App>,
     origin: Origin,
     Input(body): Input<Verification>,
-) -> Result<Json<Value>> {
+) -> Result<Json<session::Tokens>> {
     session::check_device(body.device_name.as_deref())?;
     let user_id = mfa_user(&app, &body.mfa_token).ok_or_else(|| {
         Problem::new(Code::MfaInvalid, "The mfa_token is not valid, or its five minutes are over. Log in again.")

@@ -4,45 +4,104 @@ use axum::Json;
 use axum::extract::State;
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::user::{self, User};
+use muniment_domain::user::{self, Role, Status, User};
 use muniment_domain::{principal, second_factor};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{register, session};
 use crate::app::App;
 use crate::body::Input;
 use crate::error::{Problem, Result};
-use crate::instant;
+use crate::instant::Instant;
 use crate::permission::scopes_of;
 use crate::principal::Principal;
 
 /// What a person may change of themselves.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ChangeOfMe)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
+    #[schema(max_length = 120)]
     name: Option<String>,
+    #[schema(example = "pt-BR", max_length = 20)]
     locale: Option<String>,
 }
 
-/// The short form, which a login shows too.
-pub fn profile(user: &User) -> Value {
-    json!({
-        "id": user.id, "email": user.email, "email_verified": user.email_verified_at.is_some(), "name": user.name,
-        "roles": user.roles.list(), "status": user.status, "locale": user.locale, "issuer_id": user.issuer_id,
-        "created_at": instant::text(user.created_at),
-    })
+/// A person, in the short form which a login shows too.
+#[derive(Serialize, ToSchema)]
+pub struct Person {
+    id: String,
+    /// Masked for an auditor.
+    pub email: String,
+    email_verified: bool,
+    name: String,
+    roles: Vec<Role>,
+    status: Status,
+    #[schema(example = "en")]
+    locale: Option<String>,
+    issuer_id: Option<String>,
+    created_at: Instant,
 }
 
-/// `GET /v1/auth/me`.
-pub async fn read(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+impl Person {
+    /// As they are shown.
+    pub fn of(user: &User) -> Self {
+        Self {
+            id: user.id.clone(),
+            email: user.email.clone(),
+            email_verified: user.email_verified_at.is_some(),
+            name: user.name.clone(),
+            roles: user.roles.list().to_vec(),
+            status: user.status,
+            locale: user.locale.clone(),
+            issuer_id: user.issuer_id.clone(),
+            created_at: Instant(user.created_at),
+        }
+    }
+}
+
+/// The long form, for the person.
+#[derive(Serialize, ToSchema)]
+pub struct Me {
+    #[serde(flatten)]
+    person: Person,
+    investor_id: Option<String>,
+    /// The scopes of the key, or what the person may give to one.
+    permissions: Vec<String>,
+    mfa: Mfa,
+    /// Null for a key.
+    session: Option<session::Shown>,
+}
+
+/// The second factor.
+#[derive(Serialize, ToSchema)]
+pub struct Mfa {
+    enabled: bool,
+    #[schema(example = json!(["totp", "recovery_code"]))]
+    methods: &'static [&'static str],
+}
+
+/// `GET /v1/auth/me`: who the caller is.
+#[utoipa::path(
+    get,
+    path = "/v1/auth/me",
+    responses((status = 200, body = Me)),
+)]
+pub async fn read(State(app): State<App>, principal: Principal) -> Result<Json<Me>> {
     let mut tx = app.db.read().await?;
     let user = user::find(&mut tx, &principal.0.user_id).await?;
     whole(&mut tx, &user, &principal).await.map(Json)
 }
 
-/// `PATCH /v1/auth/me`.
-pub async fn change(State(app): State<App>, principal: Principal, Input(body): Input<Change>) -> Result<Json<Value>> {
+/// `PATCH /v1/auth/me`: another name, another language.
+#[utoipa::path(
+    patch,
+    path = "/v1/auth/me",
+    request_body = Change,
+    responses((status = 200, body = Me)),
+)]
+pub async fn change(State(app): State<App>, principal: Principal, Input(body): Input<Change>) -> Result<Json<Me>> {
     if let Some(name) = &body.name {
         register::check_name("/name", name)?;
     }
@@ -61,18 +120,22 @@ pub async fn change(State(app): State<App>, principal: Principal, Input(body): I
     Ok(Json(answer))
 }
 
-async fn whole(tx: &mut Tx, user: &User, principal: &Principal) -> Result<Value> {
+async fn whole(tx: &mut Tx, user: &User, principal: &Principal) -> Result<Me> {
     let factor = second_factor::find(tx, &user.id).await?.filter(|factor| factor.confirmed_at.is_some());
-    let mut answer = profile(user);
-    answer["investor_id"] = json!(principal::investor_of(tx, &user.id).await?);
-    answer["permissions"] = match principal.0.key() {
+    let permissions = match principal.0.key() {
         Some(key) => key.scopes.split(' ').collect(),
-        None => json!(scopes_of(&user.roles)),
+        None => scopes_of(&user.roles),
     };
-    let methods: &[&str] = if factor.is_some() { &["totp", "recovery_code"] } else { &[] };
-    answer["mfa"] = json!({ "enabled": factor.is_some(), "methods": methods });
-    answer["session"] = principal.0.session().map_or(Value::Null, |s| session::item(s, &s.id));
-    Ok(answer)
+    Ok(Me {
+        person: Person::of(user),
+        investor_id: principal::investor_of(tx, &user.id).await?,
+        permissions: permissions.into_iter().map(str::to_owned).collect(),
+        mfa: Mfa {
+            enabled: factor.is_some(),
+            methods: if factor.is_some() { &["totp", "recovery_code"] } else { &[] },
+        },
+        session: principal.0.session().map(|s| session::Shown::of(s, &s.id)),
+    })
 }
 
 // As in BCP 47, as far as portals use it: a language, and perhaps more.

@@ -18,9 +18,8 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use muniment_activities::config::Profile;
 use muniment_domain::id::Ids;
-use serde_json::Value;
 
-use crate::access_token::AccessTokens;
+use crate::access_token::{AccessTokens, Jwks};
 use crate::app::App;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -53,6 +52,11 @@ impl Auth {
 }
 
 /// `GET /.well-known/jwks.json`: the keys that others can check our access tokens by.
+#[utoipa::path(
+    get,
+    path = "/.well-known/jwks.json",
+    responses((status = 200, body = Jwks)),
+)]
 pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, "public, max-age=300")], Json::<Value>(app.auth.tokens.jwks()))
+    ([(header::CACHE_CONTROL, "public, max-age=300")], Json(app.auth.tokens.jwks()))
 }

@@ -10,6 +10,7 @@ use muniment_domain::session;
 use muniment_domain::user::{self, Status, User};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
+use utoipa::ToSchema;
 
 use super::email;
 use super::throttle::Attempt;
@@ -25,14 +26,23 @@ use crate::principal::Principal;
 const ANSWERED_AFTER: Duration = Duration::from_millis(250);
 
 /// The old and the new one.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ChangeOfPassword)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     current_password: String,
+    #[schema(min_length = 12, max_length = 128)]
     new_password: String,
 }
 
 /// `POST /v1/auth/password/change`: ends every other session.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/password/change",
+    request_body = Change,
+    responses((status = 204)),
+    extensions(("x-codes" = json!(["invalid_credentials", "login_throttled"]))),
+)]
 pub async fn change(
     State(app): State<App>,
     origin: Origin,
@@ -56,13 +66,19 @@ pub async fn change(
 }
 
 /// Whose password is forgotten.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forgotten {
     email: String,
 }
 
 /// `POST /v1/auth/password/forgot`: always the same answer after the same time.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/password/forgot",
+    request_body = Forgotten,
+    responses((status = 202)),
+)]
 pub async fn forgot(State(app): State<App>, Input(body): Input<Forgotten>) -> Result<StatusCode> {
     let answer_at = Instant::now() + ANSWERED_AFTER;
     let mut tx = app.db.begin().await?;
@@ -79,14 +95,23 @@ pub async fn forgot(State(app): State<App>, Input(body): Input<Forgotten>) -> Re
 }
 
 /// The token of the mail and the new password.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reset {
+    #[schema(example = "eml_01jc8yq3k5e9v8w2m4n6p7r9st.1f0c")]
     token: String,
+    #[schema(min_length = 12, max_length = 128)]
     new_password: String,
 }
 
 /// `POST /v1/auth/password/reset`: also how somebody who was invited sets the first one. Ends every session.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/password/reset",
+    request_body = Reset,
+    responses((status = 204)),
+    extensions(("x-codes" = json!(["account_disabled"]))),
+)]
 pub async fn reset(State(app): State<App>, Input(body): Input<Reset>) -> Result<StatusCode> {
     let purposes = [Purpose::ResetPassword, Purpose::Invitation];
     let mut tx = app.db.read().await?;

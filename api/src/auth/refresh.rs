@@ -10,9 +10,10 @@ use muniment_domain::session::{self, Lifetime, Session};
 use muniment_domain::user::{self, Status};
 use muniment_domain::{Error, event};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
+use utoipa::ToSchema;
 
-use super::session::answer;
+use super::session::{Tokens, answer};
 use crate::app::App;
 use crate::body::Input;
 use crate::code::Code;
@@ -24,7 +25,7 @@ const PURPOSE: &str = "refresh";
 const TRIES: usize = 3;
 
 /// The token.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refresh {
     refresh_token: String,
@@ -43,8 +44,15 @@ fn read(app: &App, token: &str) -> Option<(String, i64)> {
     sound.then(|| Some((session_id.to_owned(), generation.parse().ok()?)))?
 }
 
-/// `POST /v1/auth/refresh`.
-pub async fn refresh(State(app): State<App>, Input(body): Input<Refresh>) -> Result<Json<Value>> {
+/// `POST /v1/auth/refresh`: a new pair of tokens for the session. Each refresh token is used once.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/refresh",
+    request_body = Refresh,
+    responses((status = 200, body = Tokens)),
+    extensions(("x-codes" = json!(["refresh_token_invalid", "refresh_token_reused", "account_disabled"]))),
+)]
+pub async fn refresh(State(app): State<App>, Input(body): Input<Refresh>) -> Result<Json<Tokens>> {
     let (session_id, generation) = read(&app, &body.refresh_token).ok_or_else(invalid)?;
     for _ in 0..TRIES {
         match turn(&app, &session_id, generation).await {
@@ -75,7 +83,7 @@ impl From<Problem> for Turned {
     }
 }
 
-async fn turn(app: &App, session_id: &str, generation: i64) -> Result<Value, Turned> {
+async fn turn(app: &App, session_id: &str, generation: i64) -> Result<Tokens, Turned> {
     let mut tx = app.db.begin().await?;
     let now = tx.now();
     let found = session::find(&mut tx, session_id).await.map_err(|error| match error {

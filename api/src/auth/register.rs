@@ -9,10 +9,11 @@ use muniment_domain::email_link::Purpose;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{email_link, investor, offering};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::{email, me};
+use super::email;
+use super::me::Person;
 use crate::app::App;
 use crate::body::Input;
 use crate::error::{Problem, Result};
@@ -22,21 +23,25 @@ const NAME_CHARACTERS_MAX: usize = 120;
 const EMAIL_CHARACTERS_MAX: usize = 254;
 
 /// What somebody new says.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Registration {
     email: String,
+    #[schema(min_length = 12, max_length = 128)]
     password: String,
+    #[schema(max_length = 120)]
     name: String,
     #[serde(default)]
     account_type: AccountType,
+    #[schema(pattern = "^[A-Z]{2}$")]
     country: Option<String>,
+    /// An issuer's, and only an issuer's.
     organization_name: Option<String>,
     accept_terms_version: Option<String>,
 }
 
 /// As what somebody comes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountType {
     /// To subscribe.
@@ -46,7 +51,23 @@ pub enum AccountType {
     Issuer,
 }
 
+/// Who registered.
+#[derive(Serialize, ToSchema)]
+pub struct Registered {
+    #[serde(flatten)]
+    person: Person,
+    investor_id: Option<String>,
+    accepted_terms_version: Option<String>,
+}
+
 /// Registers, and gives no token: the person logs in next.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/register",
+    request_body = Registration,
+    responses((status = 201, body = Registered)),
+    extensions(("x-codes" = json!(["email_taken"]))),
+)]
 pub async fn register(State(app): State<App>, Input(body): Input<Registration>) -> Result<impl IntoResponse> {
     check(&body)?;
     // Before anything is looked up, so that a taken address takes as long as a free one.
@@ -73,9 +94,8 @@ pub async fn register(State(app): State<App>, Input(body): Input<Registration>) 
     let person = user::find(&mut tx, &id).await?;
     tx.commit(Point::Account).await?;
     email::show(&app, &person, &link);
-    let mut answer = me::profile(&person);
-    answer["investor_id"] = json!(investor_id);
-    answer["accepted_terms_version"] = json!(body.accept_terms_version);
+    let accepted_terms_version = body.accept_terms_version;
+    let answer = Registered { person: Person::of(&person), investor_id, accepted_terms_version };
     Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/auth/me")], Json(answer)))
 }
 

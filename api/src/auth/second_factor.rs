@@ -7,8 +7,8 @@ use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
 use muniment_domain::second_factor::{self, SecondFactor};
 use muniment_domain::{Error, session};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::step_up;
 use super::throttle::Attempt;
@@ -59,8 +59,25 @@ fn recovery_mac(app: &App, user_id: &str, code: &str) -> String {
     app.auth.secrets.text_mac(PURPOSE, &[user_id.as_bytes(), code.as_bytes()])
 }
 
+/// What an authenticator app is told.
+#[derive(Serialize, ToSchema)]
+pub struct Secret {
+    #[schema(example = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")]
+    secret: String,
+    #[schema(
+        example = "otpauth://totp/Muniment:ada@investor.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Muniment"
+    )]
+    otpauth_uri: String,
+}
+
 /// `POST /v1/auth/mfa/totp`: a secret for the app, which guards nothing before it is confirmed.
-pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+#[utoipa::path(
+    post,
+    path = "/v1/auth/mfa/totp",
+    responses((status = 200, body = Secret)),
+    extensions(("x-codes" = json!(["step_up_required", "invalid_state"]))),
+)]
+pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<Secret>> {
     principal.stepped_up(&app)?;
     let user_id = &principal.0.user_id;
     let secret: Vec<u8> =
@@ -77,17 +94,26 @@ pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<
     let account = principal.0.email.replace('%', "%25").replace(':', "%3A").replace('?', "%3F").replace('#', "%23");
     let uri =
         format!("otpauth://totp/Muniment:{account}?secret={text}&issuer=Muniment&algorithm=SHA1&digits=6&period=30");
-    Ok(Json(json!({ "secret": text, "otpauth_uri": uri })))
+    Ok(Json(Secret { secret: text, otpauth_uri: uri }))
 }
 
 /// The code that the app shows.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = FactorShown)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
+    #[schema(example = "492039")]
     code: String,
 }
 
 /// `POST /v1/auth/mfa/totp/confirm`: from now on a login asks for it. Sessions that never showed it end.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/mfa/totp/confirm",
+    request_body = Shown,
+    responses((status = 204)),
+    extensions(("x-codes" = json!(["mfa_invalid", "invalid_state", "login_throttled"]))),
+)]
 pub async fn confirm(
     State(app): State<App>,
     origin: Origin,
@@ -113,7 +139,13 @@ pub async fn confirm(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /v1/auth/mfa/totp`.
+/// `DELETE /v1/auth/mfa/totp`: no second factor any more.
+#[utoipa::path(
+    delete,
+    path = "/v1/auth/mfa/totp",
+    responses((status = 204)),
+    extensions(("x-codes" = json!(["step_up_required"]))),
+)]
 pub async fn remove(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
     principal.stepped_up(&app)?;
     let mut tx = app.db.begin().await?;
@@ -124,8 +156,21 @@ pub async fn remove(State(app): State<App>, principal: Principal) -> Result<Stat
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Codes for the day on which the app is lost.
+#[derive(Serialize, ToSchema)]
+pub struct RecoveryCodes {
+    #[schema(example = json!(["K3PXPJBS-WY3DPEHP"]))]
+    recovery_codes: Vec<String>,
+}
+
 /// `POST /v1/auth/mfa/recovery-codes`: ten new ones, shown once; the old ones are void.
-pub async fn recovery_codes(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+#[utoipa::path(
+    post,
+    path = "/v1/auth/mfa/recovery-codes",
+    responses((status = 200, body = RecoveryCodes)),
+    extensions(("x-codes" = json!(["step_up_required", "invalid_state"]))),
+)]
+pub async fn recovery_codes(State(app): State<App>, principal: Principal) -> Result<Json<RecoveryCodes>> {
     principal.stepped_up(&app)?;
     let user_id = &principal.0.user_id;
     let code = || {
@@ -141,5 +186,5 @@ pub async fn recovery_codes(State(app): State<App>, principal: Principal) -> Res
     }
     second_factor::set_recovery_codes(&mut tx, user_id, &macs).await?;
     tx.commit(Point::Account).await?;
-    Ok(Json(json!({ "recovery_codes": codes })))
+    Ok(Json(RecoveryCodes { recovery_codes: codes }))
 }

@@ -9,15 +9,17 @@ use muniment_domain::point::Point;
 use muniment_domain::session::{self, Lifetime, New, Session};
 use muniment_domain::user::User;
 use muniment_domain::{Error, id};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::{me, refresh};
+use super::me::Person;
+use super::refresh;
 use crate::app::App;
 use crate::body::Optional;
 use crate::error::{Problem, Result};
-use crate::instant;
+use crate::instant::Instant;
 use crate::origin::Origin;
+use crate::pages::{LIMIT_MAX, List, Page};
 use crate::principal::Principal;
 
 const DEVICE_CHARACTERS_MAX: usize = 100;
@@ -34,16 +36,35 @@ pub async fn open(tx: &mut Tx, user: &User, amr: &str, origin: &Origin, device: 
 }
 
 /// The tokens of a session, with whom it belongs to.
-pub fn answer(app: &App, session: &Session, user: &User) -> Result<Value> {
+#[derive(Serialize, ToSchema)]
+pub struct Tokens {
+    access_token: String,
+    #[schema(example = "Bearer")]
+    token_type: &'static str,
+    /// In seconds.
+    expires_in: i64,
+    /// Used once; the answer has the next one.
+    refresh_token: String,
+    refresh_expires_in: i64,
+    session_id: String,
+    user: Person,
+}
+
+/// The tokens of a session.
+pub fn answer(app: &App, session: &Session, user: &User) -> Result<Tokens> {
     let now = app.db.clock().now();
     let jti = app.db.ids().new_id("jti", now);
     let token = app.auth.tokens.sign(session, &user.roles, jti, now.timestamp()).map_err(Problem::internal)?;
     let until = session.idle_expires_at.min(session.absolute_expires_at);
-    Ok(json!({
-        "access_token": token, "token_type": "Bearer", "expires_in": app.auth.tokens.seconds(),
-        "refresh_token": refresh::token(app, session), "refresh_expires_in": (until - now).num_seconds(),
-        "session_id": session.id, "user": me::profile(user),
-    }))
+    Ok(Tokens {
+        access_token: token,
+        token_type: "Bearer",
+        expires_in: app.auth.tokens.seconds(),
+        refresh_token: refresh::token(app, session),
+        refresh_expires_in: (until - now).num_seconds(),
+        session_id: session.id.clone(),
+        user: Person::of(user),
+    })
 }
 
 /// Refuses a name of a device that is too long to be one.
@@ -58,13 +79,19 @@ pub fn check_device(name: Option<&str>) -> Result<()> {
 }
 
 /// Which sessions are to end.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Logout {
     all: Option<bool>,
 }
 
 /// `POST /v1/auth/logout`: from the commit on, no token of the session is worth anything.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/logout",
+    request_body = Option<Logout>,
+    responses((status = 204)),
+)]
 pub async fn logout(
     State(app): State<App>,
     principal: Principal,
@@ -81,16 +108,25 @@ pub async fn logout(
 }
 
 /// `GET /v1/auth/sessions`: at most ten, so they are one page.
-pub async fn list(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/auth/sessions",
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(State(app): State<App>, principal: Principal) -> Result<Json<List<Shown>>> {
     let current = principal.session()?.id.clone();
     let sessions = session::of_user(&mut app.db.read().await?, &principal.0.user_id).await?;
-    let data: Vec<_> = sessions.iter().map(|session| item(session, &current)).collect();
-    let pages = i64::from(!data.is_empty());
-    let pagination = json!({ "page": 1, "limit": 100, "total": data.len(), "total_pages": pages });
-    Ok(Json(json!({ "data": data, "pagination": pagination })))
+    let data: Vec<_> = sessions.iter().map(|session| Shown::of(session, &current)).collect();
+    let total = i64::try_from(data.len()).unwrap_or(i64::MAX);
+    Ok(Json(Page { number: 1, limit: LIMIT_MAX }.list(data, total)))
 }
 
-/// `DELETE /v1/auth/sessions/{id}`.
+/// `DELETE /v1/auth/sessions/{id}`: one of one's own.
+#[utoipa::path(
+    delete,
+    path = "/v1/auth/sessions/{id}",
+    responses((status = 204)),
+)]
 pub async fn end(State(app): State<App>, Path(session_id): Path<String>, principal: Principal) -> Result<StatusCode> {
     id::check("ses", &session_id)?;
     let mut tx = app.db.begin().await?;
@@ -106,6 +142,11 @@ pub async fn end(State(app): State<App>, Path(session_id): Path<String>, princip
 }
 
 /// `DELETE /v1/auth/sessions`: all but this one.
+#[utoipa::path(
+    delete,
+    path = "/v1/auth/sessions",
+    responses((status = 204)),
+)]
 pub async fn end_others(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     session::revoke_all(&mut tx, &principal.0.user_id, Some(&principal.session()?.id), "ended_by_owner").await?;
@@ -114,13 +155,41 @@ pub async fn end_others(State(app): State<App>, principal: Principal) -> Result<
 }
 
 /// How a session looks to its owner.
-pub fn item(session: &Session, current: &str) -> Value {
-    json!({
-        "id": session.id, "current": session.id == current, "device_name": session.device_name, "ip": session.ip,
-        "user_agent": session.user_agent, "amr": session.amr.split(' ').collect::<Vec<_>>(),
-        "auth_time": instant::text(session.auth_time), "created_at": instant::text(session.created_at),
-        "last_used_at": instant::text(session.last_used_at),
-        "expires_at": instant::text(session.idle_expires_at.min(session.absolute_expires_at)),
-        "step_up_expires_at": instant::optional(session.step_up_until),
-    })
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
+pub struct Shown {
+    id: String,
+    /// Whether it is the one that asks.
+    current: bool,
+    #[schema(example = "Ada's laptop")]
+    device_name: Option<String>,
+    ip: String,
+    user_agent: String,
+    /// What was shown at the login: `pwd`, `otp`.
+    #[schema(example = json!(["pwd", "otp"]))]
+    amr: Vec<String>,
+    auth_time: Instant,
+    created_at: Instant,
+    last_used_at: Instant,
+    expires_at: Instant,
+    step_up_expires_at: Option<Instant>,
+}
+
+impl Shown {
+    /// As it is shown to whoever asks in the session with the id `current`.
+    pub fn of(session: &Session, current: &str) -> Self {
+        Self {
+            id: session.id.clone(),
+            current: session.id == current,
+            device_name: session.device_name.clone(),
+            ip: session.ip.clone(),
+            user_agent: session.user_agent.clone(),
+            amr: session.amr.split(' ').map(str::to_owned).collect(),
+            auth_time: Instant(session.auth_time),
+            created_at: Instant(session.created_at),
+            last_used_at: Instant(session.last_used_at),
+            expires_at: Instant(session.idle_expires_at.min(session.absolute_expires_at)),
+            step_up_expires_at: session.step_up_until.map(Instant),
+        }
+    }
 }

@@ -6,8 +6,8 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
 use muniment_domain::{second_factor, session, user};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::second_factor as factor;
 use super::throttle::Attempt;
@@ -15,25 +15,42 @@ use crate::app::App;
 use crate::body::Input;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::instant;
+use crate::instant::Instant;
 use crate::origin::Origin;
 use crate::principal::Principal;
 
 /// What is shown.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = IdentityShown)]
 pub struct Shown {
+    #[schema(example = "492039")]
     code: Option<String>,
     password: Option<String>,
 }
 
+/// Until when it counts.
+#[derive(Serialize, ToSchema)]
+pub struct SteppedUp {
+    step_up_expires_at: Instant,
+}
+
+/// Shows again who the person is, before something that cannot be taken back.
+///
 /// Whoever has a second factor shows that; a password alone is enough only where there is none.
+#[utoipa::path(
+    post,
+    path = "/v1/auth/step-up",
+    request_body = Shown,
+    responses((status = 200, body = SteppedUp)),
+    extensions(("x-codes" = json!(["invalid_credentials", "mfa_invalid", "login_throttled"]))),
+)]
 pub async fn step_up(
     State(app): State<App>,
     origin: Origin,
     principal: Principal,
     Input(body): Input<Shown>,
-) -> Result<Json<Value>> {
+) -> Result<Json<SteppedUp>> {
     let (session_id, user_id) = (principal.session()?.id.clone(), &principal.0.user_id);
     let mut tx = app.db.read().await?;
     let person = user::find(&mut tx, user_id).await?;
@@ -59,7 +76,7 @@ pub async fn step_up(
     attempt.succeeded(&mut tx).await?;
     let until = note(&app, &mut tx, &session_id, amr).await?;
     tx.commit(Point::Account).await?;
-    Ok(Json(json!({ "step_up_expires_at": instant::text(until) })))
+    Ok(Json(SteppedUp { step_up_expires_at: Instant(until) }))
 }
 
 /// Notes on the session that the person has just shown this.

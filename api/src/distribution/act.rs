@@ -121,7 +121,7 @@ impl Intent for Body {
                 let (d, asked) = payout_approval::submit(tx, &app.settings, id, &by).await?;
                 let Some(asked) = asked else { return answer(tx, 200, &d).await };
                 let mut body = record::full(tx, &d).await?;
-                body["approval"] = approval::short(&asked);
+                body["approval"] = json!(approval::short(&asked));
                 Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() })
             }
             Act::Execute => {

@@ -1,22 +1,27 @@
 //! `/blockchain/operations`: what the platform wants of its chains, and how far each wish is.
 
 mod arguments;
-mod record;
+pub mod record;
+
+use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
 use muniment_domain::idempotency::Answer;
-use muniment_domain::operation::{self, Filter, Operation, Status};
+use muniment_domain::operation::{self, Filter, Kind, Operation, Resolution, Status};
 use muniment_domain::{approval, attempt, chain, id, lane, step, wish};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
+use crate::approval::record::Subject;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::instant;
-use crate::pages::{Page, Parameters};
+use crate::instant::Instant;
+use crate::pages::{Page, Paging, Parameters};
 
 /// Where an operation is found.
 pub fn path(id: &str) -> String {
@@ -39,8 +44,43 @@ const PARAMETERS: [&str; 13] = [
     "after",
 ];
 
+/// A page of operations.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Operations)]
+pub struct Listed {
+    data: Vec<Short>,
+    pagination: Place,
+}
+
+/// Where the page stands. What would have to be counted is missing after an id.
+#[derive(Serialize, ToSchema)]
+struct Place {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    page: Option<i64>,
+    limit: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total_pages: Option<i64>,
+    /// Whether everything was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total_is_exact: Option<bool>,
+    /// The id to ask for the next page after; null on the last one.
+    next_after: Option<String>,
+}
+
 /// `GET /blockchain/operations`: newest first. After an id, a page costs what it holds; a numbered one counts, up to a bound.
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/blockchain/operations",
+    params(Wanted, Paging),
+    responses((status = 200, body = Listed)),
+)]
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let parameters = Parameters::read(&uri, &PARAMETERS)?;
     let filter = filter(&parameters)?;
     let page =
@@ -55,13 +95,20 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
     let next_after = operations.last().filter(|_| more).map(|op| op.id.clone());
     let data: Vec<_> = operations.iter().map(|op| short(&app, op)).collect();
     if filter.after.is_some() {
-        return Ok(Json(json!({ "data": data, "pagination": { "limit": page.limit, "next_after": next_after } })));
+        let (limit, total) = (page.limit, None);
+        let pagination = Place { page: None, limit, total, total_pages: None, total_is_exact: None, next_after };
+        return Ok(Json(Listed { data, pagination }));
     }
     let total = operation::count(&mut tx, &filter).await?;
-    let mut body = page.answer(data, total);
-    body["pagination"]["total_is_exact"] = json!(total < operation::COUNTED_MAX);
-    body["pagination"]["next_after"] = json!(next_after);
-    Ok(Json(body))
+    let pagination = Place {
+        page: Some(page.number),
+        limit: page.limit,
+        total: Some(total),
+        total_pages: Some(page.pages(total)),
+        total_is_exact: Some(total < operation::COUNTED_MAX),
+        next_after,
+    };
+    Ok(Json(Listed { data, pagination }))
 }
 
 fn filter(parameters: &Parameters) -> Result<Filter> {
@@ -86,8 +133,42 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
     }
 }
 
+/// What a list of operations takes besides its page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Wanted {
+    /// One of the statuses, or several with commas between them.
+    #[param(example = "failed,dead_letter")]
+    status: Option<String>,
+    /// One of the types, or several.
+    #[param(rename = "type", example = "mint")]
+    kind: Option<String>,
+    needs_attention: Option<bool>,
+    #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    offering_id: Option<String>,
+    subject_id: Option<String>,
+    /// The address of the signer.
+    #[param(pattern = "^0x[0-9a-fA-F]{40}$")]
+    signer: Option<String>,
+    batch_id: Option<String>,
+    created_from: Option<DateTime<Utc>>,
+    created_to: Option<DateTime<Utc>>,
+    /// The hash of any of its transactions.
+    #[param(pattern = "^0x[0-9a-fA-F]{64}$")]
+    q: Option<String>,
+    /// The id after which the page begins; `page` is ignored then.
+    #[param(pattern = "^op_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    after: Option<String>,
+}
+
 /// `GET /blockchain/operations/{id}`: everything about one.
-pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/blockchain/operations/{id}",
+    responses((status = 200, body = record::Full)),
+)]
+pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Json<record::Full>> {
     id::check("op", &id)?;
     let mut tx = app.db.read().await?;
     let operation = operation::find(&mut tx, &id).await?;
@@ -108,19 +189,48 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Js
     Ok(Json(record::full(&app, &parts)))
 }
 
+/// How much is unfinished.
+#[derive(Serialize, ToSchema)]
+pub struct Stats {
+    /// By status.
+    #[schema(example = json!({ "pending": 2, "submitted": 1, "failed": 0, "dead_letter": 0 }))]
+    unfinished: BTreeMap<&'static str, i64>,
+    /// By type, and for each by status.
+    #[schema(example = json!({ "mint": { "pending": 2, "submitted": 1 } }))]
+    by_type: BTreeMap<&'static str, BTreeMap<&'static str, i64>>,
+    needs_attention: i64,
+    oldest_pending_seconds: Option<i64>,
+    oldest_submitted_seconds: Option<i64>,
+    submitted_to_final: Times,
+    as_of: Instant,
+}
+
+/// How long finality took lately.
+#[derive(Serialize, ToSchema)]
+struct Times {
+    sample: usize,
+    p50_milliseconds: Option<i64>,
+    p95_milliseconds: Option<i64>,
+}
+
 /// `GET /blockchain/operations/stats`: what is unfinished or waits for a person, and how long finality took lately. Finished ones are
 /// not counted.
-pub async fn stats(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/blockchain/operations/stats",
+    responses((status = 200, body = Stats)),
+)]
+pub async fn stats(State(app): State<App>, uri: Uri) -> Result<Json<Stats>> {
     Parameters::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let counted = operation::stats(&mut tx).await?;
     let sum = |status: Status| counted.iter().filter(|(s, ..)| *s == status).map(|(.., count)| count).sum::<i64>();
-    let (mut by_status, mut by_type) = (Map::new(), Map::new());
+    let (mut unfinished, mut by_type) = (BTreeMap::new(), BTreeMap::<_, BTreeMap<_, _>>::new());
     for status in Status::ALL.iter().filter(|status| **status != Status::Confirmed) {
-        by_status.insert(status.to_string(), json!(sum(*status)));
+        unfinished.insert(status.as_str(), sum(*status));
     }
     for (status, kind, count) in &counted {
-        by_type.entry(kind.to_string()).or_insert_with(|| json!({}))[status.as_str()] = json!(count);
+        by_type.entry(kind.as_str()).or_default().insert(status.as_str(), *count);
     }
     let now = tx.now();
     let age = |since: Option<DateTime<Utc>>| since.map(|since| (now - since).num_seconds());
@@ -128,12 +238,19 @@ pub async fn stats(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
     let submitted = age(operation::oldest_at(&mut tx, Status::Submitted).await?);
     let times = operation::times_to_final(&mut tx).await?;
     let milliseconds = |percent| operation::percentile(&times, percent).map(|time| time.num_milliseconds());
-    Ok(Json(json!({
-        "unfinished": by_status, "by_type": by_type, "needs_attention": sum(Status::Failed) + sum(Status::DeadLetter),
-        "oldest_pending_seconds": pending, "oldest_submitted_seconds": submitted,
-        "submitted_to_final": { "sample": times.len(), "p50_milliseconds": milliseconds(50), "p95_milliseconds": milliseconds(95) },
-        "as_of": instant::text(now),
-    })))
+    Ok(Json(Stats {
+        unfinished,
+        by_type,
+        needs_attention: sum(Status::Failed) + sum(Status::DeadLetter),
+        oldest_pending_seconds: pending,
+        oldest_submitted_seconds: submitted,
+        submitted_to_final: Times {
+            sample: times.len(),
+            p50_milliseconds: milliseconds(50),
+            p95_milliseconds: milliseconds(95),
+        },
+        as_of: Instant(now),
+    }))
 }
 
 /// The answer to a request that became this operation.
@@ -143,20 +260,65 @@ pub fn accepted(app: &App, op: &Operation) -> Answer {
 
 /// An operation as the answer to what was asked of it, with where it is found.
 pub fn answer(app: &App, op: &Operation, status: i64) -> Answer {
-    Answer { status, location: Some(path(&op.id)), body: short(app, op).to_string() }
+    Answer { status, location: Some(path(&op.id)), body: json!(short(app, op)).to_string() }
 }
 
 /// An operation as lists and acceptances show it.
-pub fn short(app: &App, op: &Operation) -> Value {
-    json!({
-        "id": op.id, "type": op.kind, "status": op.status, "resolution": op.resolution, "needs_attention": op.needs_attention(),
-        "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id, "batch_id": op.batch_id,
-        "chain_id": op.chain_id, "network": app.network(op.chain_id), "tx_hash": op.tx_hash.map(|hash| hash.to_string()),
-        "predicted_address": predicted_address(op), "blocked_reason": op.blocked_reason, "error": record::problem(op), "requested_by": op.requested_by,
-        "created_at": instant::text(op.created_at), "submitted_at": instant::optional(op.submitted_at),
-        "confirmed_at": instant::optional(op.confirmed_at), "failed_at": instant::optional(op.failed_at),
-        "updated_at": instant::text(op.updated_at), "version": op.version,
-    })
+#[derive(Serialize, ToSchema)]
+#[schema(as = Operation)]
+pub struct Short {
+    id: String,
+    #[serde(rename = "type")]
+    kind: Kind,
+    status: Status,
+    /// How a person closed it, where one did.
+    resolution: Option<Resolution>,
+    needs_attention: bool,
+    subject: Subject,
+    offering_id: Option<String>,
+    batch_id: Option<String>,
+    chain_id: i64,
+    network: String,
+    /// Set when its effect is final.
+    tx_hash: Option<String>,
+    /// Where the token of a deployment will stand.
+    predicted_address: Option<String>,
+    blocked_reason: Option<String>,
+    error: Option<record::Trouble>,
+    requested_by: String,
+    created_at: Instant,
+    submitted_at: Option<Instant>,
+    confirmed_at: Option<Instant>,
+    failed_at: Option<Instant>,
+    updated_at: Instant,
+    version: i64,
+}
+
+/// An operation in short.
+pub fn short(app: &App, op: &Operation) -> Short {
+    Short {
+        id: op.id.clone(),
+        kind: op.kind,
+        status: op.status,
+        resolution: op.resolution,
+        needs_attention: op.needs_attention(),
+        subject: Subject { kind: op.subject_type.clone(), id: op.subject_id.clone() },
+        offering_id: op.offering_id.clone(),
+        batch_id: op.batch_id.clone(),
+        chain_id: op.chain_id,
+        network: app.network(op.chain_id),
+        tx_hash: op.tx_hash.map(|hash| hash.to_string()),
+        predicted_address: predicted_address(op),
+        blocked_reason: op.blocked_reason.clone(),
+        error: record::problem(op),
+        requested_by: op.requested_by.clone(),
+        created_at: Instant(op.created_at),
+        submitted_at: op.submitted_at.map(Instant),
+        confirmed_at: op.confirmed_at.map(Instant),
+        failed_at: op.failed_at.map(Instant),
+        updated_at: Instant(op.updated_at),
+        version: op.version,
+    }
 }
 
 /// Where the token of a deployment will stand, known before anything is sent.

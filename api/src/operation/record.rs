@@ -1,19 +1,22 @@
 //! The full record of an operation: its steps, what was signed for them, its history and how final it is.
 
 use muniment_activities::config::Finality;
-use muniment_domain::attempt::Attempt;
+use muniment_domain::attempt::{Attempt, Kind as AttemptKind};
 use muniment_domain::chain::Chain;
 use muniment_domain::idempotency;
 use muniment_domain::lane::Lane;
-use muniment_domain::operation::{Operation, Transition};
+use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::wish::Wish;
+use muniment_domain::wish::{Kind as WishKind, Wish};
 use muniment_workflows::suggestion;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
-use super::{arguments, short};
+use super::{Short, arguments, short};
+use crate::address::Typed;
 use crate::app::App;
-use crate::instant;
+use crate::instant::Instant;
 
 /// What the record is made of, read in one view of the database.
 pub struct Parts {
@@ -28,55 +31,152 @@ pub struct Parts {
 }
 
 /// The record: the short form, and everything that explains it.
-pub fn full(app: &App, parts: &Parts) -> Value {
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperationInFull)]
+pub struct Full {
+    #[serde(flatten)]
+    short: Short,
+    contract_address: Option<Typed>,
+    signer_address: Option<Typed>,
+    batch_index: i64,
+    /// What was asked for, as it was hashed.
+    #[schema(value_type = Object, example = json!({ "offering_id": "off_01jc8yq3k5e9v8w2m4n6p7r9st" }))]
+    arguments: Value,
+    payload_sha256: String,
+    steps: Vec<Shown>,
+    attempts: Attempts,
+    candidates: Vec<Candidate>,
+    confirmations: Option<i64>,
+    finality: Option<Final>,
+    /// What a person might do next: `action` and `why`. Nothing acts by itself.
+    #[schema(value_type = Option<Object>, example = json!({ "action": "retry", "why": "Its nonce is open." }))]
+    suggested_action: Option<Value>,
+    approval_id: Option<String>,
+    idempotency_key: Option<String>,
+    request_id: Option<String>,
+    history: Vec<Told>,
+    wishes: Vec<Wished>,
+}
+
+/// How often it was tried.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperationAttempts)]
+struct Attempts {
+    count: i64,
+    max: u32,
+    cycle: i64,
+    next_attempt_at: Option<Instant>,
+}
+
+/// The record of an operation.
+pub fn full(app: &App, parts: &Parts) -> Full {
     let op = &parts.operation;
-    let mut record = short(app, op);
     let last = parts.steps.iter().rev().find(|step| step.state != step::State::Unsigned).or(parts.steps.last());
-    let more = json!({
-        "contract_address": last.map(|step| step.target.0.to_checksum(None)),
-        "signer_address": parts.lane.as_ref().map(|lane| lane.signer.0.to_checksum(None)),
-        "batch_index": op.batch_index, "arguments": op.payload.0, "payload_sha256": op.payload_sha256,
-        "steps": parts.steps.iter().map(|step| step_of(op, step, &parts.attempts)).collect::<Vec<_>>(),
-        "attempts": {
-            "count": op.faults, "max": app.settings.attempts_max, "cycle": op.cycle,
-            "next_attempt_at": instant::optional(op.next_action_at),
+    Full {
+        short: short(app, op),
+        contract_address: last.map(|step| Typed(step.target.0)),
+        signer_address: parts.lane.as_ref().map(|lane| Typed(lane.signer.0)),
+        batch_index: op.batch_index,
+        arguments: op.payload.0.clone(),
+        payload_sha256: op.payload_sha256.clone(),
+        steps: parts.steps.iter().map(|step| step_of(op, step, &parts.attempts)).collect(),
+        attempts: Attempts {
+            count: op.faults,
+            max: app.settings.attempts_max,
+            cycle: op.cycle,
+            next_attempt_at: op.next_action_at.map(Instant),
         },
-        "candidates": parts.attempts.iter().map(candidate).collect::<Vec<_>>(),
-        "confirmations": last.and_then(|step| confirmations(step, parts.chain.as_ref())),
-        "finality": finality(app, op.chain_id), "suggested_action": suggestion::of(op, &parts.steps),
-        "approval_id": parts.approval_id, "idempotency_key": op.idempotency_key.as_deref().map(idempotency::bare), "request_id": op.request_id,
-        "history": parts.history.iter().map(transition).collect::<Vec<_>>(),
-        "wishes": parts.wishes.iter().map(wish).collect::<Vec<_>>(),
-    });
-    if let (Value::Object(record), Value::Object(more)) = (&mut record, more) {
-        record.extend(more);
+        candidates: parts.attempts.iter().map(candidate).collect(),
+        confirmations: last.and_then(|step| confirmations(step, parts.chain.as_ref())),
+        finality: finality(app, op.chain_id),
+        suggested_action: suggestion::of(op, &parts.steps),
+        approval_id: parts.approval_id.clone(),
+        idempotency_key: op.idempotency_key.as_deref().map(|key| idempotency::bare(key).to_owned()),
+        request_id: op.request_id.clone(),
+        history: parts.history.iter().map(transition).collect(),
+        wishes: parts.wishes.iter().map(wish).collect(),
     }
-    record
+}
+
+/// What is wrong with an operation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperationTrouble)]
+pub struct Trouble {
+    stage: Option<Stage>,
+    #[schema(example = "reverted")]
+    code: String,
+    message: Option<String>,
+    revert_data: Option<String>,
+    retryable: bool,
 }
 
 /// What is wrong with an operation, if anything.
-pub fn problem(op: &Operation) -> Value {
-    let Some(code) = &op.error_code else { return Value::Null };
-    json!({
-        "stage": op.error_stage, "code": code, "message": op.error_message, "revert_data": op.error_data,
-        "retryable": op.needs_attention(),
+pub fn problem(op: &Operation) -> Option<Trouble> {
+    Some(Trouble {
+        stage: op.error_stage,
+        code: op.error_code.clone()?,
+        message: op.error_message.clone(),
+        revert_data: op.error_data.clone(),
+        retryable: op.needs_attention(),
     })
 }
 
-fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> Value {
+/// One contract transaction of an operation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Step)]
+struct Shown {
+    index: i64,
+    #[schema(example = "mint")]
+    name: String,
+    #[schema(example = "mint")]
+    function: String,
+    /// The arguments in a few words: long lists by their count and their sum.
+    #[schema(value_type = Object, example = json!({ "lines": { "count": 2, "units": "500" } }))]
+    args_summary: Value,
+    contract_address: Typed,
+    status: step::State,
+    error: Option<Trouble>,
+    outcome: Option<Outcome>,
+    op_number: Option<i64>,
+    payload_hash: Option<String>,
+    nonce: Option<i64>,
+    gas_limit: Option<i64>,
+    tx_hash: Option<String>,
+    block_number: Option<i64>,
+    block_hash: Option<String>,
+    #[schema(value_type = Option<i64>)]
+    gas_used: Option<Value>,
+    #[schema(value_type = Option<i64>)]
+    effective_gas_price: Option<Value>,
+    signed_at: Option<Instant>,
+    final_at: Option<Instant>,
+}
+
+fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> Shown {
     let mined = attempts.iter().find(|a| a.position == step.position && Some(a.tx_hash) == step.tx_hash);
     let receipt = mined.and_then(|attempt| attempt.receipt.as_ref()).map(|receipt| &receipt.0);
-    let of_receipt = |key: &str| receipt.and_then(|receipt| receipt.get(key)).cloned().unwrap_or(Value::Null);
-    json!({
-        "index": step.position, "name": step.name, "function": step.name, "args_summary": arguments::summary(&op.payload.0, step.position),
-        "contract_address": step.target.0.to_checksum(None), "status": step.state,
-        "error": if concerns(op, step) { problem(op) } else { Value::Null },
-        "outcome": step.outcome, "op_number": step.op_number, "payload_hash": step.payload_hash.map(|hash| hash.to_string()),
-        "nonce": step.nonce, "gas_limit": step.gas_limit, "tx_hash": step.tx_hash.map(|hash| hash.to_string()),
-        "block_number": step.block_number, "block_hash": step.block_hash.map(|hash| hash.to_string()),
-        "gas_used": of_receipt("gas_used"), "effective_gas_price": of_receipt("effective_gas_price"),
-        "signed_at": instant::optional(step.signed_at), "final_at": instant::optional(step.final_at),
-    })
+    let of_receipt = |key: &str| receipt.and_then(|receipt| receipt.get(key)).cloned();
+    Shown {
+        index: step.position,
+        name: step.name.clone(),
+        function: step.name.clone(),
+        args_summary: arguments::summary(&op.payload.0, step.position),
+        contract_address: Typed(step.target.0),
+        status: step.state,
+        error: problem(op).filter(|_| concerns(op, step)),
+        outcome: step.outcome,
+        op_number: step.op_number,
+        payload_hash: step.payload_hash.map(|hash| hash.to_string()),
+        nonce: step.nonce,
+        gas_limit: step.gas_limit,
+        tx_hash: step.tx_hash.map(|hash| hash.to_string()),
+        block_number: step.block_number,
+        block_hash: step.block_hash.map(|hash| hash.to_string()),
+        gas_used: of_receipt("gas_used"),
+        effective_gas_price: of_receipt("effective_gas_price"),
+        signed_at: step.signed_at.map(Instant),
+        final_at: step.final_at.map(Instant),
+    }
 }
 
 /// Whether what is wrong with the operation is wrong with this step: the first that did not succeed.
@@ -85,27 +185,80 @@ fn concerns(op: &Operation, step: &Step) -> bool {
     op.error_code.is_some() && (bad(step.outcome) || step.outcome.is_none() && step.state != State::Included)
 }
 
-fn wish(wish: &Wish) -> Value {
-    json!({
-        "kind": wish.kind, "actor": wish.actor, "reason": wish.reason, "bulk_id": wish.bulk_id, "bump_percent": wish.bump_percent,
-        "asked_at": instant::text(wish.created_at), "due_at": instant::text(wish.due_at), "done_at": instant::optional(wish.done_at),
-        "outcome": wish.outcome, "detail": wish.detail,
-    })
+/// What a person asked of the operation later.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Wish)]
+struct Wished {
+    kind: WishKind,
+    actor: String,
+    reason: String,
+    bulk_id: Option<String>,
+    bump_percent: Option<i64>,
+    asked_at: Instant,
+    due_at: Instant,
+    done_at: Option<Instant>,
+    outcome: Option<String>,
+    detail: Option<String>,
 }
 
-fn candidate(attempt: &Attempt) -> Value {
+fn wish(wish: &Wish) -> Wished {
+    Wished {
+        kind: wish.kind,
+        actor: wish.actor.clone(),
+        reason: wish.reason.clone(),
+        bulk_id: wish.bulk_id.clone(),
+        bump_percent: wish.bump_percent,
+        asked_at: Instant(wish.created_at),
+        due_at: Instant(wish.due_at),
+        done_at: wish.done_at.map(Instant),
+        outcome: wish.outcome.clone(),
+        detail: wish.detail.clone(),
+    }
+}
+
+/// One signed transaction.
+#[derive(Serialize, ToSchema)]
+struct Candidate {
+    tx_hash: String,
+    step_index: i64,
+    cycle: i64,
+    number: i64,
+    kind: AttemptKind,
+    nonce: i64,
+    /// In wei.
+    max_fee_per_gas: String,
+    max_priority_fee_per_gas: String,
+    signed_at: Instant,
+    broadcast_at: Option<Instant>,
+    sends: i64,
+    last_answer: Option<String>,
+    /// `signed`, `broadcast`, `mined` or `superseded`.
+    #[schema(example = "broadcast")]
+    state: &'static str,
+}
+
+fn candidate(attempt: &Attempt) -> Candidate {
     let state = match (attempt.block_number, attempt.open, attempt.sent_at) {
         (Some(_), ..) => "mined",
         (None, false, _) => "superseded",
         (None, true, Some(_)) => "broadcast",
         (None, true, None) => "signed",
     };
-    json!({
-        "tx_hash": attempt.tx_hash.to_string(), "step_index": attempt.position, "cycle": attempt.cycle, "number": attempt.number,
-        "kind": attempt.kind, "nonce": attempt.nonce, "max_fee_per_gas": attempt.max_fee_per_gas.to_string(),
-        "max_priority_fee_per_gas": attempt.max_priority_fee_per_gas.to_string(), "signed_at": instant::text(attempt.signed_at),
-        "broadcast_at": instant::optional(attempt.sent_at), "sends": attempt.sends, "last_answer": attempt.last_answer, "state": state,
-    })
+    Candidate {
+        tx_hash: attempt.tx_hash.to_string(),
+        step_index: attempt.position,
+        cycle: attempt.cycle,
+        number: attempt.number,
+        kind: attempt.kind,
+        nonce: attempt.nonce,
+        max_fee_per_gas: attempt.max_fee_per_gas.to_string(),
+        max_priority_fee_per_gas: attempt.max_priority_fee_per_gas.to_string(),
+        signed_at: Instant(attempt.signed_at),
+        broadcast_at: attempt.sent_at.map(Instant),
+        sends: attempt.sends,
+        last_answer: attempt.last_answer.clone(),
+        state,
+    }
 }
 
 fn confirmations(step: &Step, chain: Option<&Chain>) -> Option<i64> {
@@ -113,17 +266,44 @@ fn confirmations(step: &Step, chain: Option<&Chain>) -> Option<i64> {
     chain.map(|chain| (chain.head_number - mined + 1).max(0))
 }
 
-fn finality(app: &App, chain_id: i64) -> Value {
-    match app.chain(chain_id).map(|chain| chain.finality) {
-        Some(Finality::Tag) => json!({ "mode": "finalized_tag", "required": null }),
-        Some(Finality::Confirmations(required)) => json!({ "mode": "confirmations", "required": required }),
-        None => Value::Null,
-    }
+/// When a block counts as final.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Finality)]
+struct Final {
+    /// `finalized_tag` or `confirmations`.
+    #[schema(example = "finalized_tag")]
+    mode: &'static str,
+    required: Option<u64>,
 }
 
-fn transition(t: &Transition) -> Value {
-    json!({
-        "from": t.from_status, "to": t.to_status, "at": instant::text(t.at), "actor": t.actor, "reason": t.reason, "cycle": t.cycle,
-        "version": t.version,
+fn finality(app: &App, chain_id: i64) -> Option<Final> {
+    Some(match app.chain(chain_id)?.finality {
+        Finality::Tag => Final { mode: "finalized_tag", required: None },
+        Finality::Confirmations(required) => Final { mode: "confirmations", required: Some(required) },
     })
+}
+
+/// One line of the history.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperationTransition)]
+struct Told {
+    from: Option<Status>,
+    to: Status,
+    at: Instant,
+    actor: String,
+    reason: String,
+    cycle: i64,
+    version: i64,
+}
+
+fn transition(t: &Transition) -> Told {
+    Told {
+        from: t.from_status,
+        to: t.to_status,
+        at: Instant(t.at),
+        actor: t.actor.clone(),
+        reason: t.reason.clone(),
+        cycle: t.cycle,
+        version: t.version,
+    }
 }

@@ -1,0 +1,35 @@
+//! `/docs`: the document of the interface, to read and to try. A page, its style and its script, all from this binary; no other host is asked.
+
+use axum::http::header;
+use axum::response::IntoResponse;
+
+/// The page runs nothing but its own script, and asks nobody but this host.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+fn file(media_type: &'static str, text: &'static str) -> impl IntoResponse {
+    let kept = [
+        (header::CONTENT_TYPE, media_type),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "public, max-age=300"),
+    ];
+    (kept, text)
+}
+
+/// `GET /docs`: the interface, to read and to try.
+#[utoipa::path(get, path = "/docs", responses((status = 200, body = String, content_type = "text/html")))]
+pub async fn page() -> impl IntoResponse {
+    file("text/html; charset=utf-8", include_str!("page.html"))
+}
+
+/// `GET /docs/page.css`: its style.
+#[utoipa::path(get, path = "/docs/page.css", responses((status = 200, body = String, content_type = "text/css")))]
+pub async fn style() -> impl IntoResponse {
+    file("text/css; charset=utf-8", include_str!("page.css"))
+}
+
+/// `GET /docs/page.js`: its script.
+#[utoipa::path(get, path = "/docs/page.js", responses((status = 200, body = String, content_type = "text/javascript")))]
+pub async fn script() -> impl IntoResponse {
+    file("text/javascript; charset=utf-8", include_str!("page.js"))
+}

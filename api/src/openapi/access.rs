@@ -1,0 +1,150 @@
+//! What the permission table and the limits say of a route.
+
+use std::collections::BTreeSet;
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use crate::code::Code;
+use crate::config::Limits;
+use crate::permission::{Access, Permission};
+use crate::rate::Rates;
+
+const BEARER: &str = "bearer";
+
+/// How a caller shows who calls.
+pub fn schemes() -> Value {
+    json!({ BEARER: {
+        "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+        "description": "The access token of a session (POST /v1/auth/login), or an API key (rap_live_…), which acts for its owner within its \
+            scopes. The scope that a key needs stands at the operation.",
+    } })
+}
+
+/// The requirement of one operation: OpenAPI 3.1 lets any scheme name what it needs.
+pub fn security(permission: &Permission) -> Value {
+    match permission.access {
+        Access::Open | Access::Door => json!([]),
+        Access::Public => json!([{}, { BEARER: [] }]),
+        Access::Person { .. } => json!([{ BEARER: [] }]),
+        Access::Caller { scope, .. } => json!([{ BEARER: [scope] }]),
+    }
+}
+
+/// The row of the table, for programs.
+pub fn extension(permission: &Permission) -> Value {
+    match permission.access {
+        Access::Open => json!({ "kind": "open" }),
+        Access::Door => json!({ "kind": "door" }),
+        Access::Public => json!({ "kind": "public" }),
+        Access::Person { roles } => json!({ "kind": "person", "roles": roles }),
+        Access::Caller { roles, scope } => json!({ "kind": "caller", "roles": roles, "scope": scope }),
+    }
+}
+
+fn changes(permission: &Permission) -> bool {
+    permission.method != Method::GET.as_str()
+}
+
+/// Whether a session has to send its CSRF token.
+pub fn takes_csrf_token(permission: &Permission) -> bool {
+    changes(permission) && matches!(permission.access, Access::Person { .. } | Access::Caller { .. })
+}
+
+/// Its header.
+pub fn csrf_parameter() -> Value {
+    json!({ "name": "X-CSRF-Token", "in": "header", "required": false,
+        "schema": { "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }, "example": "AQAAAABnPmTjb3JyZWN0IGhvcnNlIGJhdHRlcnk",
+        "description": "The token of the session, by GET /v1/csrf-token. A session has to send it with every change; an API key need not." })
+}
+
+/// Who may, and how often, in words.
+pub fn in_words(permission: &Permission) -> String {
+    let list =
+        |roles: &[muniment_domain::user::Role]| roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", ");
+    let who = match permission.access {
+        Access::Open => "For everybody; no token is looked at.".to_owned(),
+        Access::Door => "Without a token: here one gets one.".to_owned(),
+        Access::Public => "For everybody; a token that is sent must be valid, and may show more.".to_owned(),
+        Access::Person { roles } => format!("For a session of: {}. Not for API keys.", list(roles)),
+        Access::Caller { roles, scope } => {
+            format!("For a session of: {}; or for the API key of such a person with the scope `{scope}`.", list(roles))
+        }
+    };
+    let (rates, body) = (Rates::default(), Limits::default().body_bytes_max);
+    let session = match (changes(permission), permission.path.starts_with("/blockchain/")) {
+        (false, _) => rates.read_per_minute,
+        (true, true) => rates.operator_write_per_minute,
+        (true, false) => rates.write_per_minute,
+    };
+    let rate = match permission.access {
+        Access::Open => return who,
+        Access::Door => format!("{} requests a minute for each address", rates.login_per_minute),
+        Access::Public => {
+            format!("{} requests a minute for each address, {session} with a token", rates.anonymous_per_minute)
+        }
+        Access::Person { .. } => format!("{session} requests a minute"),
+        Access::Caller { .. } => format!("{session} requests a minute, {} for a key", rates.key_per_minute),
+    };
+    let body = if changes(permission) { format!(", a body of {body} bytes") } else { String::new() };
+    format!("{who}\n\nLimits, unless configured otherwise: {rate}{body}.")
+}
+
+/// Every code that the route can answer: its own, which stand beside the handler, and those of the layers before it.
+pub fn codes(permission: &Permission, operation: &mut Value) -> BTreeSet<&'static str> {
+    let own = operation.as_object_mut().and_then(|fields| fields.remove("x-codes"));
+    let named = |word: &Value| Code::ALL.iter().find(|code| Some(code.as_str()) == word.as_str());
+    let mut codes: Vec<Code> = own.iter().flat_map(|own| own.as_array()).flatten().filter_map(named).copied().collect();
+    codes.extend([Code::InternalError, Code::ServiceUnavailable]);
+    if permission.access != Access::Open {
+        codes.push(Code::RateLimited);
+    }
+    if permission.access == Access::Door {
+        codes.push(Code::Forbidden);
+    }
+    if !matches!(permission.access, Access::Open | Access::Door) {
+        codes.extend([Code::TokenMissing, Code::TokenInvalid, Code::TokenExpired, Code::SessionRevoked]);
+        codes.extend([Code::IpNotAllowed, Code::AccountDisabled]);
+    }
+    if let Access::Person { roles } | Access::Caller { roles, .. } = permission.access {
+        codes.push(Code::RoleForbidden);
+        if roles.iter().any(|role| role.is_staff()) {
+            codes.push(Code::StepUpRequired);
+        }
+    }
+    if matches!(permission.access, Access::Caller { .. }) {
+        codes.push(Code::ScopeInsufficient);
+    }
+    if takes_csrf_token(permission) {
+        codes.extend([Code::CsrfTokenMissing, Code::CsrfTokenInvalid, Code::CsrfTokenExpired]);
+    }
+    if changes(permission) {
+        codes.extend([Code::PayloadTooLarge, Code::UnsupportedMediaType]);
+    }
+    if operation["requestBody"].is_object() {
+        codes.extend([Code::MalformedJson, Code::ValidationFailed]);
+    }
+    codes.extend(parameter_codes(operation));
+    codes.into_iter().map(Code::as_str).collect()
+}
+
+/// What can be wrong with what stands beside the body.
+fn parameter_codes(operation: &Value) -> Vec<Code> {
+    let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let has = |key: &str, value: &str| parameters.iter().any(|parameter| parameter[key] == value);
+    let mut codes = Vec::new();
+    if has("in", "query") {
+        codes.extend([Code::InvalidParameter, Code::UnknownParameter]);
+    }
+    if has("in", "path") {
+        codes.push(Code::NotFound);
+    }
+    if has("name", "Idempotency-Key") {
+        codes.extend([Code::IdempotencyKeyRequired, Code::IdempotencyKeyInvalid, Code::IdempotencyKeyReuse]);
+        codes.extend([Code::IdempotencyInProgress, Code::IdempotencyKeySpent]);
+    }
+    if has("name", "If-Match") {
+        codes.extend([Code::PreconditionRequired, Code::InvalidHeader]);
+    }
+    codes
+}

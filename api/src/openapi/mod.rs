@@ -1,0 +1,154 @@
+//! The document of the interface (OpenAPI 3.1). What a route takes and gives stands beside its handler; what follows from the permission
+//! table, the code table and the limits is computed from them here, so that none of it is said twice.
+
+mod access;
+mod answer;
+mod example;
+mod paths;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde_json::{Map, Value, json};
+use utoipa::OpenApi;
+
+use crate::permission::{PERMISSIONS, Permission};
+
+/// `GET /openapi.json`: this document.
+#[utoipa::path(get, path = "/openapi.json", responses((status = 200, body = Object)))]
+pub async fn serve() -> impl IntoResponse {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    let text = TEXT.get_or_init(|| document().to_string());
+    let kept = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
+    (kept, text.as_str())
+}
+
+/// The document as a file: written for people to compare.
+pub fn text() -> String {
+    format!("{:#}\n", document())
+}
+
+/// The document.
+pub fn document() -> Value {
+    let mut document = json!(paths::Annotated::openapi());
+    require_what_is_always_there(&mut document["components"]["schemas"]);
+    let mut refusals = Map::new();
+    for permission in PERMISSIONS {
+        let path = document["paths"].get_mut(permission.path);
+        let Some(operation) = path.and_then(|path| path.get_mut(permission.method.to_lowercase())) else { continue };
+        describe(operation, permission);
+        let codes = access::codes(permission, operation);
+        answer::complete(operation, &codes, &mut refusals);
+    }
+    document["components"]["responses"] = Value::Object(refusals);
+    document["components"]["parameters"] = json!({ "CsrfToken": access::csrf_parameter() });
+    document["components"]["headers"] = answer::headers();
+    document["components"]["securitySchemes"] = access::schemes();
+    example::fill(&mut document);
+    document
+}
+
+/// What every operation has: a name, a noun to stand under, who may, how often, and the ids of its path.
+fn describe(operation: &mut Value, permission: &Permission) {
+    let (method, path) = (permission.method.to_lowercase(), permission.path);
+    let words = path.split(['/', '-', '.']).filter(|word| !word.is_empty() && !word.starts_with('{'));
+    operation["operationId"] = json!(format!("{method}_{}", words.collect::<Vec<_>>().join("_")));
+    if path.ends_with('}') {
+        operation["operationId"] = json!(format!("{}_one", operation["operationId"].as_str().unwrap_or_default()));
+    }
+    operation["tags"] = json!([noun(path)]);
+    let summary = operation["summary"].as_str().unwrap_or_default();
+    // The first line beside a handler names its route for whoever reads the code; here the route stands above it.
+    let summary = summary.split_once("`: ").map_or(summary, |(_, rest)| rest).to_owned();
+    let mut letters = summary.chars();
+    let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    operation["summary"] = json!(capital);
+    let more = operation["description"].as_str().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    operation["description"] = json!(format!("{more}{}", access::in_words(permission)));
+    // What may be left out is no `null`.
+    let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
+    if let Some(schema) = schema.filter(|schema| may_be_null(schema)) {
+        *schema = schema["oneOf"][0].take();
+    }
+    operation["security"] = access::security(permission);
+    operation["x-access"] = access::extension(permission);
+    let parameters = operation.as_object_mut().map(|fields| fields.entry("parameters").or_insert_with(|| json!([])));
+    if let Some(Value::Array(parameters)) = parameters {
+        parameters.extend(path_parameters(path));
+        if access::takes_csrf_token(permission) {
+            parameters.push(json!({ "$ref": "#/components/parameters/CsrfToken" }));
+        }
+    }
+}
+
+/// What a route is about: the first word of its path that says it.
+fn noun(path: &str) -> &str {
+    let mut words = path.split('/').filter(|word| !word.is_empty());
+    match (words.next(), words.next()) {
+        (Some("v1"), Some("csrf-token")) => "auth",
+        (Some("v1"), Some(noun)) => noun,
+        (Some("blockchain"), Some(noun @ ("operations" | "signers" | "reconciliation-runs"))) => noun,
+        (Some("blockchain"), _) => "blockchain",
+        _ => "system",
+    }
+}
+
+/// The kind of id behind a word of a path.
+const IDS: [(&str, &str); 12] = [
+    ("api-keys", "key"),
+    ("approvals", "apr"),
+    ("distributions", "dist"),
+    ("entitlements", "ent"),
+    ("investors", "inv"),
+    ("offerings", "off"),
+    ("operations", "op"),
+    ("reconciliation-runs", "rec"),
+    ("sessions", "ses"),
+    ("signers", "lan"),
+    ("subscriptions", "sub"),
+    ("users", "usr"),
+];
+
+fn path_parameters(path: &str) -> Vec<Value> {
+    let words: Vec<_> = path.split('/').collect();
+    let named = words.windows(2).filter_map(|pair| Some((pair[0], pair[1].strip_prefix('{')?.strip_suffix('}')?)));
+    named
+        .map(|(noun, name)| {
+            let kind = IDS.iter().find(|(word, _)| *word == noun).map_or("id", |(_, kind)| kind);
+            let pattern = format!("^{kind}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$");
+            json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "pattern": pattern },
+                "example": format!("{kind}_01jc8yq3k5e9v8w2m4n6p7r9st") })
+        })
+        .collect()
+}
+
+/// A field of an answer that may be null is there all the same. (What requests take is closed by `deny_unknown_fields`, and stays.)
+fn require_what_is_always_there(schemas: &mut Value) {
+    match schemas {
+        Value::Object(fields) => {
+            let open = fields.get("additionalProperties") != Some(&json!(false));
+            if let Some(Value::Object(properties)) = fields.get("properties").filter(|_| open) {
+                let nullable = properties.iter().filter(|(_, schema)| may_be_null(schema));
+                let mut required: Vec<_> = nullable.map(|(name, _)| json!(name)).collect();
+                required.extend(fields.get("required").and_then(Value::as_array).into_iter().flatten().cloned());
+                required.sort_by_key(Value::to_string);
+                required.dedup();
+                if !required.is_empty() {
+                    fields.insert("required".to_owned(), required.into());
+                }
+            }
+            fields.values_mut().for_each(require_what_is_always_there);
+        }
+        Value::Array(items) => items.iter_mut().for_each(require_what_is_always_there),
+        _ => {}
+    }
+}
+
+fn may_be_null(schema: &Value) -> bool {
+    let null = |kind: &Value| kind == "null";
+    schema["type"].as_array().is_some_and(|types| types.iter().any(null))
+        || schema["oneOf"].as_array().is_some_and(|ways| ways.iter().any(|way| null(&way["type"])))
+}

@@ -1,0 +1,29 @@
+//! How the words of the domain stand in the document of the interface: under the name of their noun, each word once.
+
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{RefOr, schema::SchemaType};
+
+/// A text that is one of these words.
+pub fn words(words: impl Iterator<Item = &'static str>) -> RefOr<Schema> {
+    RefOr::T(ObjectBuilder::new().schema_type(SchemaType::new(Type::String)).enum_values(Some(words)).into())
+}
+
+/// `OperationStatus` for the `Status` of `muniment_domain::operation::state`: many nouns have a status, and a document has one list of names.
+pub fn name(module: &str, name: &str) -> String {
+    let noun = module.split("::").skip(1).find(|part| *part != "state").unwrap_or_default();
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    let noun: String = noun.split('_').filter(|word| !word.is_empty()).map(capital).collect();
+    if noun.ends_with(name) { noun } else { format!("{noun}{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_list_is_named_after_its_noun() {
+        assert_eq!(name("muniment_domain::operation::state", "Status"), "OperationStatus");
+        assert_eq!(name("muniment_domain::payout_day", "Kind"), "PayoutDayKind");
+        assert_eq!(name("muniment_domain::role", "Role"), "Role");
+    }
+}
