@@ -25,6 +25,9 @@ const NOT_WRITTEN_DOWN: &[&str] = &[
     "GET /v1/offerings/{id}",
     "GET /v1/offerings/{id}/holders",
     "GET /v1/offerings/{id}/subscriptions",
+    "GET /v1/subscriptions",
+    "GET /v1/subscriptions/{id}",
+    "PATCH /v1/subscriptions/{id}",
     "POST /blockchain/reconciliation-runs",
     "POST /v1/distributions",
     "POST /v1/distributions/{id}/calculate",
@@ -37,6 +40,13 @@ const NOT_WRITTEN_DOWN: &[&str] = &[
     "POST /v1/distributions/{id}/execute",
     "POST /v1/distributions/{id}/snapshot",
     "POST /v1/distributions/{id}/submit",
+    "POST /v1/offerings/{id}/subscribe",
+    "POST /v1/subscriptions/{id}/accept",
+    "POST /v1/subscriptions/{id}/cancel",
+    "POST /v1/subscriptions/{id}/payments",
+    "POST /v1/subscriptions/{id}/reconfirm",
+    "POST /v1/subscriptions/{id}/refund",
+    "POST /v1/subscriptions/{id}/reject",
 ];
 
 fn operations(document: &Value) -> Vec<(String, Value)> {
@@ -130,8 +140,16 @@ fn every_code_of_the_table_is_some_answer_and_no_other_is() {
         }
     });
     let known: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
-    // The first is answered before a route is found; the others belong to distributions, which are not written down yet.
-    let nowhere = BTreeSet::from(["method_not_allowed", "nothing_to_pay", "payout_token_unknown"]);
+    let before_any_route = "method_not_allowed";
+    // Those of the routes that are not written down yet.
+    let not_yet = [
+        "cooling_off_elapsed",
+        "duplicate_subscription",
+        "nothing_to_pay",
+        "offering_not_open",
+        "payout_token_unknown",
+    ];
+    let nowhere = BTreeSet::from_iter(not_yet.into_iter().chain([before_any_route]));
     let silent: Vec<_> = known.difference(&said).filter(|code| !nowhere.contains(**code)).collect();
     assert!(said.is_subset(&known), "{said:?}");
     assert!(silent.is_empty(), "no route says that it answers {silent:?}");
