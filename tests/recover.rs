@@ -169,7 +169,11 @@ async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing(
     assert_eq!(server.post(PATH, "taken", taken.clone()).await.problem(), (409, "wallet_in_use".to_owned()));
     // Their own second wallet, but with units in it: the chain would refuse it.
     let owner = good["investor_id"].as_str().unwrap();
-    site.write(&format!("update wallets set investor_id = '{owner}' where address = '{:#x}'", wallet(1))).await;
+    site.write(&format!(
+        "update wallets set is_default = false, investor_id = '{owner}' where address = '{:#x}'",
+        wallet(1)
+    ))
+    .await;
     let full = server.post(PATH, "full", taken).await;
     assert_eq!(
         (full.text("/errors/0/pointer"), full.text("/errors/0/code")),

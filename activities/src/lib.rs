@@ -49,6 +49,7 @@ pub mod transaction;
 pub mod unfreeze;
 pub mod unlock;
 pub mod unrestrict;
+pub mod wallet_proof;
 mod wire;
 
 pub use wire::Node;

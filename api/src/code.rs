@@ -58,6 +58,7 @@ codes! {
     CsrfTokenInvalid = "csrf_token_invalid", 403, "The CSRF token is not this session's";
     CsrfTokenExpired = "csrf_token_expired", 403, "The CSRF token has expired";
     StepUpRequired = "step_up_required", 403, "The person must show again who they are";
+    EmailNotVerified = "email_not_verified", 403, "The e-mail address is not proved";
     AccountDisabled = "account_disabled", 403, "The account is disabled";
     IpNotAllowed = "ip_not_allowed", 403, "The key is not for this network";
     NotFound = "not_found", 404, "There is no such thing";

@@ -38,6 +38,7 @@ mod idempotency_test;
 mod import;
 mod instant;
 mod intervene;
+mod investor;
 mod known_key;
 mod lock;
 mod log;

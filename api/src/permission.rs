@@ -71,6 +71,9 @@ const WITHDRAWING: Access =
 const OWN_SUBSCRIPTIONS: Access = Access::Caller { roles: &[Role::Investor], scope: "subscriptions:write" };
 const TAKING: Access = Access::Caller { roles: &[Role::Issuer, Role::Operator, Role::Admin], scope: "payments:write" };
 const PAYMENTS: Access = Access::Caller { roles: OPERATORS, scope: "payments:write" };
+const INVESTOR: Access = Access::Person { roles: &[Role::Investor] };
+const INVESTORS: Access = Access::Caller { roles: READERS, scope: "investors:read" };
+const IDENTITIES: Access = Access::Caller { roles: OPERATORS, scope: "kyc:write" };
 
 const fn row(method: &'static str, path: &'static str, access: Access) -> Permission {
     Permission { method, path, access }
@@ -133,6 +136,19 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/subscriptions/{id}/accept", TAKING),
     row("POST", "/v1/subscriptions/{id}/reject", TAKING),
     row("POST", "/v1/subscriptions/{id}/refund", PAYMENTS),
+    row("GET", "/v1/investor/profile", INVESTOR),
+    row("PATCH", "/v1/investor/profile", INVESTOR),
+    row("POST", "/v1/investor/kyc", INVESTOR),
+    row("GET", "/v1/investor/wallets", INVESTOR),
+    row("POST", "/v1/investor/wallets", INVESTOR),
+    row("POST", "/v1/investor/wallets/{id}/verify", INVESTOR),
+    row("POST", "/v1/investor/wallets/{id}/default", INVESTOR),
+    row("DELETE", "/v1/investor/wallets/{id}", INVESTOR),
+    row("GET", "/v1/investors", INVESTORS),
+    row("GET", "/v1/investors/{id}", INVESTORS),
+    row("POST", "/v1/investors/{id}/kyc/decision", IDENTITIES),
+    row("POST", "/v1/investors/{id}/suspend", IDENTITIES),
+    row("POST", "/v1/investors/{id}/reinstate", IDENTITIES),
     row("GET", "/v1/distributions", OWN_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}", OWN_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}/entitlements", DISTRIBUTIONS),
@@ -184,6 +200,8 @@ pub const SCOPES: &[&str] = &[
     "audit:read",
     "distributions:read",
     "distributions:write",
+    "investors:read",
+    "kyc:write",
     "me:read",
     "offerings:read",
     "ops:freeze",

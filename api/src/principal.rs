@@ -35,6 +35,15 @@ impl Principal {
         self.0.session().ok_or_else(|| Problem::new(Code::RoleForbidden, "A person may do this, an API key may not."))
     }
 
+    /// Demands that whoever calls has followed the mail that proves the address, where the platform asks for that. Staff was invited by one.
+    pub fn email_proved(&self, app: &App) -> Result<()> {
+        if self.0.email_verified || self.is_staff() || !app.auth.needs_proved_email {
+            return Ok(());
+        }
+        let detail = "Follow the link in the mail first; POST /v1/auth/verify-email/resend sends it again.";
+        Err(Problem::new(Code::EmailNotVerified, detail))
+    }
+
     /// Demands that the person has just shown again who they are.
     pub fn stepped_up(&self, app: &App) -> Result<()> {
         if self.0.is_stepped_up(app.db.clock().now()) {

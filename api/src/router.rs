@@ -11,8 +11,9 @@ use crate::code::Code;
 use crate::error::Problem;
 use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
-    freeze, health, holder, lock, media, mint, offering, openapi, operation, origin, permission, principal, reconcile,
-    reconciliation, recover, restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
+    freeze, health, holder, investor, lock, media, mint, offering, openapi, operation, origin, permission, principal,
+    reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict,
+    user,
 };
 
 /// One route.
@@ -31,6 +32,7 @@ pub fn routes() -> Vec<Route> {
     let mut routes = distributions();
     routes.extend(people());
     routes.extend(subscriptions());
+    routes.extend(investors());
     routes.extend(vec![
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
@@ -145,6 +147,29 @@ fn subscriptions() -> Vec<Route> {
         on_post("/v1/subscriptions/{id}/accept", post(subscription::accept)),
         on_post("/v1/subscriptions/{id}/reject", post(subscription::reject)),
         on_post("/v1/subscriptions/{id}/refund", post(subscription::refund)),
+    ]
+}
+
+/// Those of investors.
+fn investors() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    let on_patch = |path, handler| Route { method: Method::PATCH, path, handler };
+    let on_delete = |path, handler| Route { method: Method::DELETE, path, handler };
+    vec![
+        on_get("/v1/investor/profile", get(investor::profile::read)),
+        on_patch("/v1/investor/profile", patch(investor::profile::change)),
+        on_post("/v1/investor/kyc", post(investor::kyc::submit)),
+        on_get("/v1/investor/wallets", get(investor::wallet::list)),
+        on_post("/v1/investor/wallets", post(investor::wallet::add)),
+        on_post("/v1/investor/wallets/{id}/verify", post(investor::wallet::verify)),
+        on_post("/v1/investor/wallets/{id}/default", post(investor::wallet::prefer)),
+        on_delete("/v1/investor/wallets/{id}", delete(investor::wallet::remove)),
+        on_get("/v1/investors", get(investor::list)),
+        on_get("/v1/investors/{id}", get(investor::detail)),
+        on_post("/v1/investors/{id}/kyc/decision", post(investor::decision::decide)),
+        on_post("/v1/investors/{id}/suspend", post(investor::suspension::suspend)),
+        on_post("/v1/investors/{id}/reinstate", post(investor::suspension::reinstate)),
     ]
 }
 

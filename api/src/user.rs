@@ -25,6 +25,7 @@ use crate::auth::me::Person;
 use crate::auth::register::{check_email, check_name};
 use crate::error::{Problem, Result};
 use crate::idempotency::IdempotencyKey;
+use crate::investor::masked_email;
 use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
@@ -46,8 +47,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let item = |user: &User| {
         let mut item = Person::of(user);
         if masked {
-            let (local, domain) = user.email.split_once('@').unwrap_or_default();
-            item.email = format!("{}…@{domain}", local.chars().take(1).collect::<String>());
+            item.email = masked_email(&user.email);
         }
         item
     };

@@ -1,6 +1,7 @@
 //! Which version of a thing a caller saw: `ETag: "v7"` in answers, `If-Match: "v7"` in requests that decide on it.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
 use axum::http::request::Parts;
 use utoipa::IntoParams;
@@ -27,17 +28,26 @@ pub fn etag(version: i64) -> String {
     format!("\"v{version}\"")
 }
 
+impl IfMatch {
+    /// The version that the caller decides on, where it need not be named.
+    pub fn optional(headers: &HeaderMap) -> Result<Option<Self>> {
+        let mut given = headers.get_all(IF_MATCH).iter();
+        let Some(value) = given.next() else { return Ok(None) };
+        let version = value.to_str().ok().and_then(read).filter(|_| given.next().is_none());
+        let version =
+            version.map(Self).ok_or_else(|| Problem::new(Code::InvalidHeader, "If-Match is one tag such as \"v7\"."));
+        version.map(Some)
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for IfMatch {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
-        let mut given = parts.headers.get_all(IF_MATCH).iter();
-        let Some(value) = given.next() else {
+        Self::optional(&parts.headers)?.ok_or_else(|| {
             let detail = "Read it first, and send the ETag of what you saw as the header If-Match.";
-            return Err(Problem::new(Code::PreconditionRequired, detail));
-        };
-        let version = value.to_str().ok().and_then(read).filter(|_| given.next().is_none());
-        version.map(Self).ok_or_else(|| Problem::new(Code::InvalidHeader, "If-Match is one tag such as \"v7\"."))
+            Problem::new(Code::PreconditionRequired, detail)
+        })
     }
 }
 

@@ -27,6 +27,7 @@ pub mod idempotency;
 pub mod investor;
 pub mod issuer;
 pub mod item;
+pub mod kyc;
 pub mod lane;
 pub mod lease;
 pub mod login_attempt;
@@ -56,6 +57,8 @@ pub mod token_event;
 pub mod token_read;
 pub mod user;
 pub mod wallet;
+pub mod wallet_challenge;
+pub mod wallet_claim;
 pub mod wish;
 
 pub use error::{Code, Error, Result};

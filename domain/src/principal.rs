@@ -27,6 +27,8 @@ pub struct Principal {
     pub roles: Roles,
     /// The organisation that the person belongs to.
     pub issuer_id: Option<String>,
+    /// Whether the person has shown that the address is theirs.
+    pub email_verified: bool,
     pub credential: Credential,
 }
 
@@ -40,6 +42,7 @@ struct Owned<T> {
     owner_roles: Roles,
     owner_status: Status,
     owner_issuer_id: Option<String>,
+    owner_email_verified_at: Option<DateTime<Utc>>,
 }
 
 impl<T> Owned<T> {
@@ -50,6 +53,7 @@ impl<T> Owned<T> {
             email: self.owner_email,
             roles: self.owner_roles,
             issuer_id: self.owner_issuer_id,
+            email_verified: self.owner_email_verified_at.is_some(),
             credential,
         }
     }
@@ -102,7 +106,8 @@ impl Principal {
 pub async fn by_key(tx: &mut Tx, key: &str) -> Result<Principal> {
     let now = tx.now();
     let row = on!(tx, conn => sqlx::query_as::<_, Owned<ApiKey>>(
-        "select k.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id \
+        "select k.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id, \
+         u.email_verified_at as owner_email_verified_at \
          from api_keys k join users u on u.id = k.user_id where k.key_sha256 = $1")
         .bind(api_key::digest(key)).fetch_optional(conn).await?);
     row.filter(|row| {
@@ -118,7 +123,8 @@ pub async fn by_key(tx: &mut Tx, key: &str) -> Result<Principal> {
 pub async fn by_session(tx: &mut Tx, session_id: &str) -> Result<Principal> {
     let now = tx.now();
     let row = on!(tx, conn => sqlx::query_as::<_, Owned<Session>>(
-        "select s.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id \
+        "select s.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id, \
+         u.email_verified_at as owner_email_verified_at \
          from sessions s join users u on u.id = s.user_id where s.id = $1")
         .bind(session_id).fetch_optional(conn).await?);
     let row = row.filter(|row| row.credential.is_live(now));

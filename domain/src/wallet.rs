@@ -21,6 +21,10 @@ pub struct Wallet {
     pub successor: Option<Hex<Address>>,
     /// The recovery that is under way to it, or was.
     pub reserved_by: Option<String>,
+    /// What its owner calls it.
+    pub label: Option<String>,
+    /// Whether it is used where its owner names none.
+    pub is_default: bool,
     pub created_at: DateTime<Utc>,
 }
 
@@ -30,6 +34,12 @@ pub async fn find(tx: &mut Tx, address: Address) -> Result<Option<Wallet>> {
         "select w.* from wallets w left join operations o on o.id = w.reserved_by where w.address = $1 \
          and not (w.verified_at is null and coalesce(o.resolution, '') = 'abandoned')")
         .bind(Hex(address)).fetch_optional(conn).await?))
+}
+
+/// The wallets of an investor, the oldest first.
+pub async fn of_investor(tx: &mut Tx, investor_id: &str) -> Result<Vec<Wallet>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Wallet>("select * from wallets where investor_id = $1 order by id")
+        .bind(investor_id).fetch_all(conn).await?))
 }
 
 /// Keeps an address for the investor to whom a recovery moves a wallet. It is verified when the recovery is confirmed, not before.
@@ -47,10 +57,11 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
     }
 }
 
-/// The wallet that an investor uses where none is named: a proved one, the oldest of them.
+/// The wallet that an investor uses where none is named: the default, or else the oldest of those that were proved.
 pub async fn default_of(tx: &mut Tx, investor_id: &str) -> Result<Option<Address>> {
     let found = on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
-        "select address from wallets where investor_id = $1 and verified_at is not null and retired_at is null order by id limit 1")
+        "select address from wallets where investor_id = $1 and verified_at is not null and retired_at is null \
+         order by is_default desc, id limit 1")
         .bind(investor_id).fetch_optional(conn).await?);
     Ok(found.map(|address| address.0))
 }
@@ -78,11 +89,12 @@ pub fn in_use(address: Address) -> Error {
 pub async fn follow(tx: &mut Tx, old: &Wallet, successor: Address) -> Result<()> {
     let now = tx.now();
     on!(tx, conn => sqlx::query(
-        "update wallets set retired_at = coalesce(retired_at, $2), successor = coalesce(successor, $3) where id = $1")
+        "update wallets set retired_at = coalesce(retired_at, $2), successor = coalesce(successor, $3), is_default = false where id = $1")
         .bind(&old.id).bind(now).bind(Hex(successor)).execute(conn).await?.rows_affected());
     let verified = old.verified_at.map(|_| now);
     on!(tx, conn => sqlx::query(
-        "update wallets set verified_at = coalesce(verified_at, $3) where address = $1 and investor_id = $2")
-        .bind(Hex(successor)).bind(&old.investor_id).bind(verified).execute(conn).await?.rows_affected());
+        "update wallets set verified_at = coalesce(verified_at, $3), is_default = is_default or $4 where address = $1 and investor_id = $2")
+        .bind(Hex(successor)).bind(&old.investor_id).bind(verified).bind(old.is_default && verified.is_some())
+        .execute(conn).await?.rows_affected());
     Ok(())
 }

@@ -84,6 +84,11 @@ impl Door {
         ledger::write(&self.database, sql).await
     }
 
+    /// Every row of a statement, each column as text.
+    pub async fn rows(&self, sql: &str) -> Vec<Vec<String>> {
+        ledger::rows(&self.database, sql).await
+    }
+
     /// The one number that a statement asks for.
     pub async fn count(&self, from: &str) -> i64 {
         let rows = ledger::rows(&self.database, &format!("select cast(count(*) as text) from {from}")).await;

@@ -27,7 +27,7 @@ use world::{Anvil, Database, Launch, Mining};
 pub use chain::{CHAIN_ID, signer_of};
 pub use client::Lacks;
 pub use config::Config;
-pub use data::{Terms, open, wallet};
+pub use data::{Terms, open, open_at, wallet};
 pub use desk::{Desk, ended};
 pub use door::Door;
 pub use payday::Payday;

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::{
-    abandon, entitlement, force_transfer, mint, mint_list, offering, payout_approval, recover, staff, unfreeze, unlock,
-    unrestrict,
+    abandon, entitlement, force_transfer, mint, mint_list, offering, payout_approval, recover, staff, suspension,
+    unfreeze, unlock, unrestrict,
 };
 
 /// What was asked for, as it is stored, hashed, shown and executed.
@@ -40,6 +40,8 @@ pub enum Action {
     ForceTransfer(force_transfer::Request),
     /// Moving a lost wallet to another one.
     Recover(recover::Request),
+    /// Ending the suspension of an investor.
+    Reinstate(suspension::Reinstate),
     /// Somebody new on the staff.
     Invite(staff::Invite),
     /// Other roles for somebody, where staff is concerned.
@@ -94,6 +96,7 @@ impl Action {
             Self::Unrestrict(_) => "unrestrict",
             Self::ForceTransfer(_) => "force_transfer",
             Self::Recover(_) => "recover",
+            Self::Reinstate(_) => "reinstate",
             Self::Invite(_) => "invite",
             Self::SetRoles(_) => "set_roles",
         }
@@ -112,7 +115,8 @@ impl Action {
             | Self::Unlock(_)
             | Self::Unrestrict(_)
             | Self::ForceTransfer(_)
-            | Self::Recover(_) => &[Role::Operator, Role::Admin],
+            | Self::Recover(_)
+            | Self::Reinstate(_) => &[Role::Operator, Role::Admin],
             Self::Invite(_) | Self::SetRoles(_) => &[Role::Admin],
         }
     }
@@ -136,6 +140,7 @@ impl Action {
             Self::Unrestrict(request) => request.about(),
             Self::ForceTransfer(request) => request.about(),
             Self::Recover(request) => request.about(),
+            Self::Reinstate(request) => request.about(),
             Self::Invite(request) => request.about(),
             Self::SetRoles(request) => request.about(),
         }
@@ -155,6 +160,7 @@ impl Action {
             Self::Unrestrict(request) => unrestrict::check(tx, settings, request).await,
             Self::ForceTransfer(request) => force_transfer::check(tx, settings, request).await,
             Self::Recover(request) => recover::check(tx, settings, request).await,
+            Self::Reinstate(request) => request.check(tx).await,
             Self::Invite(request) => request.check(tx).await,
             Self::SetRoles(request) => request.check(tx).await,
         }
@@ -167,6 +173,7 @@ impl Action {
                 let accepted = mint::request_list(tx, settings, list, by).await?;
                 Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
             }
+            Self::Reinstate(request) => request.execute(tx, by).await.map(|()| Done::default()),
             Self::Invite(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::SetRoles(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::Unfreeze(request) => Ok(Done::operation(&unfreeze::request(tx, settings, request, by).await?)),

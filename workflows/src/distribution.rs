@@ -87,7 +87,8 @@ pub async fn ask_for_snapshot(tx: &mut Tx, id: &str, by: &Requester) -> Result<D
 
 /// Fixes each holder's part, once and for all.
 pub async fn calculate(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Distribution> {
-    let mut d = distribution::find(tx, &Scope::All, id).await?;
+    // Locked before the holders are looked at: who is suspended meanwhile is either seen here or held afterwards.
+    let mut d = distribution::lock(tx, id).await?;
     let offering = offering::find(tx, &d.offering_id).await?;
     let holders = if d.status == Status::Snapshotted { snapshot::holders(tx, id).await? } else { Vec::new() };
     if d.status == Status::Snapshotted {

@@ -59,6 +59,22 @@ pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlemen
     Ok(e)
 }
 
+/// Holds back everything that an investor could be paid now, because the identity is not approved any more. A distribution whose parts are
+/// not fixed yet is locked all the same: whoever fixes them then sees the new standing.
+pub async fn hold_all_of(tx: &mut Tx, investor_id: &str, by: &Requester, note: &str) -> Result<()> {
+    for id in distribution::about_to_pay(tx, investor_id).await? {
+        let mut d = distribution::lock(tx, &id).await?;
+        let payable = entitlement::calculated_of(tx, &id, investor_id).await?;
+        for mut e in payable.iter().cloned() {
+            entitlement::transition(tx, &mut e, Move::Hold, Some(HoldReason::KycRequired), &by.actor, note).await?;
+        }
+        if !payable.is_empty() {
+            revise(tx, &mut d, by, "an entitlement was held").await?;
+        }
+    }
+    Ok(())
+}
+
 fn in_operation(e: &Entitlement) -> Error {
     let op = e.operation_id.clone().unwrap_or_default();
     Error::refused(

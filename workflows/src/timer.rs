@@ -7,7 +7,7 @@ use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, offering as domain, timer};
 
 use crate::engine::Engine;
-use crate::{offering, queue, subscription};
+use crate::{kyc, offering, queue, subscription};
 
 /// The kinds of ids that have timers.
 pub const KINDS: [&str; 3] = ["off_", "sub_", "inv_"];
@@ -55,6 +55,7 @@ async fn look(engine: &Engine, subject_id: &str) -> Result<()> {
     let next = match subject_id.split_once('_').map(|(prefix, _)| prefix) {
         Some("off") => offering::on_timer(&mut tx, subject_id).await?,
         Some("sub") => subscription::on_timer(&mut tx, subject_id).await?,
+        Some("inv") => kyc::on_timer(&mut tx, subject_id).await?,
         _ => {
             tracing::error!(timer.subject = subject_id, "a timer of a kind that nobody knows was dropped");
             None

@@ -26,6 +26,23 @@ pub struct Auth {
     pub password_passes: u32,
     /// Whether operators, admins and auditors need a second factor for everything but adding one.
     pub staff_second_factor: bool,
+    /// Whether an investor or issuer must have followed the mail that proves the address.
+    pub email_verification: EmailVerification,
+    /// Where people find the platform; wallets are shown it when they sign that they are somebody's.
+    pub public_url: String,
+}
+
+/// Who must have followed the mail that proves an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmailVerification {
+    /// Everybody in production, nobody in development.
+    #[default]
+    Profile,
+    /// Everybody.
+    Required,
+    /// Nobody.
+    Optional,
 }
 
 impl Default for Auth {
@@ -40,6 +57,8 @@ impl Default for Auth {
             password_memory_kib: 47_104,
             password_passes: 1,
             staff_second_factor: true,
+            email_verification: EmailVerification::Profile,
+            public_url: "http://localhost:8080".to_owned(),
         }
     }
 }

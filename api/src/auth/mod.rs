@@ -19,6 +19,7 @@ use axum::response::IntoResponse;
 use muniment_activities::config::Profile;
 use muniment_domain::id::Ids;
 
+use self::config::EmailVerification;
 use crate::access_token::{AccessTokens, Jwks};
 use crate::app::App;
 use crate::config::Config;
@@ -38,6 +39,8 @@ pub struct Auth {
     pub passwords: Passwords,
     /// Whether mails are shown in the log, because there is nobody who sends them.
     pub shows_mails: bool,
+    /// Whether an address must be proved before anything is done that others rely on.
+    pub needs_proved_email: bool,
 }
 
 impl Auth {
@@ -47,7 +50,12 @@ impl Auth {
         let tokens = AccessTokens::new(&secrets, &config.auth.issuer, config.auth.access_seconds)?;
         let passwords = Passwords::new(&config.auth, ids.bytes())?;
         let shows_mails = config.profile == Profile::Development;
-        Ok(Self { config: config.auth.clone(), secrets, tokens, passwords, shows_mails })
+        let needs_proved_email = match config.auth.email_verification {
+            EmailVerification::Profile => config.profile == Profile::Production,
+            EmailVerification::Required => true,
+            EmailVerification::Optional => false,
+        };
+        Ok(Self { config: config.auth.clone(), secrets, tokens, passwords, shows_mails, needs_proved_email })
     }
 }
 

@@ -22,6 +22,7 @@ use crate::amount::Amount;
 use crate::app::App;
 use crate::error::{Problem, Result};
 use crate::pages::Parameters;
+use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 use crate::{idempotency, instant};
 
@@ -48,9 +49,11 @@ pub struct Body {
 pub async fn subscribe(
     State(app): State<App>,
     Path(offering_id): Path<String>,
+    principal: Principal,
     uri: Uri,
     mut submission: Submission<Body>,
 ) -> Result<Response> {
+    principal.email_proved(&app)?;
     id::check("off", &offering_id)?;
     let parameters = Parameters::read(&uri, &["dry_run"])?;
     let dry_run: Option<bool> = parameters.word("dry_run")?;

@@ -84,6 +84,14 @@ pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Dist
         .bind(now).bind(limit).fetch_all(conn).await?))
 }
 
+/// The distributions that could pay an investor now, or are about to fix what each of their holders gets.
+pub async fn about_to_pay(tx: &mut Tx, investor_id: &str) -> Result<Vec<String>> {
+    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
+        "select id from distributions where status = 'snapshotted' union \
+         select distribution_id from entitlements where investor_id = $1 and status = 'calculated' order by 1")
+        .bind(investor_id).fetch_all(conn).await?))
+}
+
 /// The operations that pay a distribution, with how many of its entitlements each of them has.
 pub async fn operations_of(tx: &mut Tx, id: &str) -> Result<Vec<(String, operation::Status, i64)>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, (String, operation::Status, i64)>(

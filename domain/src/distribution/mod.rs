@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 pub use agreement::{Agreement, agreement};
-pub use list::{Scope, due, find, list, lock, operations_of};
+pub use list::{Scope, about_to_pay, due, find, list, lock, operations_of};
 pub use new::{New, insert};
 pub use state::{Move, Status};
 

@@ -13,7 +13,7 @@ use muniment_domain::item::{self, Item};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::reason::Reason;
-use muniment_domain::{Code, Error, Result, contract, lane, money};
+use muniment_domain::{Code, Error, Result, contract, money, wallet_claim};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -119,25 +119,10 @@ pub async fn ground(tx: &mut Tx, offering_id: &str) -> Result<Ground> {
     }
 }
 
-/// Refuses an address that no holder has: nobody's, a contract of the platform, or one of its signers.
-pub async fn allow(tx: &mut Tx, chain_id: i64, pointer: &'static str, address: Address) -> Result<()> {
-    let what = if address.is_zero() {
-        "the zero address"
-    } else if contract::of_chain(tx, chain_id).await?.iter().any(|(known, _)| known.0 == address) {
-        "a contract of the platform"
-    } else if lane::of_chain(tx, chain_id).await?.iter().any(|lane| lane.signer.0 == address) {
-        "a signer of the platform"
-    } else {
-        return Ok(());
-    };
-    let detail = format!("{} is {what}, and no holder.", address.to_checksum(None));
-    Err(Error::field(pointer, "address_forbidden", detail))
-}
-
 impl Ground {
     /// Refuses an address that no holder has.
     pub async fn allow(&self, tx: &mut Tx, pointer: &'static str, address: Address) -> Result<()> {
-        allow(tx, self.offering.chain_id, pointer, address).await
+        wallet_claim::allow(tx, pointer, address).await
     }
 
     /// The base units of a quantity in the token's own decimals.

@@ -3,9 +3,7 @@
 use alloy_primitives::Address;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::Offering;
-use muniment_domain::{Error, Result, holding, wallet};
-
-use crate::compliance;
+use muniment_domain::{Error, Result, holding, wallet, wallet_claim};
 
 const POINTER: &str = "/wallet_address";
 
@@ -29,7 +27,7 @@ pub async fn choose(
         let own = wallet::default_of(tx, investor_id).await?;
         return Ok(own.map(|address| Chosen { address, is_new: false }));
     };
-    compliance::allow(tx, offering.chain_id, POINTER, address).await?;
+    wallet_claim::allow(tx, POINTER, address).await?;
     let shown = address.to_checksum(None);
     if holding::is_frozen(tx, &offering.id, address).await? {
         return Err(Error::field(POINTER, "address_forbidden", format!("{shown} is frozen in this token.")));

@@ -1,0 +1,53 @@
+//! `/v1/investors` for the staff, `/v1/investor` for the investor.
+
+pub mod decision;
+pub mod kyc;
+pub mod profile;
+mod record;
+pub mod suspension;
+pub mod wallet;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{Uri, header};
+use axum::response::{IntoResponse, Response};
+use muniment_domain::investor::{self, Filter};
+use muniment_domain::user::Role;
+use serde_json::Value;
+
+pub use record::masked_email;
+
+use crate::app::App;
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::pages::{Page, Parameters};
+use crate::principal::Principal;
+use crate::version::etag;
+
+/// Where an investor is found.
+pub fn path(id: &str) -> String {
+    format!("/v1/investors/{id}")
+}
+
+/// `GET /v1/investors`: the newest first.
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+    let parameters = Parameters::read(&uri, &["page", "limit", "status", "country", "q"])?;
+    let page = Page::of(&parameters)?;
+    let text = |name| parameters.text(name).map(str::to_owned);
+    let filter = Filter { statuses: parameters.words("status")?, country: text("country"), name: text("q") };
+    let masked = principal.0.has_role(Role::Auditor);
+    if masked && filter.name.is_some() {
+        return Err(Problem::new(Code::Forbidden, "Who may not see names must not find them by asking."));
+    }
+    let mut tx = app.db.read().await?;
+    let (rows, total) = investor::page(&mut tx, &filter, page.limit, page.offset()).await?;
+    Ok(Json(page.answer(rows.iter().map(|i| record::short(i, tx.now(), masked)).collect(), total)))
+}
+
+/// `GET /v1/investors/{id}`.
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
+    let mut tx = app.db.read().await?;
+    let i = investor::find(&mut tx, &id).await?;
+    let body = record::for_staff(&mut tx, &i, principal.0.has_role(Role::Auditor)).await?;
+    Ok(([(header::ETAG, etag(i.version))], Json(body)).into_response())
+}

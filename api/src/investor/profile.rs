@@ -1,0 +1,91 @@
+//! `GET` and `PATCH /v1/investor/profile`: what the platform knows of the caller as an investor.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use muniment_domain::db::Tx;
+use muniment_domain::investor::{self, Investor, Kind, Status, TaxForm};
+use muniment_domain::point::Point;
+use muniment_domain::{Code as Refusal, Error, country};
+use serde::Deserialize;
+
+use super::record;
+use crate::app::App;
+use crate::auth::register::check_name;
+use crate::body::Input;
+use crate::error::{Problem, Result};
+use crate::principal::Principal;
+use crate::version::{IfMatch, etag};
+
+/// `GET /v1/investor/profile`.
+pub async fn read(State(app): State<App>, principal: Principal) -> Result<Response> {
+    let mut tx = app.db.read().await?;
+    let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
+    shown(&mut tx, &i).await
+}
+
+async fn shown(tx: &mut Tx, i: &Investor) -> Result<Response> {
+    let body = record::full(tx, i, false).await?;
+    Ok(([(header::ETAG, etag(i.version))], Json(body)).into_response())
+}
+
+/// What an investor says of himself.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
+    legal_name: Option<String>,
+    country: Option<String>,
+    tax_residency: Option<String>,
+    tax_form: Option<TaxForm>,
+    treaty_country: Option<String>,
+}
+
+/// `PATCH /v1/investor/profile`: who somebody is can be corrected until it is looked at; taxes at any time.
+pub async fn change(
+    State(app): State<App>,
+    principal: Principal,
+    headers: HeaderMap,
+    Input(body): Input<Change>,
+) -> Result<Response> {
+    if let Some(name) = &body.legal_name {
+        check_name("/legal_name", name)?;
+    }
+    let countries = [&body.country, &body.tax_residency, &body.treaty_country];
+    for (pointer, country) in ["/country", "/tax_residency", "/treaty_country"].into_iter().zip(countries) {
+        check_country(pointer, country.as_deref())?;
+    }
+    let seen = IfMatch::optional(&headers)?;
+    let mut tx = app.db.begin().await?;
+    let mut i = investor::of_user(&mut tx, &principal.0.user_id).await?;
+    if seen.is_some_and(|IfMatch(version)| version != i.version) {
+        return Err(Error::refused(Refusal::VersionConflict, "The profile was changed since it was read.").into());
+    }
+    let identity = body.kind.is_some() || body.legal_name.is_some() || body.country.is_some();
+    let open =
+        matches!(i.kyc_status, Status::NotStarted | Status::NeedsInformation | Status::Rejected | Status::Expired);
+    if identity && !open {
+        let detail = format!("Who you are is {}: it cannot be changed now.", i.kyc_status);
+        return Err(Error::refused(Refusal::InvalidState, detail).into());
+    }
+    i.kind = body.kind.unwrap_or(i.kind);
+    i.legal_name = body.legal_name.map_or(i.legal_name, |name| name.trim().to_owned());
+    i.country = body.country.unwrap_or(i.country);
+    i.tax_residency = body.tax_residency.or(i.tax_residency);
+    i.tax_form = body.tax_form.unwrap_or(i.tax_form);
+    i.treaty_country = body.treaty_country.or(i.treaty_country);
+    investor::update(&mut tx, &mut i, "investor.updated").await?;
+    let answer = shown(&mut tx, &i).await?;
+    tx.commit(Point::Account).await?;
+    Ok(answer)
+}
+
+/// Refuses what is no country.
+pub fn check_country(pointer: &'static str, code: Option<&str>) -> Result<()> {
+    if code.is_none_or(country::is_known) {
+        return Ok(());
+    }
+    Err(Problem::field(pointer, "country_format", "Two capital letters of ISO 3166-1 are expected, such as DE."))
+}

@@ -1,0 +1,98 @@
+//! `POST /v1/investors/{id}/suspend` and `/reinstate`.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::kyc::Cause;
+use muniment_workflows::action::Action;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::suspension::{self, Reinstate};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{path, record};
+use crate::act::check_reason;
+use crate::app::App;
+use crate::cause::Digest;
+use crate::error::Result;
+use crate::submission::{Intent, Submission};
+use crate::{approval, idempotency};
+
+/// Why somebody is suspended.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    reason_code: Cause,
+    evidence_sha256: Option<Digest>,
+    #[serde(skip)]
+    investor_id: String,
+}
+
+/// `POST /v1/investors/{id}/suspend`: at once, and the answer says which freezes it proposes.
+pub async fn suspend(
+    State(app): State<App>,
+    Path(investor_id): Path<String>,
+    mut submission: Submission<Stop>,
+) -> Result<Response> {
+    id::check("inv", &investor_id)?;
+    submission.body.investor_id = investor_id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Stop {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let evidence = self.evidence_sha256.map(|digest| digest.0.to_string());
+        let i = suspension::suspend(tx, &self.investor_id, self.reason_code, evidence.as_deref(), &by).await?;
+        let body = record::for_staff(tx, &i, false).await?.to_string();
+        Ok(Answer { status: 200, location: Some(path(&i.id)), body })
+    }
+}
+
+/// Why it is over.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Return {
+    reason: String,
+    evidence_sha256: Digest,
+    #[serde(skip)]
+    investor_id: String,
+}
+
+/// `POST /v1/investors/{id}/reinstate`: 202, a second person has to allow it.
+pub async fn reinstate(
+    State(app): State<App>,
+    Path(investor_id): Path<String>,
+    mut submission: Submission<Return>,
+) -> Result<Response> {
+    id::check("inv", &investor_id)?;
+    submission.body.investor_id = investor_id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Return {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(&self.reason)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let wanted = Reinstate {
+            investor_id: self.investor_id.clone(),
+            reason: self.reason.clone(),
+            evidence_sha256: self.evidence_sha256.0.to_string(),
+        };
+        let asked = muniment_workflows::approval::ask(tx, &app.settings, Action::Reinstate(wanted), &by).await?;
+        let body = json!({ "approval": approval::short(&asked) }).to_string();
+        Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body })
+    }
+}

@@ -1,0 +1,128 @@
+//! How far the identity of an investor is known, and every move between the steps.
+
+crate::words! {
+    /// What is known of an investor's identity.
+    Status {
+        /// Nothing was handed in.
+        NotStarted = "not_started",
+        /// Handed in.
+        Pending = "pending",
+        /// Somebody looks at it.
+        InReview = "in_review",
+        /// Something is missing.
+        NeedsInformation = "needs_information",
+        /// The person is who they say.
+        Approved = "approved",
+        /// The platform does not take this person.
+        Rejected = "rejected",
+        /// The approval is too old.
+        Expired = "expired",
+        /// Stopped by a screening hit or by an operator.
+        Suspended = "suspended",
+    }
+}
+
+crate::words! {
+    /// What moves it; for the moves of a reviewer also the word of the decision.
+    Move {
+        /// The investor hands something in.
+        Submit = "submit",
+        /// A reviewer takes it up.
+        StartReview = "start_review",
+        /// A reviewer says yes.
+        Approve = "approve",
+        /// A reviewer says no.
+        Reject = "reject",
+        /// A reviewer asks for more.
+        NeedsInformation = "needs_information",
+        /// A reviewer lets somebody who was rejected try again at once.
+        Reset = "reset",
+        /// Time is over.
+        Expire = "expire",
+        /// A screening hit, or an operator's word.
+        Suspend = "suspend",
+        /// Two persons end a suspension.
+        Reinstate = "reinstate",
+    }
+}
+
+impl Status {
+    /// The status after a move, or none where the move is not allowed.
+    pub const fn next(self, by: Move) -> Option<Self> {
+        use Status::*;
+        match (self, by) {
+            (NotStarted | NeedsInformation | Rejected | Expired, Move::Submit) => Some(Pending),
+            (Pending, Move::StartReview) => Some(InReview),
+            (Pending | InReview, Move::Approve) | (Suspended, Move::Reinstate) => Some(Approved),
+            (Pending | InReview, Move::Reject) => Some(Rejected),
+            (Pending | InReview, Move::NeedsInformation) => Some(NeedsInformation),
+            (Rejected, Move::Reset) => Some(NotStarted),
+            (Approved, Move::Expire) => Some(Expired),
+            (Approved | Expired, Move::Suspend) => Some(Suspended),
+            _ => None,
+        }
+    }
+
+    /// Every move that is allowed now.
+    pub fn moves(self) -> Vec<Move> {
+        Move::ALL.iter().copied().filter(|by| self.next(*by).is_some()).collect()
+    }
+}
+
+impl Move {
+    /// What is told when it was made.
+    pub const fn event(self) -> &'static str {
+        match self {
+            Self::Submit => "investor.kyc_submitted",
+            Self::StartReview => "investor.in_review",
+            Self::Approve => "investor.approved",
+            Self::Reject => "investor.rejected",
+            Self::NeedsInformation => "investor.needs_information",
+            Self::Reset => "investor.reset",
+            Self::Expire => "investor.expired",
+            Self::Suspend => "investor.suspended",
+            Self::Reinstate => "investor.reinstated",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_of_the_table_is_as_it_was_designed() {
+        use {Move as M, Status as S};
+        let allowed: Vec<_> = S::ALL
+            .iter()
+            .flat_map(|from| M::ALL.iter().filter_map(|by| from.next(*by).map(|to| (*from, *by, to))))
+            .collect();
+        let wanted = [
+            (S::NotStarted, M::Submit, S::Pending),
+            (S::Pending, M::StartReview, S::InReview),
+            (S::Pending, M::Approve, S::Approved),
+            (S::Pending, M::Reject, S::Rejected),
+            (S::Pending, M::NeedsInformation, S::NeedsInformation),
+            (S::InReview, M::Approve, S::Approved),
+            (S::InReview, M::Reject, S::Rejected),
+            (S::InReview, M::NeedsInformation, S::NeedsInformation),
+            (S::NeedsInformation, M::Submit, S::Pending),
+            (S::Approved, M::Expire, S::Expired),
+            (S::Approved, M::Suspend, S::Suspended),
+            (S::Rejected, M::Submit, S::Pending),
+            (S::Rejected, M::Reset, S::NotStarted),
+            (S::Expired, M::Submit, S::Pending),
+            (S::Expired, M::Suspend, S::Suspended),
+            (S::Suspended, M::Reinstate, S::Approved),
+        ];
+        assert_eq!(allowed, wanted);
+    }
+
+    #[test]
+    fn the_migration_checks_the_same_words() {
+        let migration = include_str!("../../../migrations/0010_subscription.sql");
+        let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
+        let listed = Status::ALL.iter().map(|s| format!("'{s}'")).collect::<Vec<_>>().join(", ");
+        assert!(flat.contains(&format!("check (kyc_status in ({listed}))")), "the CHECK differs from Status");
+    }
+}

@@ -1,0 +1,283 @@
+//! Investors: who somebody is was shown, decided, and ends; nothing that was handed in is ever told again.
+
+use chrono::{Duration, Utc};
+use muniment_domain::clock::Clock;
+use muniment_domain::user::Role;
+use muniment_workflows::engine::Engine;
+use muniment_workflows::settings::Settings;
+use muniment_workflows::timer;
+use serde_json::{Value, json};
+use world::{Database, on_both_databases};
+
+use crate::installation::{Answer, Door, Payday, Person, Server, open_at, wallet};
+
+const NUMBER: &str = "L01X00T47";
+
+fn papers() -> Value {
+    json!({ "level": "basic", "data": { "date_of_birth": "1984-02-29", "document_type": "passport", "document_number": NUMBER,
+        "nationality": "DE", "address": "Hafenstrasse 7, Hamburg" } })
+}
+
+fn evidence() -> String {
+    "ab".repeat(32)
+}
+
+fn yes() -> Value {
+    json!({ "decision": "approve", "reason_code": "documents_match", "evidence_sha256": evidence() })
+}
+
+async fn investor_of(person: &Person) -> String {
+    person.get("/v1/auth/me").await.text("/investor_id")
+}
+
+async fn decide(reviewer: &Person, investor: &str, body: Value) -> Answer {
+    reviewer.post(&format!("/v1/investors/{investor}/kyc/decision"), body).await
+}
+
+/// An investor whose papers a reviewer has, and the reviewer.
+async fn applicant(door: &Door, server: &Server) -> (Person, String, Person) {
+    let (ada, olga) =
+        (door.person(server, "ada", Role::Investor).await, door.person(server, "olga", Role::Operator).await);
+    let handed = ada.post("/v1/investor/kyc", papers()).await;
+    assert_eq!((handed.status, handed.text("/kyc/status")), (202, "pending".to_owned()), "{handed:?}");
+    let id = investor_of(&ada).await;
+    (ada, id, olga)
+}
+
+/// The engine alone, with a clock that the test moves; no process has the database open.
+async fn engine(database: &Database, clock: &Clock) -> Engine {
+    Engine::reader(open_at(&database.url(), clock.clone()).await, Settings::default(), Vec::new())
+}
+
+on_both_databases! {
+    async fn papers_are_handed_in_sealed_and_decided_on_once(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (ada, id, olga) = applicant(&door, &server).await;
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        let rows = "select data_sealed from kyc_cases union all select cast(data as text) from events";
+        let told = door.rows(rows).await.concat().concat();
+        assert!(!told.is_empty() && !told.contains(NUMBER) && !told.contains("1984"), "{told}");
+
+        let listed = olga.get("/v1/investors?status=pending,in_review&q=SOMEBODY").await;
+        assert_eq!((listed.text("/data/0/id"), &listed.body["pagination"]["total"]), (id.clone(), &json!(1)));
+        assert_eq!(decide(&olga, &id, json!({ "decision": "start_review" })).await.text("/kyc/status"), "in_review");
+        // Two reviewers at once: one decides.
+        let (one, other) = futures::join!(decide(&olga, &id, yes()), decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })));
+        let (first, second) = if one.status == 200 { (one, other) } else { (other, one) };
+        assert_eq!((first.status, second.problem()), (200, (409, "invalid_state".to_owned())), "{first:?} {second:?}");
+        assert!(second.body["allowed_transitions"].is_array() && second.text("/current_status") == first.text("/kyc/status"), "{second:?}");
+        let shown = olga.get(&format!("/v1/investors/{id}")).await;
+        let words: Vec<_> = shown.body["decisions"].as_array().unwrap().iter().map(|d| d["to"].as_str().unwrap()).collect();
+        assert_eq!(words, ["pending", "in_review", &first.text("/kyc/status")]);
+        assert_eq!(shown.text("/decisions/2/decided_by"), olga.id);
+        assert!(!shown.body.to_string().contains(NUMBER) && !ada.get("/v1/investor/profile").await.body.to_string().contains(NUMBER));
+        assert_eq!(door.count("events where type in ('investor.approved', 'investor.rejected')").await, 1);
+    }
+
+    async fn an_approval_has_an_end_that_a_timer_brings_also_without_its_wake(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (ada, id, olga) = applicant(&door, &server).await;
+        let mut body = yes();
+        body["high_risk"] = json!(true);
+        body["accreditation"] = json!({ "basis": "net_worth", "expires_at": Utc::now() + Duration::days(90) });
+        body["expires_at"] = json!(Utc::now() + Duration::days(400));
+        let late = decide(&olga, &id, body.clone()).await;
+        assert_eq!((late.status, late.text("/errors/0/pointer")), (422, "/expires_at".to_owned()), "a year for high risk");
+        body.as_object_mut().unwrap().remove("expires_at");
+        let approved = decide(&olga, &id, body).await;
+        assert_eq!((approved.status, approved.text("/accreditation/status"), approved.text("/sanctions/status")), (200, "verified".into(), "clear".into()), "{approved:?}");
+        let locked = ada.change("PATCH", "/v1/investor/profile", Some(json!({ "country": "PT" }))).await;
+        assert_eq!(locked.problem(), (409, "invalid_state".to_owned()));
+        drop(server);
+
+        let clock = Clock::manual(Utc::now());
+        let engine = engine(&door.database, &clock).await;
+        // The queue is not looked at here at all: the row alone is enough.
+        clock.advance(Duration::days(360));
+        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "not yet");
+        clock.advance(Duration::days(8));
+        assert_eq!(timer::sweep(&engine).await.unwrap(), 1);
+        timer::ring(&engine, &id).await.unwrap();
+        engine.db.close().await;
+        drop(engine);
+        assert_eq!(door.rows("select kyc_status from investors").await, [["expired"]]);
+        assert_eq!((door.count("events where type = 'investor.expired'").await, door.count("timers where subject_id like 'inv%'").await), (1, 0));
+        let server = door.open().await;
+        let ada = Person::log_in(&server, &ada.email).await;
+        assert_eq!(ada.get("/v1/investor/profile").await.body["kyc"]["required_documents"], json!(["identity_document", "proof_of_address"]));
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "shown again");
+    }
+
+    async fn who_was_rejected_waits_or_is_let_in_again(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (ada, id, olga) = applicant(&door, &server).await;
+        assert_eq!(decide(&olga, &id, json!({ "decision": "needs_information", "reason_code": "blurred" })).await.status, 200);
+        assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/reason_code"), "blurred");
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
+        assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        door.write(&format!("update investors set kyc_decided_at = '{}'", (Utc::now() - Duration::days(31)).to_rfc3339())).await;
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "thirty days are over");
+        assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
+        assert_eq!(decide(&olga, &id, json!({ "decision": "reset" })).await.text("/kyc/status"), "not_started");
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
+    }
+
+    async fn one_suspends_and_two_reinstate(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (ada, id, olga) = applicant(&door, &server).await;
+        let petra = door.person(&server, "petra", Role::Operator).await;
+        let (stop, back) = (format!("/v1/investors/{id}/suspend"), format!("/v1/investors/{id}/reinstate"));
+        let hit = json!({ "reason_code": "sanctions_hit" });
+        assert_eq!(olga.post(&stop, hit.clone()).await.problem(), (409, "invalid_state".to_owned()), "nobody was approved");
+        assert_eq!(decide(&olga, &id, yes()).await.status, 200);
+        let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence() });
+        assert_eq!(olga.post(&back, reason.clone()).await.problem(), (409, "invalid_state".to_owned()));
+        let stopped = olga.post(&stop, hit).await;
+        assert_eq!((stopped.status, stopped.text("/kyc/status"), stopped.text("/sanctions/status")), (200, "suspended".into(), "hit".into()), "{stopped:?}");
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        let asked = olga.post(&back, reason.clone()).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        assert_eq!(olga.post(&back, reason).await.problem(), (409, "operation_in_progress".to_owned()));
+        assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/status"), "suspended");
+        let own = server.approve(&olga, &asked).await;
+        assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
+        let allowed = server.approve(&petra, &asked).await;
+        assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
+        assert_eq!(ada.get("/v1/investor/profile").await.text("/sanctions/status"), "clear");
+        assert_eq!(door.count("events where type in ('investor.suspended', 'investor.reinstated')").await, 2);
+        assert_eq!(door.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
+    }
+
+    async fn whoever_is_suspended_is_not_paid_and_the_others_are(database: Database) {
+        let day = Payday::new(database, 3).await;
+        let olga = day.site.person(&day.server, "olga", Role::Operator).await;
+        let id = day.calculated("direct_payout", "300.00").await;
+        let submitted = day.act("submit", &id, "submit").await;
+        assert_eq!(submitted.text("/status"), "approved", "{submitted:?}");
+        let sql = format!("select investor_id from wallets where address = '{:#x}'", wallet(1));
+        let investor = day.site.rows(&sql).await[0][0].clone();
+        let stopped = olga.post(&format!("/v1/investors/{investor}/suspend"), json!({ "reason_code": "fraud" })).await;
+        assert_eq!(stopped.status, 200, "{stopped:?}");
+        assert_eq!(stopped.body["freeze_proposals"], json!([{ "offering_id": day.site.offerings[0], "address": wallet(1).to_checksum(None) }]));
+        assert_eq!(day.act("execute-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()), "the list is another one");
+        day.executed(&id).await;
+        day.reaches(&id, "partially_completed").await;
+        for (_, holder, _, status, reason) in day.parts(&id).await {
+            let wanted = if holder == wallet(1) { ("held", "kyc_required") } else { ("paid", "") };
+            assert_eq!((status.as_str(), reason.as_str()), wanted);
+        }
+        assert_eq!(day.sums_agree().await, 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_sees_what_is_theirs() {
+    let door = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
+    let server = door.open().await;
+    let (ada, id, olga) = applicant(&door, &server).await;
+    let (bruno, issuer, auditor, admin) = (
+        door.person(&server, "bruno", Role::Investor).await,
+        door.person(&server, "ines", Role::Issuer).await,
+        door.person(&server, "aude", Role::Auditor).await,
+        door.person(&server, "adam", Role::Admin).await,
+    );
+    let forbidden = (403, "role_forbidden".to_owned());
+    let (detail, nobody) = (format!("/v1/investors/{id}"), "/v1/investors/inv_01jc0000000000000000000000");
+    for person in [&ada, &bruno, &issuer] {
+        for path in ["/v1/investors", detail.as_str(), nobody] {
+            assert_eq!(person.get(path).await.problem(), forbidden, "{path}");
+        }
+    }
+    for person in [&olga, &admin, &auditor] {
+        assert_eq!(person.get(&detail).await.status, 200);
+        assert_eq!(person.get(nobody).await.problem(), (404, "not_found".to_owned()));
+        assert_eq!(person.get("/v1/investor/profile").await.problem(), forbidden);
+    }
+    for person in [&ada, &bruno, &issuer, &auditor] {
+        assert_eq!(decide(person, &id, yes()).await.problem(), forbidden);
+        for verb in ["suspend", "reinstate"] {
+            assert_eq!(person.post(&format!("{detail}/{verb}"), json!({})).await.problem(), forbidden);
+        }
+    }
+    let masked = auditor.get(&detail).await;
+    assert_eq!((masked.text("/legal_name"), masked.text("/email")), ("S…".to_owned(), "a…@people.example".to_owned()));
+    assert_eq!(auditor.get("/v1/investors?q=some").await.problem(), (403, "forbidden".to_owned()));
+    assert_eq!(server.anybody().get("/v1/investor/profile").await.unwrap().problem().0, 401);
+    assert_eq!(decide(&admin, &id, yes()).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_with_its_pointer_and_changes_nothing() {
+    let mut door = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
+    door.set("auth", "email_verification", "\"required\"");
+    let server = door.open().await;
+    let (ada, olga) =
+        (door.person(&server, "ada", Role::Investor).await, door.person(&server, "olga", Role::Operator).await);
+    assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (403, "email_not_verified".to_owned()));
+    let token = server.mailed("verify_email", &ada.email).await;
+    let verified =
+        server.anybody().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
+    assert_eq!(verified.status, 204, "{verified:?}");
+    let id = investor_of(&ada).await;
+    let (decision, stop) = (format!("/v1/investors/{id}/kyc/decision"), format!("/v1/investors/{id}/suspend"));
+    let refused = [
+        ("POST", "/v1/investor/kyc", json!({ "level": "basic" }), "/data", "required"),
+        ("POST", "/v1/investor/kyc", json!({ "level": "gold", "data": {} }), "/level", "type_mismatch"),
+        (
+            "POST",
+            "/v1/investor/kyc",
+            json!({ "level": "basic", "data": { "colour": "red" } }),
+            "/data/colour",
+            "unknown_field",
+        ),
+        (
+            "POST",
+            "/v1/investor/kyc",
+            json!({ "level": "basic", "data": { "nationality": "Germany" } }),
+            "/data/nationality",
+            "country_format",
+        ),
+        (
+            "POST",
+            "/v1/investor/kyc",
+            json!({ "level": "basic", "provider_reference": "a\nb" }),
+            "/provider_reference",
+            "text_format",
+        ),
+        ("PATCH", "/v1/investor/profile", json!({ "country": "de" }), "/country", "country_format"),
+        ("PATCH", "/v1/investor/profile", json!({ "kyc_status": "approved" }), "/kyc_status", "unknown_field"),
+        ("PATCH", "/v1/investor/profile", json!({ "legal_name": "" }), "/legal_name", "name_format"),
+        ("POST", &decision, json!({ "decision": "approve" }), "/evidence_sha256", "required"),
+        ("POST", &decision, json!({ "decision": "reject" }), "/reason_code", "required"),
+        ("POST", &decision, json!({ "decision": "suspend" }), "/decision", "type_mismatch"),
+        ("POST", &decision, json!({ "decision": "reject", "reason_code": "Not nice" }), "/reason_code", "code_format"),
+        ("POST", &stop, json!({ "reason_code": "because" }), "/reason_code", "type_mismatch"),
+    ];
+    for (method, path, body, pointer, code) in refused {
+        let person = if path.contains("investors") { &olga } else { &ada };
+        let answer = person.change(method, path, Some(body)).await;
+        assert_eq!(
+            (answer.status, answer.text("/errors/0/pointer"), answer.text("/errors/0/code")),
+            (422, pointer.into(), code.into()),
+            "{answer:?}"
+        );
+    }
+    let read = ada.get("/v1/investor/profile").await;
+    let version = read.body["version"].as_i64().unwrap();
+    assert_eq!((read.text("/kyc/status"), version), ("not_started".to_owned(), 1));
+    let change = Some(json!({ "legal_name": "Ada Brandt", "tax_form": "w8ben", "treaty_country": "DE" }));
+    let changed =
+        ada.client().on_version(version).change("PATCH", "/v1/investor/profile", change.clone()).await.unwrap();
+    assert_eq!(
+        (changed.status, changed.text("/legal_name"), changed.text("/tax/status")),
+        (200, "Ada Brandt".into(), "declared".into()),
+        "{changed:?}"
+    );
+    let stale = ada.client().on_version(version).change("PATCH", "/v1/investor/profile", change).await.unwrap();
+    assert_eq!(stale.problem(), (412, "version_conflict".to_owned()));
+}

@@ -1,0 +1,198 @@
+//! A wallet is whose key was shown: under a text of the platform, once, in time, by exactly the signature that was made.
+
+use alloy::primitives::{Address, B256, Signature, U256, eip191_hash_message, hex};
+use alloy::signers::SignerSync;
+use alloy::signers::local::PrivateKeySigner;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::{Mining, on_both_databases};
+
+use crate::installation::{Answer, Door, Installation, Person, Terms, wallet};
+
+const WALLETS: &str = "/v1/investor/wallets";
+
+/// Somebody's key.
+fn key(number: u8) -> PrivateKeySigner {
+    PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap()
+}
+
+fn signed(key: &PrivateKeySigner, text: &str) -> String {
+    hex::encode_prefixed(key.sign_message_sync(text.as_bytes()).unwrap().as_bytes())
+}
+
+async fn claim(person: &Person, address: Address) -> Answer {
+    person.post(WALLETS, json!({ "address": address.to_checksum(None) })).await
+}
+
+async fn verify(person: &Person, wallet_id: &str, signature: &str) -> Answer {
+    person.post(&format!("{WALLETS}/{wallet_id}/verify"), json!({ "signature": signature })).await
+}
+
+/// Shows a key, and gives the wallet's id.
+async fn prove(person: &Person, key: &PrivateKeySigner) -> String {
+    let asked = claim(person, key.address()).await;
+    assert_eq!(asked.status, 201, "{asked:?}");
+    let id = asked.text("/id");
+    let shown = verify(person, &id, &signed(key, &asked.text("/challenge/message"))).await;
+    assert_eq!((shown.status, &shown.body["verified"]), (200, &json!(true)), "{shown:?}");
+    id
+}
+
+fn field(answer: &Answer) -> (u16, String, String) {
+    (answer.status, answer.text("/errors/0/pointer"), answer.text("/errors/0/code"))
+}
+
+fn refused(code: &str) -> (u16, String, String) {
+    (422, "/signature".to_owned(), code.to_owned())
+}
+
+on_both_databases! {
+    async fn a_key_is_shown_once_by_exactly_its_signature(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("auth", "public_url", "\"https://portal.example/app\"");
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let own = key(7);
+        let first = claim(&ada, own.address()).await;
+        let second = claim(&ada, own.address()).await;
+        assert_eq!((first.status, second.status, first.text("/id")), (201, 201, second.text("/id")), "{second:?}");
+        let (id, text) = (second.text("/id"), second.text("/challenge/message"));
+        assert!(text.starts_with("portal.example wants you to sign in with your Ethereum account:\n"), "{text}");
+        let (nonce, address) = (second.text("/challenge/nonce"), own.address().to_checksum(None));
+        assert!(text.contains(&format!("\nNonce: {nonce}\n")) && text.contains(&format!("\n{address}\n")), "{text}");
+
+        let made: Signature = own.sign_message_sync(text.as_bytes()).unwrap();
+        let order: U256 = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141".parse().unwrap();
+        let twin = Signature::new(made.r(), order - made.s(), !made.v());
+        let wrong = [
+            signed(&own, &first.text("/challenge/message")),
+            signed(&own, &text.replace("portal.example", "portal.example.evil")),
+            signed(&own, &text.replace(&nonce, "0123456789abcdef")),
+            signed(&own, &text.replace(&address, &key(8).address().to_checksum(None))),
+            signed(&key(8), &text),
+            hex::encode_prefixed(twin.as_bytes()),
+            hex::encode_prefixed(&made.as_bytes()[..64]),
+        ];
+        for signature in wrong {
+            assert_eq!(field(&verify(&ada, &id, &signature).await), refused("signature_invalid"), "{signature}");
+        }
+        for signature in ["", "0x", "0x123", "nothing"] {
+            assert_eq!(field(&verify(&ada, &id, signature).await), refused("signature_format"), "{signature}");
+        }
+        assert_eq!(ada.get(WALLETS).await.body["data"][0]["verified"], json!(false));
+
+        // The right one, from twenty tabs at once: one of them has it.
+        let right = signed(&own, &text);
+        let tabs = (0..20).map(|_| {
+            let (ada, id, right) = (ada.clone(), id.clone(), right.clone());
+            tokio::spawn(async move { verify(&ada, &id, &right).await })
+        });
+        let mut taken = 0;
+        for tab in tabs.collect::<Vec<_>>() {
+            let answer = tab.await.unwrap();
+            match answer.status {
+                200 => taken += 1,
+                _ => assert_eq!(field(&answer), refused("challenge_over"), "{answer:?}"),
+            }
+        }
+        assert_eq!((taken, door.count("events where type = 'wallet.verified'").await), (1, 1));
+        assert_eq!(field(&verify(&ada, &id, &right).await), refused("challenge_over"), "a replay");
+        assert_eq!(claim(&ada, own.address()).await.problem(), (409, "invalid_state".to_owned()), "it is hers");
+        assert_eq!(ada.get("/v1/investor/profile").await.body["wallets"][0]["default"], json!(true));
+    }
+
+    async fn a_text_is_good_for_ten_minutes(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let asked = claim(&ada, key(7).address()).await;
+        let at = |pointer: &str| chrono::DateTime::parse_from_rfc3339(&asked.text(pointer)).unwrap();
+        let text = asked.text("/challenge/message");
+        let issued = text.split("Issued At: ").nth(1).unwrap().lines().next().unwrap();
+        assert_eq!((at("/challenge/expires_at") - chrono::DateTime::parse_from_rfc3339(issued).unwrap()).num_minutes(), 10);
+        assert!(text.contains(&format!("Expiration Time: {}", asked.text("/challenge/expires_at"))));
+        door.write("update wallet_challenges set expires_at = created_at").await;
+        assert_eq!(field(&verify(&ada, &asked.text("/id"), &signed(&key(7), &text)).await), refused("challenge_over"));
+        prove(&ada, &key(7)).await;
+    }
+
+    async fn saying_so_takes_an_address_from_nobody(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (ada, bruno) = (door.person(&server, "ada", Role::Investor).await, door.person(&server, "bruno", Role::Investor).await);
+        let squatted = claim(&bruno, key(7).address()).await;
+        let id = prove(&ada, &key(7)).await;
+        assert_ne!(id, squatted.text("/id"));
+        assert_eq!(bruno.get(WALLETS).await.body["data"], json!([]));
+        assert_eq!(claim(&bruno, key(7).address()).await.problem(), (409, "wallet_in_use".to_owned()));
+        let late = verify(&bruno, &squatted.text("/id"), &signed(&key(7), &squatted.text("/challenge/message"))).await;
+        assert_eq!(late.problem(), (409, "wallet_in_use".to_owned()), "even with the key: it is hers now");
+        // What is somebody else's is not there.
+        let missing = (404, "not_found".to_owned());
+        for other in [id.as_str(), "wal_01jc0000000000000000000000", "wal_1"] {
+            assert_eq!(verify(&bruno, other, "0x01").await.problem(), missing);
+            assert_eq!(bruno.change("POST", &format!("{WALLETS}/{other}/default"), None).await.problem(), missing);
+            assert_eq!(bruno.change("DELETE", &format!("{WALLETS}/{other}"), None).await.problem(), missing);
+        }
+        let olga = door.person(&server, "olga", Role::Operator).await;
+        assert_eq!(claim(&olga, key(9).address()).await.problem(), (403, "role_forbidden".to_owned()));
+    }
+
+    async fn one_wallet_is_the_default_and_an_unused_one_can_go(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let (first, second) = (prove(&ada, &key(7)).await, prove(&ada, &key(8)).await);
+        let named = ada.post(WALLETS, json!({ "address": key(9).address(), "label": "cold" })).await;
+        let early = ada.change("POST", &format!("{WALLETS}/{}/default", named.text("/id")), None).await;
+        assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "its key was not shown");
+        let (one, other) = (format!("{WALLETS}/{first}/default"), format!("{WALLETS}/{second}/default"));
+        let both = futures::join!(ada.change("POST", &one, None), ada.change("POST", &other, None));
+        assert_eq!((both.0.status, both.1.status), (200, 200), "{both:?}");
+        assert_eq!(door.count("wallets where is_default").await, 1);
+        assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 204);
+        assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 404);
+        let left = ada.get(WALLETS).await;
+        let labels: Vec<_> = left.body["data"].as_array().unwrap().iter().map(|w| w["label"].clone()).collect();
+        assert_eq!(labels, [Value::Null, json!("cold")]);
+        prove(&ada, &key(8)).await;
+    }
+
+    async fn a_contract_wallet_is_asked_and_what_no_holder_has_is_refused(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let ada = site.person(&server, "ada", Role::Investor).await;
+        let token = site.minted(&server).await;
+        let signer = crate::installation::signer_of(world::KEYS[1]);
+        for address in [Address::ZERO, token, signer, site.platform.factory, site.platform.registry] {
+            let answer = claim(&ada, address).await;
+            assert_eq!(field(&answer), (422, "/address".into(), "address_forbidden".into()), "{address}");
+        }
+        let mistyped = ada.post(WALLETS, json!({ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee" })).await;
+        assert_eq!(field(&mistyped), (422, "/address".into(), "address_checksum".into()));
+        assert_eq!(claim(&ada, wallet(0)).await.problem(), (409, "wallet_in_use".to_owned()));
+        let nowhere = ada.post(WALLETS, json!({ "address": key(7).address(), "chain_id": 5 })).await;
+        assert_eq!(nowhere.problem(), (409, "unknown_chain".to_owned()));
+
+        let safe = Address::repeat_byte(0x5a);
+        let asked = claim(&ada, safe).await;
+        let id = asked.text("/id");
+        assert_eq!(field(&verify(&ada, &id, "0x1234").await), refused("signature_invalid"), "no code, no key");
+        let hash = eip191_hash_message(asked.text("/challenge/message"));
+        // One that reverts, one that says yes to another text, and one that says yes to this one.
+        let accepts = |hash: B256| format!("0x6004357f{}14631626ba7e0260e01b60005260206000f3", hex::encode(hash));
+        for code in ["0x60006000fd".to_owned(), accepts(B256::repeat_byte(1))] {
+            site.anvil.rpc().call("anvil_setCode", json!([safe, code])).await;
+            assert_eq!(field(&verify(&ada, &id, "0x1234").await), refused("signature_invalid"), "{code}");
+        }
+        site.anvil.rpc().call("anvil_setCode", json!([safe, accepts(hash)])).await;
+        assert_eq!(verify(&ada, &id, "0x1234").await.status, 200);
+
+        // What has a history stays.
+        let owner = ada.get("/v1/auth/me").await.text("/investor_id");
+        site.write(&format!("update wallets set is_default = false, investor_id = '{owner}' where address = '{:#x}'", wallet(0))).await;
+        let held = ada.get(WALLETS).await.body["data"].as_array().unwrap().iter().find(|w| w["address"] == json!(wallet(0).to_checksum(None))).unwrap()["id"].clone();
+        let kept = ada.change("DELETE", &format!("{WALLETS}/{}", held.as_str().unwrap()), None).await;
+        assert_eq!(kept.problem(), (409, "invalid_state".to_owned()));
+    }
+}

@@ -1,0 +1,112 @@
+//! Who an investor is: handed in by the investor, decided by a reviewer, and over when its time is. An approval opens acceptance, mint and
+//! payout; whatever ends it holds the investor's entitlements back in the same commit.
+
+use chrono::{DateTime, Duration, Months, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::investor::{self, Accreditation, Investor, Level, Move, Screening, Status};
+use muniment_domain::kyc::{self, Ground, NewCase};
+use muniment_domain::{Code, Error, Result};
+
+use crate::entitlement;
+use crate::requester::Requester;
+use crate::timer;
+
+/// How long somebody who was rejected waits before trying again.
+const REJECTED_DAYS: i64 = 30;
+/// How long an approval holds.
+const MONTHS: u32 = 24;
+/// How long it holds for somebody of high risk.
+const MONTHS_AT_HIGH_RISK: u32 = 12;
+
+/// What a reviewer says.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// One of the moves of a reviewer.
+    pub word: Move,
+    /// How much was shown, if it is another level than was asked for.
+    pub level: Option<Level>,
+    /// Why; needed for everything but a yes.
+    pub reason_code: Option<String>,
+    /// The document that it rests on; needed for a yes.
+    pub evidence_sha256: Option<String>,
+    /// Until when a yes holds, if not as long as it can.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Whether it holds half as long.
+    pub high_risk: bool,
+    /// That the investor is accredited too: on what ground, and until when.
+    pub accreditation: Option<(String, Option<DateTime<Utc>>)>,
+}
+
+/// Hands something in.
+pub async fn submit(tx: &mut Tx, new: &NewCase<'_>) -> Result<(Investor, String)> {
+    let mut i = investor::of_user(tx, new.submitted_by).await?;
+    if let (Status::Rejected, Some(decided)) = (i.kyc_status, i.kyc_decided_at) {
+        let again = decided + Duration::days(REJECTED_DAYS);
+        if tx.now() < again {
+            let detail = format!("You were rejected; you can try again from {} on.", again.to_rfc3339());
+            return Err(Error::refused(Code::InvalidState, detail));
+        }
+    }
+    if !i.kyc_status.moves().contains(&Move::Submit) {
+        return Err(kyc::refused(&i, Move::Submit));
+    }
+    let case = kyc::insert_case(tx, &i.id, new).await?;
+    i.kyc_level = Some(new.level);
+    i.kyc_submitted_at = Some(tx.now());
+    kyc::transition(tx, &mut i, Move::Submit, &Ground { decided_by: new.submitted_by, ..Ground::default() }).await?;
+    Ok((i, case))
+}
+
+/// Decides on what was handed in.
+pub async fn decide(tx: &mut Tx, investor_id: &str, d: &Decision, by: &Requester) -> Result<Investor> {
+    let mut i = investor::find(tx, investor_id).await?;
+    if d.word == Move::Approve {
+        approve(tx, &mut i, d)?;
+    }
+    let ground = Ground {
+        decided_by: &by.actor,
+        reason_code: d.reason_code.as_deref(),
+        evidence_sha256: d.evidence_sha256.as_deref(),
+    };
+    kyc::transition(tx, &mut i, d.word, &ground).await?;
+    timer::set(tx, &i.id, ends_at(&i)).await?;
+    Ok(i)
+}
+
+fn approve(tx: &Tx, i: &mut Investor, d: &Decision) -> Result<()> {
+    let now = tx.now();
+    let months = Months::new(if d.high_risk { MONTHS_AT_HIGH_RISK } else { MONTHS });
+    let latest = now.checked_add_months(months).unwrap_or(now);
+    let expires_at = d.expires_at.unwrap_or(latest);
+    if expires_at <= now || expires_at > latest {
+        let detail = format!("It holds until some time between now and {}.", latest.to_rfc3339());
+        return Err(Error::field("/expires_at", "out_of_range", detail));
+    }
+    i.kyc_expires_at = Some(expires_at);
+    i.kyc_level = d.level.or(i.kyc_level);
+    // Nobody is approved who was not screened.
+    i.sanctions_status = Screening::Clear;
+    i.last_screened_at = Some(now);
+    if let Some((basis, until)) = &d.accreditation {
+        i.accreditation_status = Accreditation::Verified;
+        i.accreditation_basis = Some(basis.clone());
+        i.accreditation_expires_at = *until;
+    }
+    Ok(())
+}
+
+/// When the approval of an investor ends, if one holds.
+pub fn ends_at(i: &Investor) -> Option<DateTime<Utc>> {
+    i.kyc_expires_at.filter(|_| i.kyc_status == Status::Approved)
+}
+
+/// The timer's ring: an approval whose time is over ends, and what the investor could be paid is held back.
+pub async fn on_timer(tx: &mut Tx, investor_id: &str) -> Result<Option<DateTime<Utc>>> {
+    let mut i = investor::find(tx, investor_id).await?;
+    if ends_at(&i).is_some_and(|end| end <= tx.now()) {
+        let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
+        kyc::transition(tx, &mut i, Move::Expire, &Ground { decided_by: &by.actor, ..Ground::default() }).await?;
+        entitlement::hold_all_of(tx, &i.id, &by, "the approval of the identity has expired").await?;
+    }
+    Ok(ends_at(&i))
+}

@@ -1,0 +1,80 @@
+//! Suspensions: one person stops an investor at once, because speed counts; two end it. A freeze of the wallets is proposed, not made: it is
+//! an operation of its own on each token.
+
+use muniment_domain::Result;
+use muniment_domain::db::Tx;
+use muniment_domain::investor::{self, Investor, Move, Screening, Status};
+use muniment_domain::kyc::{self, Cause, Ground};
+use serde::{Deserialize, Serialize};
+
+use crate::action::About;
+use crate::entitlement;
+use crate::kyc::ends_at;
+use crate::requester::Requester;
+use crate::timer;
+
+/// The end of a suspension, as two persons agree on it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reinstate {
+    /// Whose.
+    pub investor_id: String,
+    /// Why.
+    pub reason: String,
+    /// The document that it rests on.
+    pub evidence_sha256: String,
+}
+
+/// Suspends an investor, and holds back everything that could be paid now.
+pub async fn suspend(
+    tx: &mut Tx,
+    investor_id: &str,
+    cause: Cause,
+    evidence_sha256: Option<&str>,
+    by: &Requester,
+) -> Result<Investor> {
+    let mut i = investor::find(tx, investor_id).await?;
+    if matches!(cause, Cause::SanctionsHit | Cause::PepHit) {
+        i.sanctions_status = Screening::Hit;
+        i.last_screened_at = Some(tx.now());
+    }
+    let ground = Ground { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256 };
+    kyc::transition(tx, &mut i, Move::Suspend, &ground).await?;
+    timer::set(tx, &i.id, None).await?;
+    entitlement::hold_all_of(tx, &i.id, by, "the investor is suspended").await?;
+    Ok(i)
+}
+
+impl Reinstate {
+    /// What the second person sees first.
+    pub fn about(&self) -> About {
+        About {
+            subject_type: "investor",
+            subject_id: self.investor_id.clone(),
+            offering_id: None,
+            amount: None,
+            reason: Some(self.reason.clone()),
+            live_key: format!("reinstate:{}", self.investor_id),
+        }
+    }
+
+    /// Refuses to reinstate somebody who is not suspended.
+    pub async fn check(&self, tx: &mut Tx) -> Result<()> {
+        let i = investor::find(tx, &self.investor_id).await?;
+        if i.kyc_status == Status::Suspended { Ok(()) } else { Err(kyc::refused(&i, Move::Reinstate)) }
+    }
+
+    /// Ends the suspension. What was held back stays held until an operator releases it.
+    pub async fn execute(self, tx: &mut Tx, by: &Requester) -> Result<()> {
+        let mut i = investor::find(tx, &self.investor_id).await?;
+        i.sanctions_status = Screening::Clear;
+        i.last_screened_at = Some(tx.now());
+        let ground = Ground {
+            decided_by: &by.actor,
+            reason_code: Some("reinstated"),
+            evidence_sha256: Some(&self.evidence_sha256),
+        };
+        kyc::transition(tx, &mut i, Move::Reinstate, &ground).await?;
+        // An approval whose time is over by now ends by the next ring.
+        timer::set(tx, &i.id, ends_at(&i)).await
+    }
+}
