@@ -45,7 +45,8 @@ pub async fn token(State(app): State<App>, principal: Principal) -> Result<Json<
     Ok(Json(CsrfToken { token, expires_at: Instant(expires_at) }))
 }
 
-fn issue(secrets: &Secrets, session_id: &str, expires_at: DateTime<Utc>, nonce: [u8; 16]) -> String {
+/// A token of a session, good until `expires_at`.
+pub fn issue(secrets: &Secrets, session_id: &str, expires_at: DateTime<Utc>, nonce: [u8; 16]) -> String {
     let mut token = vec![VERSION];
     token.extend(expires_at.timestamp().to_be_bytes());
     token.extend(nonce);
@@ -68,7 +69,8 @@ pub fn check(app: &App, principal: &principal::Principal, headers: &HeaderMap) -
     })
 }
 
-fn judge(secrets: &Secrets, given: &[u8], session_id: &str, now: DateTime<Utc>) -> Result<(), Code> {
+/// Whether what was given is the token of this session, now.
+pub fn judge(secrets: &Secrets, given: &[u8], session_id: &str, now: DateTime<Utc>) -> Result<(), Code> {
     let token = BASE64.decode(given).map_err(|_| Code::CsrfTokenInvalid)?;
     let (head, code) = token.split_at_checked(HEAD_BYTES).ok_or(Code::CsrfTokenInvalid)?;
     if head[0] != VERSION || !secrets.is_mac(code, PURPOSE, &[head, session_id.as_bytes()]) {

@@ -6,15 +6,24 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_domain::holding::{self, Holder};
 use muniment_domain::{money, token_read};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::address::Typed;
 use crate::app::App;
 use crate::error::Result;
-use crate::pages::{Page, Parameters};
-use crate::{instant, offering};
+use crate::instant::Instant;
+use crate::offering;
+use crate::pages::{List, Page, Paging, Parameters};
 
 /// The holders of an offering's token, in the order of their wallets.
-pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/offerings/{id}/holders",
+    params(Paging),
+    responses((status = 200, body = Holders)),
+)]
+pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Holders>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     let offering = offering::find(&mut tx, &id).await?;
@@ -22,22 +31,69 @@ pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> R
     let read = token_read::cursor(&mut tx, &id).await?;
     let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
     let data = rows.iter().map(|row| item(row, decimals)).collect();
-    let mut answer = page.answer(data, total);
-    answer["as_of"] =
-        read.map_or(Value::Null, |r| json!({ "block": r.block_number, "read_at": instant::text(r.read_at) }));
-    Ok(Json(answer))
+    let as_of = read.map(|r| AsOf { block: r.block_number, read_at: Instant(r.read_at) });
+    Ok(Json(Holders { list: page.list(data, total), as_of }))
 }
 
-fn item(row: &Holder, decimals: u32) -> Value {
+/// The holders of a token.
+#[derive(Serialize, ToSchema)]
+pub struct Holders {
+    #[serde(flatten)]
+    list: List<Shown>,
+    /// How far the token's events were read; null before any.
+    as_of: Option<AsOf>,
+}
+
+/// A final block.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HoldersAsOf)]
+struct AsOf {
+    block: i64,
+    read_at: Instant,
+}
+
+/// What a wallet holds of a partition.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Holder)]
+struct Shown {
+    /// Null for a wallet that nobody is known for.
+    investor_id: Option<String>,
+    #[schema(example = "Ada Almeida")]
+    display_name: Option<String>,
+    country: Option<String>,
+    wallet_address: Typed,
+    partition: String,
+    quantity: String,
+    base_units: String,
+    /// Of the partition, rounded down.
+    #[schema(example = "33.3333")]
+    percentage: String,
+    frozen: bool,
+    first_acquired_at: Option<Instant>,
+    locked_quantity: String,
+    locked_base_units: String,
+    synced_block: i64,
+    updated_at: Instant,
+}
+
+fn item(row: &Holder, decimals: u32) -> Shown {
     let h = &row.holding;
-    json!({
-        "investor_id": row.investor_id, "display_name": row.legal_name, "country": row.country,
-        "wallet_address": h.wallet_address.0.to_checksum(None), "partition": h.partition_id.to_string(),
-        "quantity": money::quantity(h.balance.0, decimals), "base_units": h.balance.to_string(),
-        "percentage": percentage(h.balance.0, row.supply.0), "frozen": row.frozen,
-        "first_acquired_at": h.first_acquired_at.map(instant::text), "locked_quantity": money::quantity(h.locked.0, decimals), "locked_base_units": h.locked.to_string(),
-        "synced_block": h.synced_block, "updated_at": instant::text(h.updated_at),
-    })
+    Shown {
+        investor_id: row.investor_id.clone(),
+        display_name: row.legal_name.clone(),
+        country: row.country.clone(),
+        wallet_address: Typed(h.wallet_address.0),
+        partition: h.partition_id.to_string(),
+        quantity: money::quantity(h.balance.0, decimals),
+        base_units: h.balance.to_string(),
+        percentage: percentage(h.balance.0, row.supply.0),
+        frozen: row.frozen,
+        first_acquired_at: h.first_acquired_at.map(Instant),
+        locked_quantity: money::quantity(h.locked.0, decimals),
+        locked_base_units: h.locked.to_string(),
+        synced_block: h.synced_block,
+        updated_at: Instant(h.updated_at),
+    }
 }
 
 /// The share of the partition in percent, with four decimals, rounded down: nobody is shown more than they have.

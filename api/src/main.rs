@@ -30,6 +30,8 @@ mod error;
 mod failure;
 mod force_transfer;
 mod freeze;
+#[cfg(test)]
+mod fuzz_test;
 mod health;
 mod holder;
 mod idempotency;

@@ -174,7 +174,8 @@ async fn authenticate(app: &App, token: &str, origin: &Origin) -> Result<Princip
     Ok(Principal(known))
 }
 
-fn bearer(header: &str) -> Option<&str> {
+/// The token of an Authorization header.
+pub fn bearer(header: &str) -> Option<&str> {
     let (scheme, token) = header.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)

@@ -10,20 +10,24 @@ use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::reconciliation::{self as runs, Part, Run};
+use muniment_domain::reconciliation::{self as runs, Part, Run, Severity, Status};
 use muniment_workflows::reconciliation;
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
+use crate::approval::record::Subject;
 use crate::error::{Problem, Result};
-use crate::instant;
-use crate::pages::{Page, Parameters};
+use crate::idempotency::IdempotencyKey;
+use crate::instant::Instant;
+use crate::pages::{List, Page, Paging, Parameters};
 
 /// What is to be compared.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Reconciliation)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// Absent: every token, and the signers.
@@ -41,7 +45,15 @@ impl Form for Body {
     }
 }
 
-/// `POST`: asks for a run: 202, and where its report will be.
+/// Asks for a run: 202, and where its report will be.
+#[utoipa::path(
+    post,
+    path = "/blockchain/reconciliation-runs",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Short)),
+    extensions(("x-codes" = json!(["not_found", "operation_in_progress", "invalid_state"]))),
+)]
 pub async fn start(State(app): State<App>, Written(submission): Written<Body>) -> Result<Response> {
     act::perform(&app, &submission, &submission.body).await
 }
@@ -57,59 +69,156 @@ impl Act for Body {
         let request = reconciliation::Request { offering_id: self.offering_id.clone() };
         let run = reconciliation::request(tx, &request, &by.actor).await?;
         let location = Some(format!("/blockchain/reconciliation-runs/{}", run.id));
-        Ok((Answer { status: 202, location, body: short(&run).to_string() }, Point::Accept))
+        Ok((Answer { status: 202, location, body: json!(short(&run)).to_string() }, Point::Accept))
     }
 }
 
-/// `GET`: the runs, newest first.
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+/// The runs, newest first.
+#[utoipa::path(
+    get,
+    path = "/blockchain/reconciliation-runs",
+    params(Paging),
+    responses((status = 200, body = List<Short>)),
+)]
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     let (found, total) = runs::page(&mut tx, page.limit, page.offset()).await?;
-    Ok(Json(page.answer(found.iter().map(short).collect(), total)))
+    Ok(Json(page.list(found.iter().map(short).collect(), total)))
 }
 
-/// `GET …/{id}`: one run with its parts, how much it found of what, and a page of the findings.
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Value>> {
+/// One run with its parts, how much it found of what, and a page of the findings.
+#[utoipa::path(
+    get,
+    path = "/blockchain/reconciliation-runs/{id}",
+    params(Paging),
+    responses((status = 200, body = Report)),
+)]
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Report>> {
     id::check("rec", &id)?;
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     let run = runs::find(&mut tx, &id).await?;
     let parts = runs::parts(&mut tx, &id).await?;
     let (found, total) = runs::findings(&mut tx, &id, page.limit, page.offset()).await?;
-    let (mut by_kind, mut by_severity) = (Map::new(), BTreeMap::new());
+    let (mut by_kind, mut by_severity) = (BTreeMap::new(), BTreeMap::new());
     for (kind, severity, count) in runs::counts(&mut tx, &id).await? {
-        by_kind.insert(kind, json!(count));
+        by_kind.insert(kind, count);
         *by_severity.entry(severity.as_str()).or_insert(0) += count;
     }
-    let subject = |position: i64| {
-        let part = parts.iter().find(|part| part.position == position);
-        part.map_or(Value::Null, |part| json!({ "type": part.subject_type, "id": part.subject_id }))
+    let difference = |found: runs::Found| Difference {
+        of: parts.iter().find(|part| part.position == found.position).map(subject),
+        kind: found.kind,
+        severity: found.severity,
+        subject: found.subject,
+        expected: found.expected,
+        actual: found.actual,
+        suggested_action: found.suggested_action,
     };
-    let finding = |found: &runs::Found| {
-        let mut shown = json!(found);
-        shown["of"] = subject(found.position);
-        shown
-    };
-    let mut body = short(&run);
-    body["parts"] = parts.iter().map(part).collect();
-    body["counts"] = json!({ "by_kind": by_kind, "by_severity": by_severity });
-    body["findings"] = page.answer(found.iter().map(finding).collect(), total);
-    Ok(Json(body))
+    Ok(Json(Report {
+        short: short(&run),
+        counts: Counts { by_kind, by_severity },
+        findings: page.list(found.into_iter().map(difference).collect(), total),
+        parts: parts.iter().map(part).collect(),
+    }))
 }
 
-fn short(run: &Run) -> Value {
-    json!({
-        "id": run.id, "status": run.status, "offering_id": run.offering_id, "finding_count": run.findings, "error": run.error,
-        "requested_by": run.requested_by, "created_at": instant::text(run.created_at),
-        "completed_at": instant::optional(run.completed_at), "version": run.version,
-    })
+/// A run, in short.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ReconciliationRun)]
+pub struct Short {
+    #[schema(example = "rec_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: Status,
+    offering_id: Option<String>,
+    finding_count: i64,
+    #[schema(example = "chain_unavailable")]
+    error: Option<String>,
+    requested_by: String,
+    created_at: Instant,
+    completed_at: Option<Instant>,
+    version: i64,
 }
 
-fn part(part: &Part) -> Value {
-    json!({
-        "subject": { "type": part.subject_type, "id": part.subject_id }, "chain_id": part.chain_id,
-        "block_number": part.block_number, "block_hash": part.block_hash.map(|hash| hash.to_string()),
-        "compared": part.compared, "calls": part.calls, "done_at": instant::optional(part.done_at),
-    })
+/// A run with its parts, how much it found of what, and a page of the findings.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ReconciliationReport)]
+pub struct Report {
+    #[serde(flatten)]
+    short: Short,
+    parts: Vec<Compared>,
+    counts: Counts,
+    findings: List<Difference>,
+}
+
+/// What one comparison looked at.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ReconciliationPart)]
+struct Compared {
+    subject: Subject,
+    chain_id: i64,
+    block_number: Option<i64>,
+    block_hash: Option<String>,
+    compared: i64,
+    calls: i64,
+    done_at: Option<Instant>,
+}
+
+/// How much was found.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FindingCounts)]
+struct Counts {
+    #[schema(example = json!({ "balance_differs": 1 }))]
+    by_kind: BTreeMap<String, i64>,
+    #[schema(example = json!({ "critical": 1 }))]
+    by_severity: BTreeMap<&'static str, i64>,
+}
+
+/// One difference.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Finding)]
+struct Difference {
+    #[schema(example = "balance_differs")]
+    kind: String,
+    severity: Severity,
+    #[schema(example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]
+    subject: String,
+    #[schema(example = "250")]
+    expected: Option<String>,
+    #[schema(example = "200")]
+    actual: Option<String>,
+    #[schema(example = "Read the token again from its first block.")]
+    suggested_action: String,
+    /// Of which part.
+    of: Option<Subject>,
+}
+
+fn short(run: &Run) -> Short {
+    Short {
+        id: run.id.clone(),
+        status: run.status,
+        offering_id: run.offering_id.clone(),
+        finding_count: run.findings,
+        error: run.error.clone(),
+        requested_by: run.requested_by.clone(),
+        created_at: Instant(run.created_at),
+        completed_at: run.completed_at.map(Instant),
+        version: run.version,
+    }
+}
+
+fn subject(part: &Part) -> Subject {
+    Subject { kind: part.subject_type.clone(), id: part.subject_id.clone() }
+}
+
+fn part(part: &Part) -> Compared {
+    Compared {
+        subject: subject(part),
+        chain_id: part.chain_id,
+        block_number: part.block_number,
+        block_hash: part.block_hash.map(|hash| hash.to_string()),
+        compared: part.compared,
+        calls: part.calls,
+        done_at: part.done_at.map(Instant),
+    }
 }

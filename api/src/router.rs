@@ -180,19 +180,28 @@ fn distributions() -> Vec<Route> {
     vec![
         on_get("/v1/distributions", get(distribution::list)),
         on_get("/v1/distributions/{id}", get(distribution::detail)),
-        on_get("/v1/distributions/{id}/entitlements", get(distribution::entitlements)),
-        on_get("/v1/distributions/{id}/report", get(distribution::report)),
-        on_post("/v1/distributions", post(distribution::create)),
-        on_post("/v1/distributions/{id}/snapshot", post(distribution::snapshot)),
-        on_post("/v1/distributions/{id}/calculate", post(distribution::calculate)),
-        on_post("/v1/distributions/{id}/submit", post(distribution::submit)),
-        on_post("/v1/distributions/{id}/execute", post(distribution::execute)),
-        on_post("/v1/distributions/{id}/cancel", post(distribution::cancel)),
-        on_post("/v1/distributions/{id}/declare-audit", post(distribution::declare_audit)),
-        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/hold", post(distribution::hold)),
-        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/release", post(distribution::release)),
-        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/exclude", post(distribution::exclude)),
-        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/reissue", post(distribution::reissue)),
+        on_get("/v1/distributions/{id}/entitlements", get(distribution::entitlement::list)),
+        on_get("/v1/distributions/{id}/report", get(distribution::report::report)),
+        on_post("/v1/distributions", post(distribution::create::create)),
+        on_post("/v1/distributions/{id}/snapshot", post(distribution::act::snapshot)),
+        on_post("/v1/distributions/{id}/calculate", post(distribution::act::calculate)),
+        on_post("/v1/distributions/{id}/submit", post(distribution::act::submit)),
+        on_post("/v1/distributions/{id}/execute", post(distribution::act::execute)),
+        on_post("/v1/distributions/{id}/cancel", post(distribution::act::cancel)),
+        on_post("/v1/distributions/{id}/declare-audit", post(distribution::act::declare_audit)),
+        on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/hold", post(distribution::entitlement::hold)),
+        on_post(
+            "/v1/distributions/{id}/entitlements/{entitlement_id}/release",
+            post(distribution::entitlement::release),
+        ),
+        on_post(
+            "/v1/distributions/{id}/entitlements/{entitlement_id}/exclude",
+            post(distribution::entitlement::exclude),
+        ),
+        on_post(
+            "/v1/distributions/{id}/entitlements/{entitlement_id}/reissue",
+            post(distribution::entitlement::reissue),
+        ),
     ]
 }
 

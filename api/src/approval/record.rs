@@ -57,8 +57,8 @@ pub struct Subject {
 #[derive(Serialize, ToSchema)]
 pub struct Trouble {
     #[schema(example = "snapshot_mismatch")]
-    code: String,
-    detail: Option<String>,
+    pub code: String,
+    pub detail: Option<String>,
 }
 
 /// The whole of it: what is to be allowed, whether it could be done now, and what happened so far.

@@ -4,20 +4,22 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::{self, Distribution, Scope};
+use muniment_domain::distribution::{self, Distribution, Scope, Status};
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::{distribution as moves, distributor_payout, payout, payout_approval};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 
 use super::{path, record};
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency, operation};
+use crate::{approval, operation};
 
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
@@ -32,13 +34,37 @@ enum Act {
 }
 
 /// The body of all of them: a move says little more than its path.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = DistributionMove)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
+    /// Needed to cancel.
+    #[schema(max_length = 2000)]
     reason: Option<String>,
+    /// Needed to declare an audit, and for nothing else.
     report_sha256: Option<Digest>,
     #[serde(skip)]
     asked: Option<(Act, String)>,
+}
+
+/// A distribution that waits for a second person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionSubmitted)]
+pub struct Submitted {
+    #[serde(flatten)]
+    full: record::Full,
+    approval: approval::Short,
+}
+
+/// A distribution that is being paid.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionPaying)]
+pub struct Paying {
+    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: Status,
+    version: i64,
+    operations: Vec<operation::Short>,
 }
 
 async fn act(app: &App, act: Act, id: String, mut submission: Submission<Body>) -> Result<Response> {
@@ -58,6 +84,14 @@ async fn act(app: &App, act: Act, id: String, mut submission: Submission<Body>) 
 }
 
 /// Asks for the balances of the record date: 202, and a job finds them.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/snapshot",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = record::Full)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn snapshot(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -67,6 +101,14 @@ pub async fn snapshot(
 }
 
 /// Fixes each holder's part.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/calculate",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = record::Full)),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
+)]
 pub async fn calculate(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -76,21 +118,53 @@ pub async fn calculate(
 }
 
 /// Offers it for execution: below the threshold it is approved, from there on a second person is asked.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/submit",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = record::Full), (status = 202, body = Submitted)),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
+)]
 pub async fn submit(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Submit, id, submission).await
 }
 
 /// Pays: 202 with the operations.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/execute",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Paying)),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "snapshot_mismatch", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn execute(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Execute, id, submission).await
 }
 
 /// Calls it off.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/cancel",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = record::Full)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+)]
 pub async fn cancel(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Cancel, id, submission).await
 }
 
 /// Declares the hash of an audit report on the chain: 202 with the operation.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/declare-audit",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
 pub async fn declare_audit(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -120,8 +194,7 @@ impl Intent for Body {
             Act::Submit => {
                 let (d, asked) = payout_approval::submit(tx, &app.settings, id, &by).await?;
                 let Some(asked) = asked else { return answer(tx, 200, &d).await };
-                let mut body = record::full(tx, &d).await?;
-                body["approval"] = json!(approval::short(&asked));
+                let body = json!(Submitted { full: record::full(tx, &d).await?, approval: approval::short(&asked) });
                 Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() })
             }
             Act::Execute => {
@@ -153,7 +226,7 @@ pub fn check_reason(reason: Option<&str>) -> Result<()> {
 
 async fn answer(tx: &mut Tx, status: i64, d: &Distribution) -> muniment_domain::Result<Answer> {
     let location = (status == 202).then(|| path(&d.id));
-    Ok(Answer { status, location, body: record::full(tx, d).await?.to_string() })
+    Ok(Answer { status, location, body: json!(record::full(tx, d).await?).to_string() })
 }
 
 fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
@@ -166,6 +239,6 @@ fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
         }
     };
     let operations: Vec<_> = accepted.operations.iter().map(|op| operation::short(app, op)).collect();
-    let body = json!({ "id": d.id, "status": d.status, "version": d.version, "operations": operations });
+    let body = json!(Paying { id: d.id.clone(), status: d.status, version: d.version, operations });
     Answer { status: 202, location: Some(location), body: body.to_string() }
 }

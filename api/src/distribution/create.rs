@@ -10,6 +10,8 @@ use muniment_workflows::distribution::{self, Draft};
 use muniment_workflows::requester::Requester;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use super::{path, record};
 use crate::address::Typed;
@@ -18,7 +20,7 @@ use crate::app::App;
 use crate::cause::Partition;
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
-use crate::idempotency;
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
 
 const MEMO_CHARACTERS_MAX: usize = 500;
@@ -26,19 +28,25 @@ const MEMO_CHARACTERS_MAX: usize = 500;
 const PARTITIONS_MAX: u32 = 32;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewDistribution)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     offering_id: String,
     #[serde(rename = "type")]
     kind: Kind,
     method: Method,
+    /// What is paid in all; or say `per_unit_amount`.
     total_amount: Option<Amount>,
     per_unit_amount: Option<Amount>,
+    /// A day, which counts to its last second, or a moment.
+    #[schema(value_type = String, example = "2026-12-31")]
     record_date: Moment,
+    #[schema(value_type = String, example = "2027-01-15")]
     payment_date: Moment,
     payout_token: Option<Typed>,
     partition: Option<Partition>,
+    #[schema(max_length = 500)]
     memo: Option<String>,
 }
 
@@ -77,6 +85,14 @@ impl Moment {
 }
 
 /// Writes a draft: 201 with where it is.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 201, body = record::Full)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "payout_token_unknown", "unknown_chain"]))),
+)]
 pub async fn create(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }
@@ -132,7 +148,7 @@ impl Intent for Body {
             memo: self.memo.clone(),
         };
         let d = distribution::create(tx, &draft, &by).await?;
-        let body = record::full(tx, &d).await?.to_string();
+        let body = json!(record::full(tx, &d).await?).to_string();
         Ok(Answer { status: 201, location: Some(path(&d.id)), body })
     }
 }

@@ -10,29 +10,37 @@ use muniment_domain::distribution::Scope;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::{entitlement as rows, id, offering};
 use muniment_workflows::action::Action;
-use muniment_workflows::approval as approvals;
 use muniment_workflows::entitlement::{self, Request};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use super::act::check_reason;
 use super::{find, record};
 use crate::app::App;
+use crate::approval::{self, Asked};
 use crate::error::{Problem, Result};
-use crate::pages::{Page, Parameters};
+use crate::idempotency::{self, IdempotencyKey};
+use crate::operation;
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency, operation};
 
-/// `GET /v1/distributions/{id}/entitlements`, in the order of the wallets.
-pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Value>> {
+/// `GET /v1/distributions/{id}/entitlements`: what each holder is to get, in the order of the wallets.
+#[utoipa::path(
+    get,
+    path = "/v1/distributions/{id}/entitlements",
+    params(Paging, ("status" = Option<String>, Query, example = "held")),
+    responses((status = 200, body = List<record::Line>)),
+)]
+pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<List<record::Line>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
     let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
     let mut tx = app.db.read().await?;
     let d = find(&mut tx, &Scope::All, &id).await?;
     let decimals = offering::find(&mut tx, &d.offering_id).await?.token_decimals;
     let (found, total) = rows::list(&mut tx, &id, status, page.limit, page.offset()).await?;
-    Ok(Json(page.answer(found.iter().map(|e| record::line(e, decimals)).collect(), total)))
+    Ok(Json(page.list(found.iter().map(|e| record::line(e, decimals)).collect(), total)))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +52,11 @@ enum Act {
 }
 
 /// Why.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EntitlementMove)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
+    #[schema(max_length = 2000)]
     reason: String,
     #[serde(skip)]
     asked: Option<(Act, String, String)>,
@@ -62,21 +72,53 @@ async fn act(app: &App, act: Act, ids: (String, String), mut submission: Submiss
 }
 
 /// Holds one back.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/entitlements/{entitlement_id}/hold",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = record::Line)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn hold(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Hold, ids, submission).await
 }
 
 /// Lets one go on; 202 where that is a claim of what the distributor keeps.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/entitlements/{entitlement_id}/release",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = record::Line), (status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["invalid_state", "wallet_required", "operation_in_progress", "partial_effect"]))),
+)]
 pub async fn release(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Release, ids, submission).await
 }
 
 /// Asks a second person to take one out for good.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/entitlements/{entitlement_id}/exclude",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+)]
 pub async fn exclude(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Exclude, ids, submission).await
 }
 
 /// Asks a second person to pay one anew.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/entitlements/{entitlement_id}/reissue",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "wallet_required", "partial_effect"]))),
+)]
 pub async fn reissue(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Reissue, ids, submission).await
 }
@@ -103,19 +145,13 @@ impl Intent for Body {
                 (_, Some(op)) => Ok(operation::accepted(app, &op)),
                 (e, None) => shown(tx, &e).await,
             },
-            Act::Exclude => ask(app, tx, Action::ExcludeEntitlement(request), &by).await,
-            Act::Reissue => ask(app, tx, Action::ReissueEntitlement(request), &by).await,
+            Act::Exclude => approval::ask(app, tx, Action::ExcludeEntitlement(request), &by).await,
+            Act::Reissue => approval::ask(app, tx, Action::ReissueEntitlement(request), &by).await,
         }
     }
 }
 
 async fn shown(tx: &mut Tx, e: &rows::Entitlement) -> muniment_domain::Result<Answer> {
     let decimals = offering::find(tx, &e.offering_id).await?.token_decimals;
-    Ok(Answer { status: 200, location: None, body: record::line(e, decimals).to_string() })
-}
-
-async fn ask(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
-    let asked = approvals::ask(tx, &app.settings, action, by).await?;
-    let body = json!({ "approval": approval::short(&asked) });
-    Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() })
+    Ok(Answer { status: 200, location: None, body: json!(record::line(e, decimals)).to_string() })
 }

@@ -1,10 +1,10 @@
 //! `/v1/distributions`: money for the holders of a token.
 
-mod act;
-mod create;
-mod entitlement;
-mod record;
-mod report;
+pub mod act;
+pub mod create;
+pub mod entitlement;
+pub mod record;
+pub mod report;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -13,16 +13,12 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
 use muniment_domain::id;
-use serde_json::Value;
-
-pub use act::{calculate, cancel, declare_audit, execute, snapshot, submit};
-pub use create::create;
-pub use entitlement::{exclude, hold, list as entitlements, reissue, release};
-pub use report::report;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::pages::{Page, Parameters};
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::version::etag;
 
@@ -36,8 +32,25 @@ pub fn scope(principal: &Principal) -> Scope {
     if principal.is_staff() { Scope::All } else { Scope::Own(principal.0.user_id.clone()) }
 }
 
+/// A distribution, as the caller may see it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionShown)]
+#[serde(untagged)]
+pub enum Shown {
+    /// For the staff.
+    Full(Box<record::Full>),
+    /// For an investor.
+    Own(Box<record::Own>),
+}
+
 /// `GET /v1/distributions`: newest first. An investor sees his own part of each and nothing of the others.
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/distributions",
+    params(Paging, ("status" = Option<String>, Query, example = "approved"), ("offering_id" = Option<String>, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status", "offering_id"])?;
     let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
     let offering_id = parameters.id("offering_id", "off")?;
@@ -48,10 +61,15 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     for d in &rows {
         data.push(shown(&mut tx, &scope, d).await?);
     }
-    Ok(Json(page.answer(data, total)))
+    Ok(Json(page.list(data, total)))
 }
 
-/// `GET /v1/distributions/{id}`.
+/// `GET /v1/distributions/{id}`: one of them, as the caller may see it.
+#[utoipa::path(
+    get,
+    path = "/v1/distributions/{id}",
+    responses((status = 200, body = Shown)),
+)]
 pub async fn detail(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -70,9 +88,9 @@ async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<D
     distribution::find(tx, scope, id).await
 }
 
-async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Value> {
-    match scope {
-        Scope::All => record::full(tx, d).await,
-        Scope::Own(user_id) => record::own(tx, d, user_id).await,
-    }
+async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Shown> {
+    Ok(match scope {
+        Scope::All => Shown::Full(Box::new(record::full(tx, d).await?)),
+        Scope::Own(user_id) => Shown::Own(Box::new(record::own(tx, d, user_id).await?)),
+    })
 }

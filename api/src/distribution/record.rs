@@ -1,114 +1,316 @@
 //! What a distribution looks like: to the staff, and to one of its investors.
 
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::{self, Distribution};
-use muniment_domain::entitlement::{self, Entitlement, Totals};
+use muniment_domain::distribution::{self, Distribution, Kind, Method, Status};
+use muniment_domain::entitlement::{self, Entitlement, HoldReason, Totals};
 use muniment_domain::money::{self, Money};
 use muniment_domain::snapshot::{self, Snapshot};
-use muniment_domain::{Result, approval, offering};
-use serde_json::{Value, json};
+use muniment_domain::{Result, approval, offering, operation};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::instant;
+use crate::address::Typed;
+use crate::amount::Amount;
+use crate::approval::record::Trouble;
+use crate::instant::Instant;
+
+/// What everybody sees of a distribution who sees it at all.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionFacts)]
+pub struct Facts {
+    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    offering_id: String,
+    offering_name: String,
+    #[serde(rename = "type")]
+    kind: Kind,
+    status: Status,
+    currency: String,
+    per_unit_amount: Option<Amount>,
+    payout_token: Coin,
+    partition: String,
+    record_date: Instant,
+    record_block: Option<Block>,
+    payment_date: Instant,
+    expires_at: Option<Instant>,
+    created_at: Instant,
+    updated_at: Instant,
+    executed_at: Option<Instant>,
+    completed_at: Option<Instant>,
+    version: i64,
+}
+
+/// What is paid in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PayoutToken)]
+struct Coin {
+    address: Typed,
+    #[schema(example = "EURC")]
+    symbol: String,
+    decimals: i64,
+    chain_id: i64,
+}
+
+/// The block whose balances count.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RecordBlock)]
+struct Block {
+    number: i64,
+    #[schema(example = "0x5c3a7e1d9b2f4860a1c5e7d9b3f8264051c3a7e1d9b2f4860a1c5e7d9b3f8264")]
+    hash: String,
+    time: Instant,
+}
+
+/// Everything about one, for the staff.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Distribution)]
+pub struct Full {
+    #[serde(flatten)]
+    facts: Facts,
+    total_amount: Option<Amount>,
+    method: Method,
+    memo: Option<String>,
+    funding_wallet: Typed,
+    holder_count: Option<i64>,
+    #[schema(example = "1000000")]
+    total_supply: Option<String>,
+    snapshot_sha256: Option<String>,
+    entitlements_root: Option<String>,
+    totals: Sums,
+    problem: Option<Trouble>,
+    operations: Vec<Paid>,
+    approval: Option<Asked>,
+    audit_declaration: Option<Declaration>,
+    created_by: String,
+}
+
+/// What it comes to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionTotals)]
+struct Sums {
+    gross: Amount,
+    withholding: Amount,
+    net: Amount,
+    paid: Amount,
+    held: Amount,
+    excluded: Amount,
+    failed: Amount,
+    open: Amount,
+    /// What the parts come to beside the amount for each unit, which need not be whole cents.
+    #[schema(example = "0.00")]
+    rounding_adjustments: String,
+}
+
+/// One operation that pays.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PayoutOperation)]
+struct Paid {
+    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: operation::Status,
+    recipient_count: i64,
+}
+
+/// Who has to allow it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionApproval)]
+struct Asked {
+    #[schema(example = "apr_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: approval::Status,
+}
+
+/// The hash of a report, as the chain knows it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditDeclaration)]
+struct Declaration {
+    tx_hash: String,
+    #[schema(example = "0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    report_hash: String,
+}
 
 /// Everything about one.
-pub async fn full(tx: &mut Tx, d: &Distribution) -> Result<Value> {
+pub async fn full(tx: &mut Tx, d: &Distribution) -> Result<Full> {
     let (snapshot, totals) = (snapshot::find(tx, &d.id).await?, entitlement::totals(tx, &d.id).await?);
     let offering = offering::find(tx, &d.offering_id).await?;
     let asked = match &d.approval_id {
         Some(id) => Some(approval::find(tx, id).await?),
         None => None,
     };
-    let operations = distribution::operations_of(tx, &d.id).await?;
-    let operations: Vec<_> = operations
-        .into_iter()
-        .map(|(id, status, count)| json!({ "id": id, "status": status, "recipient_count": count }))
-        .collect();
-    let mut record = facts(d, &offering.name, snapshot.as_ref());
-    record["method"] = json!(d.method);
-    record["memo"] = json!(d.memo);
-    record["funding_wallet"] = json!(d.funding_wallet.0.to_checksum(None));
-    record["holder_count"] = json!(snapshot.as_ref().map(|s| s.holder_count));
-    record["total_supply"] = json!(snapshot.as_ref().map(|s| s.total_supply.to_string()));
-    record["snapshot_sha256"] = json!(snapshot.map(|s| s.sha256));
-    record["entitlements_root"] = json!(d.entitlements_root.map(|root| root.to_string()));
-    record["totals"] = sums(d, &totals);
-    record["problem"] = json!(d.problem_code.as_ref().map(|code| json!({ "code": code, "detail": d.problem_detail })));
-    record["operations"] = json!(operations);
-    record["approval"] = json!(asked.map(|a| json!({ "id": a.id, "status": a.status })));
+    let operations = distribution::operations_of(tx, &d.id).await?.into_iter();
     let declared = d.audit_report_sha256.zip(d.audit_tx_hash);
-    record["audit_declaration"] = json!(
-        declared
-            .map(|(report, tx_hash)| { json!({ "tx_hash": tx_hash.to_string(), "report_hash": report.to_string() }) })
-    );
-    record["created_by"] = json!(d.created_by);
-    Ok(record)
-}
-
-/// The part of one investor, and of the others nothing.
-pub async fn own(tx: &mut Tx, d: &Distribution, user_id: &str) -> Result<Value> {
-    let (snapshot, offering) = (snapshot::find(tx, &d.id).await?, offering::find(tx, &d.offering_id).await?);
-    let mut parts = Vec::new();
-    for e in entitlement::of_user(tx, &d.id, user_id).await? {
-        let mut part = line(&e, offering.token_decimals);
-        // Who decided what about him is the platform's business; that he waits, and for what, is his.
-        for inner in ["investor_id", "operation_id", "note", "version"] {
-            if let Some(fields) = part.as_object_mut() {
-                fields.remove(inner);
-            }
-        }
-        parts.push(part);
-    }
-    let mut record = facts(d, &offering.name, snapshot.as_ref());
-    if let Some(fields) = record.as_object_mut() {
-        fields.remove("total_amount");
-    }
-    record["my_entitlement"] = parts.first().cloned().unwrap_or_default();
-    record["my_entitlements"] = json!(parts);
-    Ok(record)
-}
-
-/// What everybody sees who sees it at all.
-fn facts(d: &Distribution, offering_name: &str, snapshot: Option<&Snapshot>) -> Value {
-    json!({
-        "id": d.id, "offering_id": d.offering_id, "offering_name": offering_name, "type": d.kind, "status": d.status,
-        "currency": d.currency, "total_amount": d.total_amount.map(amount), "per_unit_amount": d.per_unit_amount.map(amount),
-        "payout_token": { "address": d.payout_token.0.to_checksum(None), "symbol": d.payout_symbol, "decimals": d.payout_decimals,
-            "chain_id": d.chain_id },
-        "partition": d.partition_id.to_string(), "record_date": instant::text(d.record_date),
-        "record_block": snapshot.map(|s| json!({ "number": s.block_number, "hash": s.block_hash.to_string(),
-            "time": instant::text(s.block_time) })),
-        "payment_date": instant::text(d.payment_date), "expires_at": null,
-        "created_at": instant::text(d.created_at), "updated_at": instant::text(d.updated_at),
-        "executed_at": instant::optional(d.executed_at), "completed_at": instant::optional(d.completed_at), "version": d.version,
+    Ok(Full {
+        facts: facts(d, &offering.name, snapshot.as_ref()),
+        total_amount: d.total_amount.map(cents),
+        method: d.method,
+        memo: d.memo.clone(),
+        funding_wallet: Typed(d.funding_wallet.0),
+        holder_count: snapshot.as_ref().map(|s| s.holder_count),
+        total_supply: snapshot.as_ref().map(|s| s.total_supply.to_string()),
+        snapshot_sha256: snapshot.map(|s| s.sha256),
+        entitlements_root: d.entitlements_root.map(|root| root.to_string()),
+        totals: sums(d, &totals),
+        problem: d.problem_code.as_ref().map(|code| Trouble { code: code.clone(), detail: d.problem_detail.clone() }),
+        operations: operations.map(|(id, status, recipient_count)| Paid { id, status, recipient_count }).collect(),
+        approval: asked.map(|a| Asked { id: a.id, status: a.status }),
+        audit_declaration: declared
+            .map(|(report, tx_hash)| Declaration { tx_hash: tx_hash.to_string(), report_hash: report.to_string() }),
+        created_by: d.created_by.clone(),
     })
 }
 
-fn sums(d: &Distribution, t: &Totals) -> Value {
-    // What the parts come to beside the amount for each unit, which need not be whole cents.
+/// A distribution as one of its investors sees it: his part, and of the others nothing.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OwnDistribution)]
+pub struct Own {
+    #[serde(flatten)]
+    facts: Facts,
+    my_entitlement: Option<Part>,
+    /// One for each of his wallets.
+    my_entitlements: Vec<Part>,
+}
+
+/// The part of one investor.
+pub async fn own(tx: &mut Tx, d: &Distribution, user_id: &str) -> Result<Own> {
+    let (snapshot, offering) = (snapshot::find(tx, &d.id).await?, offering::find(tx, &d.offering_id).await?);
+    let found = entitlement::of_user(tx, &d.id, user_id).await?;
+    Ok(Own {
+        facts: facts(d, &offering.name, snapshot.as_ref()),
+        my_entitlement: found.first().map(|e| part(e, offering.token_decimals)),
+        my_entitlements: found.iter().map(|e| part(e, offering.token_decimals)).collect(),
+    })
+}
+
+fn facts(d: &Distribution, offering_name: &str, snapshot: Option<&Snapshot>) -> Facts {
+    Facts {
+        id: d.id.clone(),
+        offering_id: d.offering_id.clone(),
+        offering_name: offering_name.to_owned(),
+        kind: d.kind,
+        status: d.status,
+        currency: d.currency.clone(),
+        per_unit_amount: d.per_unit_amount.map(cents),
+        payout_token: Coin {
+            address: Typed(d.payout_token.0),
+            symbol: d.payout_symbol.clone(),
+            decimals: d.payout_decimals,
+            chain_id: d.chain_id,
+        },
+        partition: d.partition_id.to_string(),
+        record_date: Instant(d.record_date),
+        record_block: snapshot.map(|s| Block {
+            number: s.block_number,
+            hash: s.block_hash.to_string(),
+            time: Instant(s.block_time),
+        }),
+        payment_date: Instant(d.payment_date),
+        expires_at: None,
+        created_at: Instant(d.created_at),
+        updated_at: Instant(d.updated_at),
+        executed_at: d.executed_at.map(Instant),
+        completed_at: d.completed_at.map(Instant),
+        version: d.version,
+    }
+}
+
+fn sums(d: &Distribution, t: &Totals) -> Sums {
     let rounding = d.total_amount.filter(|_| t.count > 0).map_or(0, |total| total - t.gross);
-    json!({ "gross": amount(t.gross), "withholding": amount(t.withholding), "net": amount(t.net), "paid": amount(t.paid),
-        "held": amount(t.held), "excluded": amount(t.excluded), "failed": amount(t.failed), "open": amount(t.open),
-        "rounding_adjustments": amount(rounding) })
+    Sums {
+        gross: cents(t.gross),
+        withholding: cents(t.withholding),
+        net: cents(t.net),
+        paid: cents(t.paid),
+        held: cents(t.held),
+        excluded: cents(t.excluded),
+        failed: cents(t.failed),
+        open: cents(t.open),
+        rounding_adjustments: amount(rounding),
+    }
+}
+
+/// An entitlement, as whoever it is for sees it. Who decided what about him is the platform's business; that he waits, and for what, is his.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OwnEntitlement)]
+pub struct Part {
+    #[schema(example = "ent_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    distribution_id: String,
+    wallet_address: Typed,
+    /// Where it is paid to, which is another one after a recovery.
+    payee_address: Typed,
+    #[schema(example = "250.00")]
+    balance_at_record: String,
+    base_units: String,
+    gross_amount: Amount,
+    /// In percent.
+    #[schema(example = "15.00")]
+    withholding_rate: String,
+    withholding_amount: Amount,
+    net_amount: Amount,
+    status: entitlement::Status,
+    hold_reason: Option<HoldReason>,
+    tx_hash: Option<String>,
+    block_number: Option<i64>,
+    paid_at: Option<Instant>,
+    created_at: Instant,
+    updated_at: Instant,
+}
+
+/// An entitlement, as the staff sees it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Entitlement)]
+pub struct Line {
+    #[serde(flatten)]
+    part: Part,
+    investor_id: Option<String>,
+    #[schema(example = "The bank asks for the tax form.")]
+    note: Option<String>,
+    operation_id: Option<String>,
+    version: i64,
 }
 
 /// One entitlement.
-pub fn line(e: &Entitlement, token_decimals: i64) -> Value {
+pub fn line(e: &Entitlement, token_decimals: i64) -> Line {
+    Line {
+        part: part(e, token_decimals),
+        investor_id: e.investor_id.clone(),
+        note: e.note.clone(),
+        operation_id: e.operation_id.clone(),
+        version: e.version,
+    }
+}
+
+fn part(e: &Entitlement, token_decimals: i64) -> Part {
     let decimals = u32::try_from(token_decimals).unwrap_or(0);
-    json!({
-        "id": e.id, "distribution_id": e.distribution_id, "investor_id": e.investor_id,
-        "wallet_address": e.wallet_address.0.to_checksum(None), "payee_address": e.payee_address.0.to_checksum(None),
-        "balance_at_record": money::quantity(e.balance_at_record.0, decimals), "base_units": e.balance_at_record.to_string(),
-        "gross_amount": amount(e.gross), "withholding_rate": percent(e.withholding_rate_basis_points),
-        "withholding_amount": amount(e.withholding), "net_amount": amount(e.net), "status": e.status, "hold_reason": e.hold_reason,
-        "note": e.note, "operation_id": e.operation_id, "tx_hash": e.tx_hash.map(|h| h.to_string()), "block_number": e.block_number,
-        "paid_at": instant::optional(e.paid_at), "version": e.version, "created_at": instant::text(e.created_at),
-        "updated_at": instant::text(e.updated_at),
-    })
+    Part {
+        id: e.id.clone(),
+        distribution_id: e.distribution_id.clone(),
+        wallet_address: Typed(e.wallet_address.0),
+        payee_address: Typed(e.payee_address.0),
+        balance_at_record: money::quantity(e.balance_at_record.0, decimals),
+        base_units: e.balance_at_record.to_string(),
+        gross_amount: cents(e.gross),
+        withholding_rate: percent(e.withholding_rate_basis_points),
+        withholding_amount: cents(e.withholding),
+        net_amount: cents(e.net),
+        status: e.status,
+        hold_reason: e.hold_reason,
+        tx_hash: e.tx_hash.map(|hash| hash.to_string()),
+        block_number: e.block_number,
+        paid_at: e.paid_at.map(Instant),
+        created_at: Instant(e.created_at),
+        updated_at: Instant(e.updated_at),
+    }
 }
 
 /// An amount of cents as people read it.
 pub fn amount(minor: i64) -> String {
     Money::from_minor(minor).to_string()
+}
+
+const fn cents(minor: i64) -> Amount {
+    Amount(Money::from_minor(minor))
 }
 
 /// A rate in percent, with its two decimals.

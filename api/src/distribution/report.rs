@@ -7,8 +7,9 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::distribution::{Distribution, Scope};
 use muniment_domain::entitlement::{self, Reported};
 use muniment_domain::{money, offering};
-use serde_json::{Value, json};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use super::{find, record};
 use crate::app::App;
@@ -21,6 +22,12 @@ const COLUMNS: &str = "entitlement_id,investor_id,legal_name,wallet_address,paye
     withholding_amount,net_amount,currency,status,hold_reason,paid_to,units,payout_token,tx_hash,block_number,paid_at";
 
 /// The report as a table, or as JSON with the hash of the table.
+#[utoipa::path(
+    get,
+    path = "/v1/distributions/{id}/report",
+    params(("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json")),
+    responses((status = 200, content((Report = "application/json"), (String = "text/csv")))),
+)]
 pub async fn report(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["format"])?;
     let mut tx = app.db.read().await?;
@@ -39,21 +46,52 @@ pub async fn report(State(app): State<App>, Path(id): Path<String>, uri: Uri) ->
             Ok((kept, table).into_response())
         }
         "json" => {
-            let mut body = record::full(&mut tx, &d).await?;
-            body["report_sha256"] = json!(format!("{:x}", Sha256::digest(&table)));
-            body["entitlements"] = lines.iter().map(|line| shown(line, decimals)).collect();
-            Ok(Json(body).into_response())
+            let report_sha256 = format!("{:x}", Sha256::digest(&table));
+            let entitlements = lines.iter().map(|line| shown(line, decimals)).collect();
+            Ok(Json(Report { full: record::full(&mut tx, &d).await?, report_sha256, entitlements }).into_response())
         }
         other => Err(Problem::new(Code::InvalidParameter, format!("The format {other} is none of csv and json."))),
     }
 }
 
-fn shown(line: &Reported, decimals: u32) -> Value {
-    let mut record = record::line(&line.entitlement, i64::from(decimals));
-    let paid = line.paid_to.as_ref().map(|to| json!({ "paid_to": to, "units": line.units }));
-    record["legal_name"] = json!(line.legal_name);
-    record["receipt"] = json!(paid);
-    record
+/// A distribution with what became of each holder's part.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionReport)]
+pub struct Report {
+    #[serde(flatten)]
+    full: record::Full,
+    /// Of the table, to the byte.
+    report_sha256: String,
+    entitlements: Vec<Settled>,
+}
+
+/// What became of one part.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ReportedEntitlement)]
+struct Settled {
+    #[serde(flatten)]
+    line: record::Line,
+    legal_name: Option<String>,
+    receipt: Option<Receipt>,
+}
+
+/// What the chain says of it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PayoutReceipt)]
+struct Receipt {
+    #[schema(example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]
+    paid_to: String,
+    #[schema(example = "2500000")]
+    units: Option<String>,
+}
+
+fn shown(line: &Reported, decimals: u32) -> Settled {
+    let receipt = |to: &String| Receipt { paid_to: to.clone(), units: line.units.clone() };
+    Settled {
+        line: record::line(&line.entitlement, i64::from(decimals)),
+        legal_name: line.legal_name.clone(),
+        receipt: line.paid_to.as_ref().map(receipt),
+    }
 }
 
 fn table(d: &Distribution, decimals: u32, lines: &[Reported]) -> String {

@@ -26,8 +26,9 @@ function kind(schema) {
   const ways = schema.oneOf ?? schema.anyOf;
   if (ways) return ways.map(kind).join(" | ");
   if (schema.allOf) return schema.allOf.map(kind).join(" & ");
+  const named = { array: () => `list of ${kind(schema.items)}`, null: () => "null" };
   const types = [schema.type ?? "any"].flat();
-  return types.map((type) => (type === "array" ? `list of ${kind(schema.items)}` : (schema.format ?? type))).join(" | ");
+  return types.map((type) => named[type]?.() ?? schema.format ?? type).join(" | ");
 }
 
 function limits(schema) {

@@ -3,8 +3,9 @@
 use utoipa::OpenApi;
 
 use crate::{
-    api_key, approval, auth, bulk_retry, cancel, csrf, deploy, docs, error, force_transfer, freeze, health, lock, mint,
-    openapi, operation, reconcile, recover, restrict, retry, signer, speed_up, unfreeze, unlock, unrestrict, user,
+    api_key, approval, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, error, force_transfer, freeze,
+    health, holder, lock, mint, openapi, operation, reconcile, reconciliation, recover, restrict, retry, signer,
+    speed_up, unfreeze, unlock, unrestrict, user,
 };
 
 /// The interface of the platform, as a portal integrates it.
@@ -53,6 +54,21 @@ use crate::{
         cancel::handle,
         csrf::token,
         deploy::deploy_token,
+        distribution::act::calculate,
+        distribution::act::cancel,
+        distribution::act::declare_audit,
+        distribution::act::execute,
+        distribution::act::snapshot,
+        distribution::act::submit,
+        distribution::create::create,
+        distribution::detail,
+        distribution::entitlement::exclude,
+        distribution::entitlement::hold,
+        distribution::entitlement::list,
+        distribution::entitlement::reissue,
+        distribution::entitlement::release,
+        distribution::list,
+        distribution::report::report,
         docs::page,
         docs::script,
         docs::style,
@@ -61,6 +77,7 @@ use crate::{
         health::alive,
         health::ready,
         health::version,
+        holder::list,
         lock::lock,
         mint::trigger_mint,
         openapi::serve,
@@ -68,6 +85,9 @@ use crate::{
         operation::list,
         operation::stats,
         reconcile::handle,
+        reconciliation::detail,
+        reconciliation::list,
+        reconciliation::start,
         recover::recover,
         restrict::restrict,
         retry::handle,
