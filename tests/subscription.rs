@@ -123,6 +123,9 @@ on_both_databases! {
         raise.write("update investors set kyc_status = 'pending'").await;
         assert_eq!(field(&accept().await).1, "kyc_required");
         raise.write("update investors set kyc_status = 'approved'").await;
+        raise.write("update offerings set terms_version = 2").await;
+        assert_eq!(accept().await.problem(), (409, "invalid_state".to_owned()), "nobody is taken under terms that changed");
+        raise.write("update offerings set terms_version = 1").await;
         let other = json!({ "wallet_address": shown(wallet(9)) });
         let path = format!("/v1/subscriptions/{id}");
         assert_eq!(raise.investor.change("PATCH", &path, Some(other)).await.text("/wallet_address"), shown(wallet(9)));

@@ -23,6 +23,14 @@ pub async fn accept(
     if s.status != Status::Binding {
         return Err(s.illegal(Move::Accept.as_str()));
     }
+    if s.terms_version < offering.terms_version {
+        // A page of the change has yet to reach it: who has not said yes to the new terms is not taken under the old ones.
+        return Err(Error::illegal(
+            "The terms changed: its investor is asked again.",
+            s.status.as_str(),
+            s.status.moves(),
+        ));
+    }
     let investor = Investor::find(tx, &s.investor_id).await?;
     let standing = eligibility::gather(tx, &offering, &s.investor_id, Some(&s)).await?;
     let (amount, held, now) = (s.amount, s.held(), tx.now());
