@@ -14,7 +14,7 @@ use crate::bare_rows::{self, Rows};
 use crate::sample::{median, milliseconds, quantile};
 use crate::seed;
 use crate::stand::{CHAIN_ID, Stand};
-use crate::table::{self, Line, percent};
+use crate::table::{self, Line, Table, percent};
 
 const AT_ONCE: usize = 16;
 /// Connections that a paced load may need at once when the server stalls.
@@ -22,20 +22,18 @@ const PACED_AT_ONCE: usize = 32;
 const GOAL: &str = "≥ 60 % of the bare rate; p99 ≤ 25 ms at half of it";
 
 /// Both kinds of requests on each database.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let mut lines = Vec::new();
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
     for engine in &arguments.engines {
         for rows in [Rows::Deploy, Rows::Mint] {
-            lines.push(one(*engine, rows, arguments).await);
+            table.add(one(*engine, rows, arguments).await);
         }
     }
-    lines
 }
 
 async fn one(engine: Engine, rows: Rows, arguments: &Arguments) -> Line {
-    let (rounds, time) = (arguments.either(5, 3), Duration::from_millis(arguments.either(2_000, 1_000) as u64));
+    let (rounds, time) = (arguments.either(5, 2), Duration::from_millis(arguments.either(2_000, 600) as u64));
     // More than a run can use up.
-    let offerings = arguments.either(60_000, 20_000) as u64;
+    let offerings = arguments.either(60_000, 15_000) as u64;
     let stand = Stand::new(engine, offerings, Platform::of(Address::ZERO)).await;
     seed::subscriptions(&stand.view, stand.series, &stand.series.offering(0), offerings).await;
     seed::pretend_token(&stand.view, &stand.series.offering(0), CHAIN_ID).await;

@@ -1,12 +1,26 @@
 //! What is to be measured, and on what.
 
+use std::time::Duration;
+
 use world::Engine;
 
 use crate::node::Kind;
 
-/// Every row, in the order of the table.
-pub const ROWS: [&str; 9] =
-    ["accept", "latency", "throughput", "mint", "calls", "recovery", "reconcile", "million", "idle"];
+/// Every row, in the order of the table, with its share of the time that a run may take.
+pub const ROWS: [(&str, f64); 9] = [
+    ("accept", 24.0),
+    ("latency", 16.0),
+    ("throughput", 42.0),
+    ("mint", 12.0),
+    ("calls", 24.0),
+    ("recovery", 22.0),
+    ("reconcile", 6.0),
+    ("million", 10.0),
+    ("idle", 22.0),
+];
+/// How long a run may take, and a quick one. What is left stays for the end of the last row.
+const LIMIT: Duration = Duration::from_secs(700);
+const QUICK_LIMIT: Duration = Duration::from_secs(170);
 
 /// The command line.
 pub struct Arguments {
@@ -40,8 +54,10 @@ impl Arguments {
                     Some("both") => {}
                     _ => return Err("--chain devchain, anvil or both".to_owned()),
                 },
-                row if ROWS.contains(&row) => parsed.rows.push(word),
-                other => return Err(format!("{other} is no row; there are: {}", ROWS.join(", "))),
+                row if ROWS.iter().any(|(name, _)| *name == row) => parsed.rows.push(word),
+                other => {
+                    return Err(format!("{other} is no row; there are: {}", ROWS.map(|(name, _)| name).join(", ")));
+                }
             }
         }
         Ok(parsed)
@@ -50,6 +66,14 @@ impl Arguments {
     /// Whether a row is asked for.
     pub fn wants(&self, row: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|wanted| wanted == row)
+    }
+
+    /// How long this row may take when so much of the run is over: its share of what is left. Whoever needs less leaves it to the others.
+    pub fn patience(&self, row: &str, spent: Duration) -> Duration {
+        let left = if self.quick { QUICK_LIMIT } else { LIMIT }.saturating_sub(spent);
+        let open = || ROWS.iter().skip_while(|(name, _)| *name != row).filter(|(name, _)| self.wants(name));
+        let all: f64 = open().map(|(_, share)| share).sum();
+        left.mul_f64(open().next().map_or(0.0, |(_, share)| share / all))
     }
 
     /// A database with a chain, each at least once: for rows that take too long to try every pair.

@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::ground::Ground;
 use crate::node::Kind;
 use crate::stand::{Link, Stand};
-use crate::table::{Line, pair};
+use crate::table::{Line, Table, pair};
 use crate::tap::{BY_NUMBER, Seen, Tap};
 
 /// A second would be the pace of a chain that mines at once, which is looked after differently.
@@ -19,8 +19,8 @@ const BLOCK_SECONDS: u64 = 2;
 const SETTLE: Duration = Duration::from_secs(3);
 
 /// Three lines, on anvil with a block every two seconds: a chain that mines with each transaction has no blocks to count by.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let (engine, seconds) = (arguments.engines[0], arguments.either(12, 6) as u64);
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
+    let (engine, seconds) = (arguments.engines[0], arguments.either(12, 4) as u64);
     let ground = Ground::new(Kind::Anvil, Mining::Every(BLOCK_SECONDS)).await;
     let tap = Tap::before(&ground.node.url).await;
     let stand = Stand::new(engine, 2_000, ground.platform).await;
@@ -29,7 +29,7 @@ pub async fn measure(arguments: &Arguments) -> Vec<Line> {
     let (_binary, port) = stand.start("run", Some(&link)).await;
     sleep(SETTLE).await;
     let (idle, blocks) = span(&ground, &tap, sleep(Duration::from_secs(seconds))).await;
-    let mut lines = vec![line(engine, "idle", "≤ 3 a block", &idle, blocks, 0)];
+    table.add(line(engine, "idle", "≤ 3 a block", &idle, blocks, 0));
     for pace in [5, 20] {
         let mut client = stand.client(port).await;
         let first = pace * 40;
@@ -41,10 +41,9 @@ pub async fn measure(arguments: &Arguments) -> Vec<Line> {
         };
         let (busy, blocks) = span(&ground, &tap, work).await;
         let name = if pace == 5 { "5 operations a second" } else { "20 operations a second" };
-        lines.push(line(engine, name, "O(blocks), + 1 batched send", &busy, blocks, pace * seconds));
+        table.add(line(engine, name, "O(blocks), + 1 batched send", &busy, blocks, pace * seconds));
         sleep(SETTLE).await;
     }
-    lines
 }
 
 /// What went by while something happened, and how many blocks came.

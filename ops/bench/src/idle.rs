@@ -9,16 +9,15 @@ use crate::arguments::Arguments;
 use crate::ground::Ground;
 use crate::node::Kind;
 use crate::stand::{Link, Stand};
-use crate::table::{Line, pair};
+use crate::table::{Line, Table, pair};
 
 const SETTLE: Duration = Duration::from_secs(4);
 /// The kernel counts a process's time in hundredths of a second.
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// Interface and engine on SQLite, on a chain of somebody else: once with the default pace of a public chain, once with a block a second.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let span = Duration::from_secs(arguments.either(20, 8) as u64);
-    let mut lines = Vec::new();
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
+    let span = Duration::from_secs(arguments.either(20, 6) as u64);
     for seconds in [12, 1] {
         let ground = Ground::new(Kind::Anvil, Mining::Mixed).await;
         let stand = Stand::new(Engine::Sqlite, 1, ground.platform).await;
@@ -30,7 +29,7 @@ pub async fn measure(arguments: &Arguments) -> Vec<Line> {
         sleep(span).await;
         let share = (ticks(binary.pid()) - before) / TICKS_A_SECOND / span.as_secs_f64() * 100.0;
         let memory = resident_megabytes(binary.pid());
-        lines.push(Line {
+        table.add(Line {
             row: "idle",
             on: format!("{}, asked every {seconds} s", pair(Engine::Sqlite, Kind::Anvil)),
             goal: "< 1 % of a core, < 80 MB",
@@ -40,7 +39,6 @@ pub async fn measure(arguments: &Arguments) -> Vec<Line> {
             met: Some(share < 1.0 && memory < 80.0),
         });
     }
-    lines
 }
 
 /// Processor time of a process so far, its own and the kernel's for it.

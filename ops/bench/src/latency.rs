@@ -12,7 +12,7 @@ use crate::ground::Ground;
 use crate::node::Kind;
 use crate::sample::{median, milliseconds, quantile};
 use crate::stand::{Link, Stand};
-use crate::table::{Line, pair};
+use crate::table::{Line, Table, pair};
 use crate::tap::Tap;
 use crate::view::View;
 
@@ -20,15 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// One line each, on every pair of database and chain.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let mut lines = Vec::new();
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
     for kind in &arguments.kinds {
         let ground = Ground::new(*kind, Mining::Mixed).await;
         for engine in &arguments.engines {
-            lines.extend(one(*engine, &ground, arguments.either(150, 40)).await);
+            for line in one(*engine, &ground, arguments.either(150, 40)).await {
+                table.add(line);
+            }
         }
     }
-    lines
 }
 
 async fn one(engine: Engine, ground: &Ground, count: usize) -> [Line; 2] {

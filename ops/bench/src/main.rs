@@ -23,10 +23,13 @@ mod tap;
 mod throughput;
 mod view;
 
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use arguments::{Arguments, ROWS};
+use futures::FutureExt;
 use table::{Line, Table};
+use tokio::time::timeout;
 
 #[tokio::main]
 async fn main() {
@@ -39,27 +42,34 @@ async fn main() {
     };
     let started = Instant::now();
     let mut table = Table::default();
-    for row in ROWS.iter().filter(|row| arguments.wants(row)) {
-        let at = Instant::now();
-        for line in measure(row, &arguments).await {
-            table.add(line);
+    for (row, _) in ROWS.iter().filter(|(row, _)| arguments.wants(row)) {
+        let (at, patience) = (Instant::now(), arguments.patience(row, started.elapsed()));
+        // A row that takes too long or breaks off is told in the table, and costs the others nothing.
+        let measured = AssertUnwindSafe(measure(row, &arguments, &mut table)).catch_unwind();
+        let why = match timeout(patience, measured).await {
+            Ok(Ok(())) => None,
+            Ok(Err(_)) => Some("it broke off; the error stream says where".to_owned()),
+            Err(_) => Some(format!("its {:.0} s were over", patience.as_secs_f64())),
+        };
+        if let Some(why) = why {
+            table.add(Line::missing(row, why));
         }
         eprintln!("   {row}: {:.0} s", at.elapsed().as_secs_f64());
     }
-    println!("{}", table.text());
+    println!("{}\n{}", table.text(), table.goals());
     println!("{} The whole run took {:.0} s.", table::machine(), started.elapsed().as_secs_f64());
 }
 
-async fn measure(row: &str, arguments: &Arguments) -> Vec<Line> {
+async fn measure(row: &str, arguments: &Arguments, table: &mut Table) {
     match row {
-        "accept" => accept::measure(arguments).await,
-        "latency" => latency::measure(arguments).await,
-        "throughput" => throughput::measure(arguments).await,
-        "mint" => mint::measure(arguments).await,
-        "calls" => calls::measure(arguments).await,
-        "recovery" => recovery::measure(arguments).await,
-        "reconcile" => reconcile::measure(arguments).await,
-        "million" => million::measure(arguments).await,
-        _ => idle::measure(arguments).await,
+        "accept" => accept::measure(arguments, table).await,
+        "latency" => latency::measure(arguments, table).await,
+        "throughput" => throughput::measure(arguments, table).await,
+        "mint" => mint::measure(arguments, table).await,
+        "calls" => calls::measure(arguments, table).await,
+        "recovery" => recovery::measure(arguments, table).await,
+        "reconcile" => reconcile::measure(arguments, table).await,
+        "million" => million::measure(arguments, table).await,
+        _ => idle::measure(arguments, table).await,
     }
 }

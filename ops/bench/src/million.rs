@@ -13,19 +13,18 @@ use crate::node::Kind;
 use crate::sample::{median, milliseconds};
 use crate::seed::Series;
 use crate::stand::{Link, Stand};
-use crate::table::{self, Line};
+use crate::table::{self, Line, Table};
 use crate::tap::Tap;
 
 const FEW: u64 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A line for each database.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let (mut lines, many) = (Vec::new(), arguments.either(1_000_000, 50_000) as u64);
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
+    let many = arguments.either(1_000_000, 50_000) as u64;
     for engine in &arguments.engines {
-        lines.push(one(*engine, many, arguments.either(150, 50) as u64).await);
+        table.add(one(*engine, many, arguments.either(150, 50) as u64).await);
     }
-    lines
 }
 
 async fn one(engine: Engine, many: u64, requests: u64) -> Line {

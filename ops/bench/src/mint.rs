@@ -17,7 +17,7 @@ use crate::node::Kind;
 use crate::sample::since;
 use crate::seed::{self, Series};
 use crate::stand::{Link, Stand};
-use crate::table::{Line, pair};
+use crate::table::{Line, Table, pair};
 use crate::throughput::deployment;
 
 const PAGE: usize = 200;
@@ -25,12 +25,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const GOAL: &str = "gas ≤ 1.05 × the contract's own; ≤ 10 % over the node's own time";
 
 /// One line for each database, each with another chain.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let mut lines = Vec::new();
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
     for (engine, kind) in arguments.pairs() {
-        lines.push(one(engine, kind, arguments.either(10_000, 2_000)).await);
+        table.add(one(engine, kind, arguments.either(10_000, 2_000)).await);
     }
-    lines
 }
 
 /// What one way of minting took.

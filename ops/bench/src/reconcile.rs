@@ -11,7 +11,7 @@ use crate::ground::Ground;
 use crate::node::Kind;
 use crate::seed;
 use crate::stand::{Link, Stand};
-use crate::table::{Line, pair};
+use crate::table::{Line, Table, pair};
 
 const PATH: &str = "/blockchain/reconciliation-runs";
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -19,12 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const BATCH: i64 = 100;
 
 /// One line for each database, each with another chain.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let mut lines = Vec::new();
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
     for (engine, kind) in arguments.pairs() {
-        lines.push(one(engine, kind, arguments.either(10_000, 2_000)).await);
+        table.add(one(engine, kind, arguments.either(10_000, 2_000)).await);
     }
-    lines
 }
 
 async fn one(engine: Engine, kind: Kind, holders: usize) -> Line {

@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 use crate::ground::Ground;
 use crate::node::Kind;
 use crate::stand::{Link, Stand};
-use crate::table::{Line, pair};
+use crate::table::{Line, Table, pair};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 const CONFIRMED: &str = "select count(*) from operations where status = 'confirmed'";
@@ -21,15 +21,14 @@ const PROGRESS: &str =
     "select (select count(*) from operation_history) + (select count(*) from attempts where block_number is not null)";
 
 /// Restarts on each database, and a second worker where there can be one.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let (mut lines, count) = (Vec::new(), arguments.either(1_000, 200));
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
+    let count = arguments.either(1_000, 200);
     for (engine, kind) in arguments.pairs() {
-        lines.push(one(engine, kind, count, false).await);
+        table.add(one(engine, kind, count, false).await);
         if engine == Engine::Postgres {
-            lines.push(one(engine, kind, count, true).await);
+            table.add(one(engine, kind, count, true).await);
         }
     }
-    lines
 }
 
 async fn one(engine: Engine, kind: Kind, count: usize, with_second: bool) -> Line {

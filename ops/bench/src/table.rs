@@ -44,9 +44,34 @@ impl Table {
         }
         text
     }
+
+    /// Which goals are met, and which are not.
+    pub fn goals(&self) -> String {
+        let names = |met: bool| {
+            let lines = self.0.iter().filter(|line| line.met == Some(met));
+            lines.map(|line| format!("{} ({})", line.row, line.on)).collect::<Vec<_>>()
+        };
+        let (met, missed) = (names(true), names(false));
+        let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join("; ") };
+        format!("Goals met, {}: {}.\nGoals missed, {}: {}.", met.len(), list(&met), missed.len(), list(&missed))
+    }
 }
 
 impl Line {
+    /// What could not be measured, or not all of it. That is no goal that was met.
+    pub fn missing(row: &'static str, why: String) -> Self {
+        let none = || "–".to_owned();
+        Self {
+            row,
+            on: "not all".to_owned(),
+            goal: "to be measured",
+            ours: why,
+            bare: none(),
+            ratio: none(),
+            met: Some(false),
+        }
+    }
+
     fn text(&self) -> String {
         let met = match self.met {
             Some(true) => "yes",

@@ -14,30 +14,31 @@ use crate::node::Kind;
 use crate::sample::{pace, since};
 use crate::seed::Series;
 use crate::stand::{Link, Stand};
-use crate::table::{self, Line, pair, percent};
+use crate::table::{self, Line, Table, pair, percent};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_at is not null";
 const CONFIRMED: &str = "select count(*) from operations where status = 'confirmed'";
 
 /// A line for each pair and each number of lanes.
-pub async fn measure(arguments: &Arguments) -> Vec<Line> {
-    let (mut lines, count) = (Vec::new(), arguments.either(1_000, 300));
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
+    let count = arguments.either(1_000, 200);
     for kind in &arguments.kinds {
         let mut alone: HashMap<&str, f64> = HashMap::new();
         for lanes in [1, LANES] {
-            let with_estimate = bare(*kind, lanes, count / 3, true).await;
+            let with_estimate = if arguments.quick { None } else { Some(bare(*kind, lanes, count / 3, true).await) };
+            let mut before = bare(*kind, lanes, count, false).await;
             for engine in &arguments.engines {
-                // Before and after: the machine may have other work in between.
-                let before = bare(*kind, lanes, count, false).await;
                 let ours = ours(*engine, *kind, lanes, count).await;
-                let plain = f64::midpoint(before, bare(*kind, lanes, count, false).await);
+                // Before and after: the machine may have other work in between.
+                let after = bare(*kind, lanes, count, false).await;
+                let plain = f64::midpoint(before, after);
+                before = after;
                 let one = *alone.entry(table::engine(*engine)).or_insert(ours);
-                lines.push(line(pair(*engine, *kind), lanes, Rates { ours, one, plain, with_estimate }));
+                table.add(line(pair(*engine, *kind), lanes, Rates { ours, one, plain, with_estimate }));
             }
         }
     }
-    lines
 }
 
 /// Operations a second.
@@ -46,7 +47,8 @@ struct Rates {
     /// The engine's with one lane.
     one: f64,
     plain: f64,
-    with_estimate: f64,
+    /// With an estimate before each call; none in a quick run.
+    with_estimate: Option<f64>,
 }
 
 fn line(on: String, lanes: usize, rates: Rates) -> Line {
@@ -57,8 +59,16 @@ fn line(on: String, lanes: usize, rates: Rates) -> Line {
         on: format!("{on}, {lanes} lane{}", if lanes == 1 { "" } else { "s" }),
         goal,
         ours: format!("{ours:.0} /s"),
-        bare: format!("{plain:.0} /s; {with_estimate:.0} /s with an estimate before each"),
-        ratio: format!("{}; {}; × {:.2} of one lane", percent(ours, plain), percent(ours, with_estimate), ours / one),
+        bare: format!(
+            "{plain:.0} /s{}",
+            with_estimate.map_or_else(String::new, |e| format!("; {e:.0} /s with an estimate before each"))
+        ),
+        ratio: format!(
+            "{}{}; × {:.2} of one lane",
+            percent(ours, plain),
+            with_estimate.map_or_else(String::new, |e| format!("; {}", percent(ours, e))),
+            ours / one
+        ),
         // More lanes than cores: the bare loop with as many signers is what the node gives at most.
         met: Some(ours >= 0.8 * plain || lanes > 1 && ours >= lanes as f64 * one),
     }
