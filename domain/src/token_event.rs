@@ -55,12 +55,21 @@ pub struct TokenEvent {
     pub release_at: Option<i64>,
 }
 
-/// How many logs of a transaction are in the books of a token.
-pub async fn count_of(tx: &mut Tx, offering_id: &str, tx_hash: B256) -> Result<usize> {
-    let count = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select count(distinct log_index) from token_events where tx_hash = $1 and offering_id = $2")
-        .bind(Hex(tx_hash)).bind(offering_id).fetch_one(conn).await?);
-    Ok(usize::try_from(count).unwrap_or(0))
+/// How many logs of each of some transactions are in the books of each token.
+pub async fn counts(tx: &mut Tx, hashes: &[B256]) -> Result<Vec<(B256, String, i64)>> {
+    let mut counts = Vec::new();
+    for portion in portions(hashes) {
+        let some: Vec<(Hex<B256>, String, i64)> = on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "select tx_hash, offering_id, count(distinct log_index) from token_events where tx_hash in (");
+            let mut list = query.separated(", ");
+            portion.iter().for_each(|hash| _ = list.push_bind(Hex(*hash)));
+            query.push(") group by tx_hash, offering_id");
+            query.build_query_as().fetch_all(conn).await?
+        });
+        counts.extend(some.into_iter().map(|(hash, offering_id, count)| (hash.0, offering_id, count)));
+    }
+    Ok(counts)
 }
 
 /// Enters events into the books, in the order of the chain.

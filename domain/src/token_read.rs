@@ -84,12 +84,12 @@ pub async fn with_chain(tx: &mut Tx, chain_id: i64, most: i64) -> Result<Vec<Cur
     )
 }
 
-/// Those of some contracts that are tokens of ours and with their chain.
+/// How far those of some contracts are read that are tokens of ours.
 pub async fn among(tx: &mut Tx, chain_id: i64, contracts: &[Address]) -> Result<Vec<Cursor>> {
     let mut found = Vec::new();
     for portion in portions(contracts) {
         let some: Vec<Cursor> = on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new("select * from token_places where pace = 'chain' and chain_id = ");
+            let mut query = sqlx::QueryBuilder::new("select * from token_places where chain_id = ");
             query.push_bind(chain_id).push(" and token_address in (");
             let mut list = query.separated(", ");
             portion.iter().for_each(|address| _ = list.push_bind(Hex(*address)));
@@ -105,14 +105,6 @@ pub async fn among(tx: &mut Tx, chain_id: i64, contracts: &[Address]) -> Result<
 pub async fn cursor(tx: &mut Tx, offering_id: &str) -> Result<Option<Cursor>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Cursor>("select * from token_places where offering_id = $1")
         .bind(offering_id).fetch_optional(conn).await?))
-}
-
-/// How far the token at an address is read; none if it is no token of ours.
-pub async fn at(tx: &mut Tx, chain_id: i64, token: Address) -> Result<Option<Cursor>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, Cursor>("select * from token_places where chain_id = $1 and token_address = $2")
-        .bind(chain_id).bind(Hex(token)).fetch_optional(conn).await?),
-    )
 }
 
 /// Empties the books of a token, so that it is read again from the block that made it. Whoever reads the chain's tokens now begins anew.

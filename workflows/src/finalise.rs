@@ -18,13 +18,15 @@ use crate::conclude::{self, Settled, Verdict};
 use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
-use crate::index;
+use crate::index::{self, Known};
 
 /// An included step at or below the final block, with everything that its verdict needs.
 struct Final {
     op: Operation,
     step: Step,
     attempt: Option<Attempt>,
+    /// As it was stored when its block was followed; none for a transaction that was taken over.
+    stored: Option<Receipt>,
     /// The block that we follow at its height; none where its header was dropped.
     header: Option<B256>,
 }
@@ -41,6 +43,8 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let finals = read(&mut tx, cursor.chain_id, steps).await?;
+    let stored: Vec<&Receipt> = finals.iter().filter_map(|one| one.stored.as_ref()).collect();
+    let mut known = Known::of(&mut tx, network, &stored).await?;
     drop(tx);
     let mut settled = Vec::with_capacity(finals.len());
     // Steps of one operation are settled in their order: one that waits holds back those after it.
@@ -50,7 +54,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         if waiting.contains(&operation_id) {
             continue;
         }
-        match judge(engine, network, one).await {
+        match judge(engine, network, &mut known, one).await {
             Ok(Some(one)) => settled.push(one),
             Ok(None) => _ = waiting.insert(operation_id),
             Err(Failure::Domain(error)) => return Err(error),
@@ -90,18 +94,23 @@ async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<Vec<Final>
         let Some(op) = ops.get(step.operation_id.as_str()) else { continue };
         let attempt = step.tx_hash.and_then(|hash| attempts.remove(&hash.0));
         let header = step.block_number.and_then(|number| headers.get(&number).copied());
-        finals.push(Final { op: (*op).clone(), step, attempt, header });
+        let stored =
+            attempt.as_ref().and_then(|a| a.receipt.clone()).map(|json| serde_json::from_value::<Receipt>(json.0));
+        let stored = stored.transpose().map_err(|e| unreadable(&step, &format!("its receipt: {e}")))?;
+        finals.push(Final { op: (*op).clone(), step, attempt, stored, header });
     }
     Ok(finals)
 }
 
+fn unreadable(step: &Step, why: &str) -> Error {
+    Error::Unreadable { what: "step of", id: step.operation_id.clone(), why: why.to_owned() }
+}
+
 /// Decides what became of an included step, asking the chain where needed, with no transaction open.
-async fn judge(engine: &Engine, network: &Network, one: Final) -> Result<Option<Settled>, Failure> {
-    let Final { op, step, attempt, header } = one;
-    let unreadable =
-        |why: &str| Error::Unreadable { what: "step of", id: step.operation_id.clone(), why: why.to_owned() };
-    let tx_hash = step.tx_hash.ok_or_else(|| unreadable("it is included without a transaction"))?.0;
-    let number = step.block_number.ok_or_else(|| unreadable("it is included without a block"))?;
+async fn judge(engine: &Engine, network: &Network, known: &mut Known, one: Final) -> Result<Option<Settled>, Failure> {
+    let Final { op, step, attempt, stored, header } = one;
+    let tx_hash = step.tx_hash.ok_or_else(|| unreadable(&step, "it is included without a transaction"))?.0;
+    let number = step.block_number.ok_or_else(|| unreadable(&step, "it is included without a block"))?;
     let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
     // The block must be the one that we follow, or, where its header was dropped, the one that the chain has there for good.
     let canonical = match header {
@@ -111,9 +120,8 @@ async fn judge(engine: &Engine, network: &Network, one: Final) -> Result<Option<
     if canonical != step.block_hash.map(|h| h.0) {
         return Ok(None);
     }
-    let stored = attempt.as_ref().and_then(|a| a.receipt.clone()).map(|json| serde_json::from_value::<Receipt>(json.0));
-    let receipt = match stored {
-        Some(receipt) => receipt.map_err(|e| unreadable(&format!("its receipt: {e}")))?,
+    let receipt = match stored.clone() {
+        Some(receipt) => receipt,
         // A transaction that was taken over has no attempt of ours; its receipt is the chain's to tell.
         None => match network.chain.receipts(&[tx_hash]).await.map_err(fault)?.pop().flatten() {
             Some(receipt) if Some(receipt.block_hash) == canonical => receipt,
@@ -121,8 +129,18 @@ async fn judge(engine: &Engine, network: &Network, one: Final) -> Result<Option<
         },
     };
     let Some(receipt) = agreed(network, &op, receipt).await.map_err(fault)? else { return Ok(None) };
-    if receipt.success && !index::has_read(engine, network, &receipt).await? {
-        return Ok(None);
+    if receipt.success {
+        let read = if stored.as_ref() == Some(&receipt) {
+            index::has_read(engine, known, &receipt).await?
+        } else {
+            let mut tx = engine.db.read().await?;
+            let mut shown = Known::of(&mut tx, network, &[&receipt]).await?;
+            drop(tx);
+            index::has_read(engine, &mut shown, &receipt).await?
+        };
+        if !read {
+            return Ok(None);
+        }
     }
     let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
     let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };

@@ -164,6 +164,8 @@ async fn ours(engine: &Engine, network: &Network, logs: &[PlacedLog], apart: &[C
     let told: BTreeSet<Address> = logs.iter().map(|log| log.address).collect();
     let mut tx = engine.db.read().await?;
     let mut tokens = token_read::among(&mut tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
+    // Those that are not with the chain are asked for by their own questions.
+    tokens.retain(|token| token.pace == Pace::Chain);
     tokens.extend_from_slice(apart);
     Ok(tokens)
 }
@@ -201,25 +203,54 @@ const fn kind(change: Change) -> Kind {
     }
 }
 
-/// Whether the books have what a final receipt told of a token. An endpoint that hid it once is not believed in what it showed before
-/// either: the token is read again from its first block.
-pub async fn has_read(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<bool> {
-    let mut told: BTreeMap<Address, usize> = BTreeMap::new();
+/// What the books have of some final receipts.
+pub struct Known {
+    tokens: BTreeMap<Address, String>,
+    /// By transaction and offering.
+    counts: BTreeMap<(B256, String), i64>,
+}
+
+impl Known {
+    /// Reads it, for all of them together.
+    pub async fn of(tx: &mut Tx, network: &Network, receipts: &[&Receipt]) -> Result<Self> {
+        let told: BTreeSet<Address> = receipts.iter().flat_map(|r| told(r).into_keys()).collect();
+        let tokens = token_read::among(tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
+        let tokens: BTreeMap<Address, String> =
+            tokens.into_iter().map(|token| (token.token_address.0, token.offering_id)).collect();
+        let ours = |r: &&&Receipt| r.logs.iter().any(|log| tokens.contains_key(&log.address));
+        let hashes: Vec<B256> = receipts.iter().filter(ours).map(|receipt| receipt.tx_hash).collect();
+        let counts = token_event::counts(tx, &hashes).await?;
+        Ok(Self { tokens, counts: counts.into_iter().map(|(hash, id, count)| ((hash, id), count)).collect() })
+    }
+
+    /// The offering of a token whose books lack something of a receipt.
+    fn lacking(&self, receipt: &Receipt) -> Option<String> {
+        told(receipt).into_iter().find_map(|(token, told)| {
+            let offering_id = self.tokens.get(&token)?;
+            let known = self.counts.get(&(receipt.tx_hash, offering_id.clone())).copied().unwrap_or_default();
+            (known < told).then(|| offering_id.clone())
+        })
+    }
+}
+
+/// How many events that move books a receipt has of each contract.
+fn told(receipt: &Receipt) -> BTreeMap<Address, i64> {
+    let mut told = BTreeMap::new();
     for log in receipt.logs.iter().filter(|log| moves_books(log)) {
         *told.entry(log.address).or_default() += 1;
     }
-    let mut tx = engine.db.read().await?;
-    for (token, told) in told {
-        let Some(cursor) = token_read::at(&mut tx, network.id(), token).await? else { continue };
-        let known = token_event::count_of(&mut tx, &cursor.offering_id, receipt.tx_hash).await?;
-        if known < told {
-            drop(tx);
-            tracing::error!(tx.hash = %receipt.tx_hash, offering.id = cursor.offering_id, "an endpoint hid events; the token is read again");
-            forget(engine, &cursor.offering_id).await?;
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    told
+}
+
+/// Whether the books have what a final receipt told of a token. An endpoint that hid it once is not believed in what it showed before
+/// either: the token is read again from its first block.
+pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> Result<bool> {
+    let Some(offering_id) = known.lacking(receipt) else { return Ok(true) };
+    tracing::error!(tx.hash = %receipt.tx_hash, offering.id = offering_id, "an endpoint hid events; the token is read again");
+    forget(engine, &offering_id).await?;
+    // Its other receipts wait as well: their events are no longer in the books.
+    known.counts.retain(|(_, id), _| *id != offering_id);
+    Ok(false)
 }
 
 /// When the blocks of the events were made. They must be the blocks that stand at those heights now: a final one stays.

@@ -15,7 +15,7 @@ use super::{Call, Match, Standing, Subscription};
 use crate::conclude;
 use crate::effect;
 use crate::engine::{Engine, Network};
-use crate::index;
+use crate::index::{self, Known};
 use crate::retry::unavailable;
 
 /// How often the events of a call are looked for.
@@ -72,7 +72,10 @@ async fn proof(network: &Network, call: &Call) -> Result<Receipt> {
 async fn in_the_books(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<()> {
     for _ in 0..READS {
         index::index(engine, network).await?;
-        if index::has_read(engine, network, receipt).await? {
+        let mut tx = engine.db.read().await?;
+        let mut known = Known::of(&mut tx, network, &[receipt]).await?;
+        drop(tx);
+        if index::has_read(engine, &mut known, receipt).await? {
             return Ok(());
         }
     }
