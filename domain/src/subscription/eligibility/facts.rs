@@ -23,16 +23,14 @@ pub struct Investor {
     pub id: String,
     pub country: String,
     pub kyc_status: String,
-    #[sqlx(default)]
     pub accreditation_status: String,
-    #[sqlx(default)]
     pub accreditation_expires_at: Option<DateTime<Utc>>,
 }
 
 impl Investor {
     /// The investor with this id.
     pub async fn find(tx: &mut Tx, id: &str) -> Result<Self> {
-        on!(tx, conn => sqlx::query_as::<_, Self>("select * from investors where id = $1").bind(id).fetch_optional(conn).await?)
+        on!(tx, conn => sqlx::query_as::<_, Self>("select id, country, kyc_status, accreditation_status, accreditation_expires_at from investors where id = $1").bind(id).fetch_optional(conn).await?)
         .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
     }
 
