@@ -45,6 +45,7 @@ pub mod standing;
 pub mod survey;
 pub mod token;
 pub mod token_event;
+pub mod token_view;
 pub mod transaction;
 pub mod unfreeze;
 pub mod unlock;

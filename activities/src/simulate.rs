@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A call of a contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Call {
     /// Who calls.
     pub from: Address,
@@ -157,6 +157,12 @@ impl Chain {
             None => Err(Fault::Incomplete("no answer".into())),
         })
         .await
+    }
+
+    /// What several calls answer at the block of this hash, in one question.
+    pub async fn call_all(&self, calls: &[Call], block: B256) -> Result<Vec<Result<Bytes, Revert>>, Fault> {
+        let requests = calls.iter().map(|call| call.request("eth_call", At::Hash(block))).collect();
+        self.ask(requests, |answers| answers.into_iter().map(outcome).collect()).await
     }
 }
 

@@ -1,5 +1,7 @@
 //! An address in a request: mixed case is a checksum (EIP-55) and must be right; all lower case is taken as it is.
 
+use std::str::FromStr;
+
 use alloy_primitives::Address;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,6 +21,14 @@ impl Serialize for Typed {
 impl<'de> Deserialize<'de> for Typed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(&String::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl FromStr for Typed {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        read(text).map(Self)
     }
 }
 

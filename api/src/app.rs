@@ -8,6 +8,7 @@ use muniment_activities::config::ChainConfig;
 use muniment_domain::db::Db;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
+use muniment_workflows::token_view::TokenViews;
 
 use crate::auth::Auth;
 use crate::config::{Config, Limits};
@@ -33,6 +34,8 @@ pub struct App {
     pub rates: Arc<Rates>,
     /// How often they did.
     pub limiter: Arc<Limiter>,
+    /// What was read of tokens a moment ago.
+    pub token_views: Arc<TokenViews>,
     chains: Arc<Vec<ChainConfig>>,
 }
 
@@ -45,6 +48,7 @@ impl App {
             auth: Arc::new(Auth::new(config, db.ids())?),
             rates: Arc::new(config.rates.clone()),
             limiter: Arc::default(),
+            token_views: Arc::new(TokenViews::new(config.rates.token_read_per_second)),
             db,
             desk,
             settings: Arc::new(config.engine.clone()),

@@ -70,6 +70,7 @@ mod signer;
 mod speed_up;
 mod submission;
 mod subscription;
+mod token_view;
 mod totp;
 mod unfreeze;
 mod unlock;

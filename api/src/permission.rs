@@ -73,6 +73,8 @@ const TAKING: Access = Access::Caller { roles: &[Role::Issuer, Role::Operator, R
 const PAYMENTS: Access = Access::Caller { roles: OPERATORS, scope: "payments:write" };
 const INVESTOR: Access = Access::Person { roles: &[Role::Investor] };
 const INVESTORS: Access = Access::Caller { roles: READERS, scope: "investors:read" };
+const OWN_INVESTOR: Access = Access::Caller { roles: INVESTORS_TOO, scope: "investors:read" };
+const TOKENS: Access = Access::Caller { roles: Role::ALL, scope: "offerings:read" };
 const IDENTITIES: Access = Access::Caller { roles: OPERATORS, scope: "kyc:write" };
 
 const fn row(method: &'static str, path: &'static str, access: Access) -> Permission {
@@ -136,6 +138,11 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/subscriptions/{id}/accept", TAKING),
     row("POST", "/v1/subscriptions/{id}/reject", TAKING),
     row("POST", "/v1/subscriptions/{id}/refund", PAYMENTS),
+    row("GET", "/v1/offerings/{id}/token", Access::Public),
+    row("GET", "/v1/offerings/{id}/token/can-transfer", TOKENS),
+    row("GET", "/v1/offerings/{id}/token/balances/{address}", TOKENS),
+    row("GET", "/v1/offerings/{id}/token/partitions/{partition}/restriction", Access::Public),
+    row("GET", "/v1/offerings/{id}/token/frozen/{address}", TOKENS),
     row("GET", "/v1/investor/profile", INVESTOR),
     row("PATCH", "/v1/investor/profile", INVESTOR),
     row("POST", "/v1/investor/kyc", INVESTOR),
@@ -146,6 +153,7 @@ pub const PERMISSIONS: &[Permission] = &[
     row("DELETE", "/v1/investor/wallets/{id}", INVESTOR),
     row("GET", "/v1/investors", INVESTORS),
     row("GET", "/v1/investors/{id}", INVESTORS),
+    row("GET", "/v1/investors/{id}/portfolio", OWN_INVESTOR),
     row("POST", "/v1/investors/{id}/kyc/decision", IDENTITIES),
     row("POST", "/v1/investors/{id}/suspend", IDENTITIES),
     row("POST", "/v1/investors/{id}/reinstate", IDENTITIES),

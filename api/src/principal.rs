@@ -146,12 +146,19 @@ fn bucket<'a>(app: &App, principal: &'a principal::Principal, request: &Parts) -
         Some(key) => {
             ("key", &key.id, key.per_minute.and_then(|own| u32::try_from(own).ok()).unwrap_or(rates.key_per_minute))
         }
+        None if asks_chain(request.uri.path()) => ("token-read", &principal.user_id, rates.token_read_per_minute),
         None if request.method.is_safe() => ("user-read", &principal.user_id, rates.read_per_minute),
         None if request.uri.path().starts_with("/blockchain/") => {
             ("operator-write", &principal.user_id, rates.operator_write_per_minute)
         }
         None => ("user-write", &principal.user_id, rates.write_per_minute),
     }
+}
+
+/// Whether a path is one of the reads of a token.
+fn asks_chain(path: &str) -> bool {
+    let rest = path.strip_prefix("/v1/offerings/").and_then(|rest| rest.split_once('/'));
+    rest.is_some_and(|(_, rest)| rest == "token" || rest.starts_with("token/"))
 }
 
 async fn authenticate(app: &App, token: &str, origin: &Origin) -> Result<Principal> {
@@ -222,6 +229,16 @@ impl<S: Sync> FromRequestParts<S> for Principal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_of_a_token_are_told_from_other_reads() {
+        assert!(["token", "token/can-transfer"].iter().all(|rest| asks_chain(&format!("/v1/offerings/off_1/{rest}"))));
+        assert!(
+            !["/v1/offerings/token", "/v1/offerings/off_1/tokens", "/v1/offerings/off_1"]
+                .iter()
+                .any(|path| asks_chain(path))
+        );
+    }
 
     #[test]
     fn a_bearer_token_is_read_whatever_the_case_of_its_scheme() {

@@ -31,6 +31,10 @@ pub struct Rates {
     pub write_per_minute: u32,
     /// Writes of a person on /blockchain.
     pub operator_write_per_minute: u32,
+    /// Reads of a person that ask a chain.
+    pub token_read_per_minute: u32,
+    /// How often this process asks chains for such reads, in a second and not a minute.
+    pub token_read_per_second: u32,
     /// Requests of an API key that has no limit of its own.
     pub key_per_minute: u32,
 }
@@ -43,6 +47,8 @@ impl Default for Rates {
             read_per_minute: 600,
             write_per_minute: 120,
             operator_write_per_minute: 120,
+            token_read_per_minute: 60,
+            token_read_per_second: 50,
             key_per_minute: 1_200,
         }
     }

@@ -12,8 +12,8 @@ use crate::error::Problem;
 use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
     freeze, health, holder, investor, lock, media, mint, offering, openapi, operation, origin, permission, principal,
-    reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict,
-    user,
+    reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, token_view, unfreeze, unlock,
+    unrestrict, user,
 };
 
 /// One route.
@@ -33,6 +33,7 @@ pub fn routes() -> Vec<Route> {
     routes.extend(people());
     routes.extend(subscriptions());
     routes.extend(investors());
+    routes.extend(tokens());
     routes.extend(vec![
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
@@ -167,9 +168,22 @@ fn investors() -> Vec<Route> {
         on_delete("/v1/investor/wallets/{id}", delete(investor::wallet::remove)),
         on_get("/v1/investors", get(investor::list)),
         on_get("/v1/investors/{id}", get(investor::detail)),
+        on_get("/v1/investors/{id}/portfolio", get(investor::portfolio::read)),
         on_post("/v1/investors/{id}/kyc/decision", post(investor::decision::decide)),
         on_post("/v1/investors/{id}/suspend", post(investor::suspension::suspend)),
         on_post("/v1/investors/{id}/reinstate", post(investor::suspension::reinstate)),
+    ]
+}
+
+/// Those that ask a chain.
+fn tokens() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    vec![
+        on_get("/v1/offerings/{id}/token", get(token_view::facts)),
+        on_get("/v1/offerings/{id}/token/can-transfer", get(token_view::can_transfer)),
+        on_get("/v1/offerings/{id}/token/balances/{address}", get(token_view::balances)),
+        on_get("/v1/offerings/{id}/token/partitions/{partition}/restriction", get(token_view::restriction)),
+        on_get("/v1/offerings/{id}/token/frozen/{address}", get(token_view::frozen)),
     ]
 }
 

@@ -39,6 +39,7 @@ pub mod operation;
 pub mod payout_day;
 pub mod payout_token;
 pub mod point;
+pub mod portfolio;
 pub mod principal;
 pub mod reason;
 pub mod reconciliation;

@@ -55,7 +55,7 @@ impl Config {
             ("password_memory_kib", "64".to_owned()),
             ("staff_second_factor", "false".to_owned()),
         ];
-        let rates = ["anonymous", "login", "read", "write", "operator_write", "key"];
+        let rates = ["anonymous", "login", "read", "write", "operator_write", "token_read", "key"];
         let rates = rates.iter().map(|name| (format!("{name}_per_minute"), "0".to_owned())).collect();
         let (root, engine, chain, auth) = (map(&root), map(&engine), map(&chain), map(&auth));
         Self { root, engine, chain, auth, rates, database: quoted(database) }
@@ -69,6 +69,11 @@ impl Config {
     /// A key of the engine.
     pub fn engine(&mut self, key: &str, value: u64) {
         self.engine.insert(key.to_owned(), value.to_string());
+    }
+
+    /// How often callers may ask.
+    pub fn rate(&mut self, key: &str, value: u64) {
+        self.rates.insert(key.to_owned(), value.to_string());
     }
 
     /// From which amount on a mint needs a second person.

@@ -64,6 +64,7 @@ pub mod suspension;
 pub mod sweep;
 pub mod tend;
 pub mod timer;
+pub mod token_view;
 pub mod unfreeze;
 pub mod unlock;
 pub mod unrestrict;

@@ -2,6 +2,7 @@
 
 pub mod decision;
 pub mod kyc;
+pub mod portfolio;
 pub mod profile;
 mod record;
 pub mod suspension;

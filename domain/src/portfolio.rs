@@ -1,0 +1,224 @@
+//! What an investor has: positions out of the books of the tokens, money that was promised, and what was paid.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, U256};
+use chrono::{DateTime, Utc};
+
+use crate::column::{Dec, Hex};
+use crate::db::Tx;
+use crate::entitlement::Entitlement;
+use crate::subscription::Status;
+use crate::{Result, on};
+
+/// Units in one wallet and partition, with the offering that they are of and how far its token is read.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Position {
+    pub offering_id: String,
+    pub offering_name: String,
+    pub currency: String,
+    pub unit_price: i64,
+    pub token_decimals: i64,
+    pub token_address: Hex<Address>,
+    pub chain_id: i64,
+    pub partition_id: i64,
+    pub wallet_address: Hex<Address>,
+    pub balance: Dec<u128>,
+    pub frozen: bool,
+    /// Everything up to this block is in it.
+    pub synced_block: i64,
+    pub read_at: DateTime<Utc>,
+    /// The newest final block that was followed.
+    pub final_block: i64,
+    /// Since when no endpoint of the chain answers.
+    pub blocked_since: Option<DateTime<Utc>>,
+}
+
+impl Position {
+    /// For how long nothing newer is known, in seconds; none while everything final is known.
+    pub fn lag_seconds(&self, now: DateTime<Utc>) -> i64 {
+        let since = self.blocked_since.or_else(|| (self.synced_block < self.final_block).then_some(self.read_at));
+        since.map_or(0, |since| (now - since).num_seconds().max(0))
+    }
+}
+
+/// Everything that wallets of the investor hold.
+pub async fn positions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Position>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Position>(
+        "select h.offering_id, o.name as offering_name, o.currency, o.unit_price, o.token_decimals, c.token_address, c.chain_id, \
+         h.partition_id, h.wallet_address, h.balance, coalesce(a.frozen, false) as frozen, c.block_number as synced_block, c.read_at, \
+         coalesce(k.final_number, c.block_number) as final_block, k.blocked_since from wallets w \
+         join holdings h on h.wallet_address = w.address join offerings o on o.id = h.offering_id \
+         join token_places c on c.offering_id = h.offering_id left join chains k on k.chain_id = c.chain_id \
+         left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address \
+         where w.investor_id = $1 and w.verified_at is not null and h.balance <> '0' \
+         order by h.offering_id, h.partition_id, h.wallet_address")
+        .bind(investor_id).fetch_all(conn).await?))
+}
+
+/// Money that an investor promised, and what it was minted to.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Commitment {
+    pub id: String,
+    pub offering_id: String,
+    pub offering_name: String,
+    pub currency: String,
+    pub partition_id: i64,
+    pub status: Status,
+    pub amount: i64,
+    pub quantity: Option<Dec<u128>>,
+    pub wallet_address: Option<Hex<Address>>,
+}
+
+/// Every subscription of an investor that was not called off, the newest first.
+pub async fn commitments(tx: &mut Tx, investor_id: &str) -> Result<Vec<Commitment>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Commitment>(
+        "select s.id, s.offering_id, o.name as offering_name, o.currency, o.partition_id, s.status, s.amount, s.quantity, \
+         s.wallet_address from subscriptions s join offerings o on o.id = s.offering_id where s.investor_id = $1 and s.status in \
+         ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted') order by s.id desc")
+        .bind(investor_id).fetch_all(conn).await?))
+}
+
+/// What was minted: money and units, by offering, partition and the wallet where it is now.
+#[derive(Debug, Default)]
+pub struct Purchases(BTreeMap<(String, i64, Address), (i64, u128)>);
+
+impl Purchases {
+    /// Sums the minted ones; what was minted to a wallet that was recovered since counts for the one that follows it.
+    pub fn of(commitments: &[Commitment], successors: &BTreeMap<Address, Address>) -> Self {
+        let mut sums = BTreeMap::new();
+        for c in commitments.iter().filter(|c| c.status == Status::Minted) {
+            let (Some(wallet), Some(units)) = (c.wallet_address, c.quantity) else { continue };
+            let mut at = wallet.0;
+            // As many steps as there are wallets: a row of recoveries has no circle.
+            for _ in 0..successors.len() {
+                at = successors.get(&at).copied().unwrap_or(at);
+            }
+            let sum: &mut (i64, u128) = sums.entry((c.offering_id.clone(), c.partition_id, at)).or_default();
+            sum.0 += c.amount;
+            sum.1 += units.0;
+        }
+        Self(sums)
+    }
+
+    /// What the units of a position cost, at their average price; none for units that came by a transfer alone.
+    pub fn cost(&self, p: &Position) -> Option<i64> {
+        let (amount, units) = *self.0.get(&(p.offering_id.clone(), p.partition_id, p.wallet_address.0))?;
+        let kept = U256::from(p.balance.0.min(units));
+        let cost: U256 = U256::from(amount.max(0).unsigned_abs()) * kept / U256::from(units.max(1));
+        i64::try_from(cost).ok()
+    }
+}
+
+/// The value of units in minor units at a price, rounded down.
+pub fn value(units: u128, unit_price: i64, token_decimals: u32) -> i64 {
+    let whole = U256::from(10u8).pow(U256::from(token_decimals));
+    let value = U256::from(units) * U256::from(unit_price.max(0).unsigned_abs()) / whole;
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// What was paid to an investor in a currency, in minor units.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Income {
+    pub currency: String,
+    pub gross: i64,
+    pub withholding: i64,
+    pub net: i64,
+}
+
+/// What was paid to an investor, by currency.
+pub async fn income(tx: &mut Tx, investor_id: &str) -> Result<Vec<Income>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Income>(
+        "select d.currency, cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding, \
+         cast(sum(e.net) as bigint) as net from entitlements e join distributions d on d.id = e.distribution_id \
+         where e.investor_id = $1 and e.status = 'paid' group by d.currency order by d.currency")
+        .bind(investor_id).fetch_all(conn).await?))
+}
+
+/// An entitlement with the distribution that it is of.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Payment {
+    #[sqlx(flatten)]
+    pub entitlement: Entitlement,
+    pub offering_name: String,
+    pub kind: String,
+    pub currency: String,
+    pub payment_date: DateTime<Utc>,
+}
+
+/// The newest entitlements of an investor.
+pub async fn recent(tx: &mut Tx, investor_id: &str, limit: i64) -> Result<Vec<Payment>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>(
+        "select e.*, o.name as offering_name, d.kind, d.currency, d.payment_date from entitlements e \
+         join distributions d on d.id = e.distribution_id join offerings o on o.id = e.offering_id \
+         where e.investor_id = $1 order by e.id desc limit $2")
+        .bind(investor_id).bind(limit).fetch_all(conn).await?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(balance: u128) -> Position {
+        let at = DateTime::UNIX_EPOCH;
+        Position {
+            offering_id: "off_1".to_owned(),
+            offering_name: String::new(),
+            currency: "EUR".to_owned(),
+            unit_price: 100,
+            token_decimals: 2,
+            token_address: Hex(Address::ZERO),
+            chain_id: 1,
+            partition_id: 1,
+            wallet_address: Hex(Address::repeat_byte(2)),
+            balance: Dec(balance),
+            frozen: false,
+            synced_block: 7,
+            read_at: at,
+            final_block: 7,
+            blocked_since: None,
+        }
+    }
+
+    fn minted(wallet: u8, amount: i64, units: u128) -> Commitment {
+        Commitment {
+            id: String::new(),
+            offering_id: "off_1".to_owned(),
+            offering_name: String::new(),
+            currency: "EUR".to_owned(),
+            partition_id: 1,
+            status: Status::Minted,
+            amount,
+            quantity: Some(Dec(units)),
+            wallet_address: Some(Hex(Address::repeat_byte(wallet))),
+        }
+    }
+
+    #[test]
+    fn units_cost_their_average_price_wherever_they_were_recovered_to() {
+        let recovered = BTreeMap::from([(Address::repeat_byte(1), Address::repeat_byte(2))]);
+        let bought = [minted(1, 1_000, 100), minted(2, 2_000, 100)];
+        let of = |recovered| Purchases::of(&bought, recovered);
+        assert_eq!(of(&recovered).cost(&position(200)), Some(3_000));
+        assert_eq!(of(&recovered).cost(&position(50)), Some(750), "the rest was sold");
+        assert_eq!(of(&recovered).cost(&position(900)), Some(3_000), "the rest was given");
+        assert_eq!(of(&BTreeMap::new()).cost(&position(200)), Some(2_000));
+        assert_eq!(Purchases::default().cost(&position(1)), None);
+        assert_eq!((value(12_345, 100, 2), value(1, 99, 2), value(u128::MAX, i64::MAX, 0)), (12_345, 0, i64::MAX));
+    }
+
+    #[test]
+    fn what_is_read_up_to_the_final_block_lags_by_nothing_however_long_ago_that_was() {
+        let now = DateTime::UNIX_EPOCH + chrono::Duration::seconds(90);
+        let mut p = position(1);
+        assert_eq!(p.lag_seconds(now), 0);
+        p.final_block = 9;
+        assert_eq!(p.lag_seconds(now), 90);
+        p.blocked_since = Some(DateTime::UNIX_EPOCH + chrono::Duration::seconds(80));
+        assert_eq!(p.lag_seconds(now), 10);
+    }
+}
