@@ -7,7 +7,7 @@ use serde_json::json;
 use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 
 use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms, wallet};
-use crate::{approval, audit, foreign_key, operator, reconciliation, sessions, wish};
+use crate::{approval, audit, foreign_key, offering_calendar, operator, reconciliation, sessions, wish};
 
 const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;
@@ -33,8 +33,6 @@ const HERE: &[Point] = &[
     Point::Housekeeping,
     // In the tests of snapshots.
     Point::Snapshot,
-    // In the tests of offerings.
-    Point::Timer,
 ];
 
 #[test]
@@ -48,6 +46,7 @@ fn every_write_has_a_crash_test() {
             wish::ENDED_AT,
             sessions::ENDED_AT,
             audit::ENDED_AT,
+            offering_calendar::ENDED_AT,
         ];
         assert!(tests.iter().any(|points| points.contains(point)), "no test ends anything at {point}");
     }

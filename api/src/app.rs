@@ -28,6 +28,8 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// Idempotency keys whose first request is being answered by this process.
     pub keys_in_use: Arc<Mutex<HashSet<String>>>,
+    /// Whether everybody may read the list of what is offered.
+    pub public_offering_list: bool,
     /// How people log in.
     pub auth: Arc<Auth>,
     /// How often callers may ask.
@@ -54,6 +56,7 @@ impl App {
             settings: Arc::new(config.engine.clone()),
             limits: Arc::new(config.limits.clone()),
             keys_in_use: Arc::default(),
+            public_offering_list: config.public_offering_list,
             chains: Arc::new(config.chains.clone()),
         })
     }
@@ -61,6 +64,11 @@ impl App {
     /// What the configuration says about a chain.
     pub fn chain(&self, chain_id: i64) -> Option<&ChainConfig> {
         self.chains.iter().find(|chain| i64::try_from(chain.chain_id) == Ok(chain_id))
+    }
+
+    /// The id of the chain with this key.
+    pub fn chain_of(&self, key: &str) -> Option<i64> {
+        self.chains.iter().find(|chain| chain.key == key).and_then(|chain| i64::try_from(chain.chain_id).ok())
     }
 
     /// The name of a chain as people know it.

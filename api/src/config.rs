@@ -24,6 +24,8 @@ pub struct Config {
     pub log: String,
     /// How a log line looks.
     pub log_format: LogFormat,
+    /// Whether everybody may read the list of what is offered. Without it only who is logged in may: some exemptions forbid to solicit.
+    pub public_offering_list: bool,
     /// Where the state is kept.
     pub database: Database,
     /// What the REST interface bears.
@@ -83,6 +85,7 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             log: "info,apalis_core=warn,sqlx=warn".to_owned(),
             log_format: LogFormat::Text,
+            public_offering_list: false,
             database: Database::default(),
             limits: Limits::default(),
             rates: Rates::default(),

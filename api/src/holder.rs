@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::instant::Instant;
 use crate::offering;
 use crate::pages::{List, Page, Paging, Parameters};
+use crate::principal::Principal;
 
 /// The holders of an offering's token, in the order of their wallets.
 #[utoipa::path(
@@ -23,10 +24,15 @@ use crate::pages::{List, Page, Paging, Parameters};
     params(Paging),
     responses((status = 200, body = Holders)),
 )]
-pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Holders>> {
+pub async fn list(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+) -> Result<Json<Holders>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
-    let offering = offering::find(&mut tx, &id).await?;
+    let offering = offering::find_run_by(&mut tx, &principal, &id).await?;
     let (rows, total) = holding::page(&mut tx, &id, page.limit, page.offset()).await?;
     let read = token_read::cursor(&mut tx, &id).await?;
     let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);

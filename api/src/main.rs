@@ -41,6 +41,7 @@ mod import;
 mod instant;
 mod intervene;
 mod investor;
+mod issuer;
 mod known_key;
 mod lock;
 mod log;

@@ -44,7 +44,9 @@ pub struct Permission {
 
 const READERS: &[Role] = &[Role::Operator, Role::Admin, Role::Auditor];
 const INVESTORS_TOO: &[Role] = &[Role::Investor, Role::Operator, Role::Admin, Role::Auditor];
+const ISSUERS_TOO: &[Role] = &[Role::Issuer, Role::Operator, Role::Admin, Role::Auditor];
 const OPERATORS: &[Role] = &[Role::Operator, Role::Admin];
+const ORGANISERS: &[Role] = &[Role::Issuer, Role::Operator, Role::Admin];
 
 const STAFF: Access = Access::Person { roles: READERS };
 const ADMIN: Access = Access::Person { roles: &[Role::Admin] };
@@ -52,8 +54,12 @@ const KEYS: Access = Access::Person { roles: &[Role::Issuer, Role::Admin] };
 const KEY_LIST: Access = Access::Person { roles: &[Role::Issuer, Role::Admin, Role::Auditor] };
 const OWN: Access = Access::Person { roles: Role::ALL };
 const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
-const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:read" };
 const AUDIT: Access = Access::Caller { roles: READERS, scope: "audit:read" };
+const OFFERING_LIST: Access = Access::Caller { roles: Role::ALL, scope: "offerings:read" };
+const OFFERINGS: Access = Access::Caller { roles: ISSUERS_TOO, scope: "offerings:read" };
+const OFFERING: Access = Access::Caller { roles: ORGANISERS, scope: "offerings:write" };
+/// What an issuer asks for and a key never does: a second person decides it.
+const OFFERING_END: Access = Access::Person { roles: ORGANISERS };
 const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
 /// Allowing what somebody else asked for: a person's own word, never a key's.
@@ -125,7 +131,25 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/users/{id}/revoke-sessions", ADMIN),
     row("GET", "/v1/audit-log", AUDIT),
     row("GET", "/v1/audit-log/verify", AUDIT),
+    row("GET", "/v1/offerings", OFFERING_LIST),
+    row("POST", "/v1/offerings", OFFERING),
     row("GET", "/v1/offerings/{id}", Access::Public),
+    row("PATCH", "/v1/offerings/{id}", OFFERING),
+    row("POST", "/v1/offerings/{id}/submit", OFFERING),
+    row("POST", "/v1/offerings/{id}/approve", DECISION),
+    row("POST", "/v1/offerings/{id}/request-changes", DECISION),
+    row("POST", "/v1/offerings/{id}/publish", OFFERING),
+    row("POST", "/v1/offerings/{id}/pause", OFFERING),
+    row("POST", "/v1/offerings/{id}/resume", OFFERING),
+    row("POST", "/v1/offerings/{id}/close", OFFERING),
+    row("POST", "/v1/offerings/{id}/cancel", OFFERING_END),
+    row("POST", "/v1/offerings/{id}/archive", DECISION),
+    row("POST", "/v1/offerings/{id}/material-change", OFFERING),
+    row("GET", "/v1/offerings/{id}/documents", Access::Public),
+    row("POST", "/v1/offerings/{id}/documents", OFFERING),
+    row("GET", "/v1/offerings/{id}/timeline", OFFERINGS),
+    row("GET", "/v1/issuers", STAFF),
+    row("POST", "/v1/issuers/{id}/approve", DECISION),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),
     row("POST", "/v1/offerings/{id}/subscribe", SUBSCRIBING),
@@ -212,6 +236,7 @@ pub const SCOPES: &[&str] = &[
     "kyc:write",
     "me:read",
     "offerings:read",
+    "offerings:write",
     "ops:freeze",
     "ops:read",
     "ops:write",
@@ -226,6 +251,11 @@ pub fn of(method: &Method, path: &str) -> Option<&'static Permission> {
 }
 
 impl Permission {
+    /// Whether the configuration lets everybody in: it can open the list of what is offered, and nothing else.
+    pub fn is_opened(&self, app: &App) -> bool {
+        app.public_offering_list && (self.method, self.path) == ("GET", "/v1/offerings")
+    }
+
     /// Whether a known caller may pass.
     pub fn admit(&self, app: &App, principal: &Principal) -> Result<()> {
         let (roles, scope) = match self.access {
@@ -259,9 +289,10 @@ impl Permission {
 /// The scopes that somebody with these roles may give to a key: those of the rows that the roles open.
 pub fn scopes_of(roles: &Roles) -> Vec<&'static str> {
     let opens = |scope: &&&str| {
-        PERMISSIONS.iter().any(
-            |p| matches!(p.access, Access::Caller { roles: of, scope: needed } if needed == **scope && roles.any_of(of)),
-        )
+        PERMISSIONS.iter().any(|p| {
+            matches!(p.access, Access::Caller { roles: of, scope: needed }
+                if needed == **scope && roles.any_of(of))
+        })
     };
     SCOPES.iter().filter(opens).copied().collect()
 }

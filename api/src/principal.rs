@@ -116,6 +116,10 @@ async fn judge(
             limit("anonymous", &origin.network(), app.rates.anonymous_per_minute)?;
             return Ok(None);
         }
+        (_, None) if permission.is_opened(app) => {
+            limit("anonymous", &origin.network(), app.rates.anonymous_per_minute)?;
+            return Ok(None);
+        }
         (_, None) => Err(missing()),
         (_, Some(value)) => value.to_str().ok().and_then(bearer).ok_or_else(|| invalid(Code::TokenInvalid)),
     };

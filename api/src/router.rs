@@ -11,9 +11,9 @@ use crate::code::Code;
 use crate::error::Problem;
 use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
-    freeze, health, holder, investor, lock, media, mint, offering, openapi, operation, origin, permission, principal,
-    reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, token_view, unfreeze, unlock,
-    unrestrict, user,
+    freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, permission,
+    principal, reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, token_view,
+    unfreeze, unlock, unrestrict, user,
 };
 
 /// One route.
@@ -30,6 +30,7 @@ pub fn routes() -> Vec<Route> {
     let on_get = |path, handler| Route { method: Method::GET, path, handler };
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
     let mut routes = distributions();
+    routes.extend(offerings());
     routes.extend(people());
     routes.extend(subscriptions());
     routes.extend(investors());
@@ -44,7 +45,6 @@ pub fn routes() -> Vec<Route> {
         on_get("/docs", get(docs::page)),
         on_get("/docs/page.css", get(docs::style)),
         on_get("/docs/page.js", get(docs::script)),
-        on_get("/v1/offerings/{id}", get(offering::detail)),
         on_get("/v1/offerings/{id}/subscriptions", get(subscription::of_offering)),
         on_get("/v1/offerings/{id}/holders", get(holder::list)),
         on_get("/v1/approvals", get(approval::list)),
@@ -184,6 +184,33 @@ fn tokens() -> Vec<Route> {
         on_get("/v1/offerings/{id}/token/balances/{address}", get(token_view::balances)),
         on_get("/v1/offerings/{id}/token/partitions/{partition}/restriction", get(token_view::restriction)),
         on_get("/v1/offerings/{id}/token/frozen/{address}", get(token_view::frozen)),
+    ]
+}
+
+/// Those of offerings and of whose they are.
+fn offerings() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    vec![
+        on_get("/v1/offerings", get(offering::list)),
+        on_post("/v1/offerings", post(offering::create)),
+        on_get("/v1/offerings/{id}", get(offering::detail)),
+        Route { method: Method::PATCH, path: "/v1/offerings/{id}", handler: patch(offering::change) },
+        on_post("/v1/offerings/{id}/submit", post(offering::submit)),
+        on_post("/v1/offerings/{id}/approve", post(offering::approve)),
+        on_post("/v1/offerings/{id}/request-changes", post(offering::request_changes)),
+        on_post("/v1/offerings/{id}/publish", post(offering::publish)),
+        on_post("/v1/offerings/{id}/pause", post(offering::pause)),
+        on_post("/v1/offerings/{id}/resume", post(offering::resume)),
+        on_post("/v1/offerings/{id}/close", post(offering::close)),
+        on_post("/v1/offerings/{id}/cancel", post(offering::cancel)),
+        on_post("/v1/offerings/{id}/archive", post(offering::archive)),
+        on_post("/v1/offerings/{id}/material-change", post(offering::material_change)),
+        on_get("/v1/offerings/{id}/documents", get(offering::documents)),
+        on_post("/v1/offerings/{id}/documents", post(offering::add_document)),
+        on_get("/v1/offerings/{id}/timeline", get(offering::timeline)),
+        on_get("/v1/issuers", get(issuer::list)),
+        on_post("/v1/issuers/{id}/approve", post(issuer::approve)),
     ]
 }
 

@@ -23,6 +23,10 @@ pub struct Seen {
     tag: String,
 }
 
+/// The same where it may be left out. A tag that names more than the version, as that of an offering does, is read up to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IfAnyMatch(pub Option<i64>);
+
 /// The tag of a version.
 pub fn etag(version: i64) -> String {
     format!("\"v{version}\"")
@@ -51,6 +55,25 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
     }
 }
 
+impl<S: Sync> FromRequestParts<S> for IfAnyMatch {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        let mut given = parts.headers.get_all(IF_MATCH).iter();
+        let Some(value) = given.next() else { return Ok(Self(None)) };
+        let version = value.to_str().ok().and_then(head).filter(|_| given.next().is_none());
+        let version =
+            version.ok_or_else(|| Problem::new(Code::InvalidHeader, "If-Match is one tag such as \"v7\"."))?;
+        Ok(Self(Some(version)))
+    }
+}
+
+fn head(tag: &str) -> Option<i64> {
+    let (head, rest) = tag.trim().split_once('-').unwrap_or((tag.trim(), "\""));
+    let sound = rest.strip_suffix('"').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
+    if head.ends_with('"') { read(head) } else { read(&format!("{head}\"")).filter(|_| sound) }
+}
+
 fn read(tag: &str) -> Option<i64> {
     let digits = tag.trim().strip_prefix("\"v")?.strip_suffix('"')?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
@@ -65,6 +88,16 @@ mod tests {
         assert_eq!(read(&etag(7)), Some(7));
         for tag in ["v7", "\"7\"", "W/\"v7\"", "*", "\"v-7\"", "\"v\"", "\"v7\", \"v8\"", "\"v99999999999999999999\""] {
             assert_eq!(read(tag), None, "{tag}");
+        }
+    }
+
+    #[test]
+    fn a_longer_tag_is_read_up_to_its_version() {
+        for (tag, version) in [("\"v7\"", 7), ("\"v7-3\"", 7), (" \"v12-0-2-150000\" ", 12)] {
+            assert_eq!(head(tag), Some(version), "{tag}");
+        }
+        for tag in ["", "v7", "\"v-7\"", "W/\"v7\"", "\"v7-3", "\"v7-x\"", "\"v7\"-3\""] {
+            assert_eq!(head(tag), None, "{tag}");
         }
     }
 }

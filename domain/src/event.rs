@@ -83,3 +83,13 @@ pub async fn of_subject(tx: &mut Tx, subject_id: &str) -> Result<Vec<Event>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Event>("select * from events where subject_id = $1 order by sequence, id")
         .bind(subject_id).fetch_all(conn).await?))
 }
+
+/// A page of what was told about a subject, oldest first, and how much it is.
+pub async fn page_of_subject(tx: &mut Tx, subject_id: &str, limit: i64, offset: i64) -> Result<(Vec<Event>, i64)> {
+    let rows = on!(tx, conn => sqlx::query_as::<_, Event>(
+        "select * from events where subject_id = $1 order by sequence, id limit $2 offset $3")
+        .bind(subject_id).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from events where subject_id = $1")
+        .bind(subject_id).fetch_one(conn).await?);
+    Ok((rows, total))
+}

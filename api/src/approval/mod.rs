@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
-use muniment_domain::approval::{self, Filter};
+use muniment_domain::approval::{self, Approval, Filter};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
@@ -38,9 +38,13 @@ pub struct Asked {
 
 /// Asks for an action that another person has to allow: 202, and the approval to watch.
 pub async fn ask(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
-    let asked = muniment_workflows::approval::ask(tx, &app.settings, action, by).await?;
-    let body = json!(Asked { approval: short(&asked) });
-    Ok(Answer { status: 202, location: Some(path(&asked.id)), body: body.to_string() })
+    Ok(waiting(&muniment_workflows::approval::ask(tx, &app.settings, action, by).await?))
+}
+
+/// The answer to what waits for another person: 202, and the approval to watch.
+pub fn waiting(asked: &Approval) -> Answer {
+    let body = json!(Asked { approval: short(asked) });
+    Answer { status: 202, location: Some(path(&asked.id)), body: body.to_string() }
 }
 
 /// `GET /v1/approvals`: newest first.

@@ -9,6 +9,7 @@ use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
 use muniment_domain::user::{self, Role};
 use muniment_domain::{Error, Result, api_key};
+use muniment_workflows::timer;
 
 use super::account;
 use super::people::{self, OPERATOR};
@@ -19,6 +20,7 @@ const KEY_DAYS: i64 = 1;
 const PARTITION: i64 = 1;
 const DECIMALS: u32 = 2;
 const LOCKUP_DAYS: i64 = 365;
+const OPEN_DAYS: i64 = 90;
 
 /// Investors: name, country, and what each subscribed to the two offerings.
 const INVESTORS: [(&str, &str, [&str; 2]); 6] = [
@@ -52,12 +54,13 @@ pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str) -> Result<Demo>
         Some(known) => known,
         None => insert_all(&mut tx, chain_id.cast_signed()).await?,
     };
-    let investors = INVESTORS.map(|(name, ..)| name);
-    let people = people::ensure(&mut tx, &investors, password_hash).await?;
-    api_key::revoke_named(&mut tx, &operator, KEY_NAME).await?;
-    let key = api_key::issue(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
     let (shown, _) = offering::page(&mut tx, &Scope::All, &Filter::default(), 100, 0).await?;
     let mut offerings: Vec<_> = shown.into_iter().map(|shown| shown.offering).collect();
+    let investors = INVESTORS.map(|(name, ..)| name);
+    let issuer = offerings.first().map(|offering| offering.issuer_id.as_str());
+    let people = people::ensure(&mut tx, &investors, issuer, password_hash).await?;
+    api_key::revoke_named(&mut tx, &operator, KEY_NAME).await?;
+    let key = api_key::issue(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
     offerings.sort_by_key(|offering| (offering.lockup_release_at.is_some(), offering.id.clone()));
     tx.commit(Point::Housekeeping).await?;
     Ok(Demo { key, people, offerings })
@@ -101,7 +104,10 @@ async fn insert_offering(
         id: id.clone(),
         issuer_id: issuer_id.to_owned(),
         name: name.to_owned(),
+        description: format!("{name}: flats by the water, let for good."),
         status: Status::Open,
+        published_at: Some(now),
+        closes_at: Some(now + Duration::days(OPEN_DAYS)),
         template: "real_estate_equity".to_owned(),
         currency: "EUR".to_owned(),
         minimum_investment: 100_000,
@@ -119,6 +125,7 @@ async fn insert_offering(
         ..Offering::default()
     };
     offering::insert(tx, &offering).await?;
+    timer::set(tx, &id, offering.closes_at).await?;
     Ok(id)
 }
 

@@ -20,8 +20,13 @@ pub fn address_of(name: &str) -> String {
     format!("{}@demo.example", name.split(' ').next().unwrap_or(name).to_lowercase())
 }
 
-/// Makes sure that everybody is there, and gives each of them this password; says who they are.
-pub async fn ensure(tx: &mut Tx, investors: &[&str], password_hash: &str) -> Result<Vec<(String, Role)>> {
+/// Makes sure that everybody is there, and gives each of them this password, and the issuer's people their organisation; says who they are.
+pub async fn ensure(
+    tx: &mut Tx,
+    investors: &[&str],
+    issuer_id: Option<&str>,
+    password_hash: &str,
+) -> Result<Vec<(String, Role)>> {
     let staff = PEOPLE.iter().map(|(email, name, role)| ((*email).to_owned(), *name, *role));
     let investors = investors.iter().map(|name| (address_of(name), *name, Role::Investor));
     let mut people = Vec::new();
@@ -30,7 +35,8 @@ pub async fn ensure(tx: &mut Tx, investors: &[&str], password_hash: &str) -> Res
             user::insert(tx, &email, name, role).await?;
         }
         if let Some(person) = user::by_email(tx, &email).await? {
-            let person = User { password_hash: Some(password_hash.to_owned()), ..person };
+            let issuer_id = issuer_id.filter(|_| role == Role::Issuer).map(str::to_owned).or(person.issuer_id);
+            let person = User { password_hash: Some(password_hash.to_owned()), issuer_id, ..person };
             user::update(tx, &person, "user.password_changed").await?;
         }
         people.push((email, role));

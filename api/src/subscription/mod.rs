@@ -71,10 +71,15 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
 }
 
 /// `GET /v1/offerings/{id}/subscriptions`: newest first, each with how far its mint is.
-pub async fn of_offering(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Value>> {
+pub async fn of_offering(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+) -> Result<Json<Value>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
     let mut tx = app.db.read().await?;
-    offering::find(&mut tx, &id).await?;
+    offering::find_run_by(&mut tx, &principal, &id).await?;
     drop(tx);
     let filter = Filter { statuses: parameters.words("status")?, offering_id: Some(id), ..Filter::default() };
     page(&app, &Scope::All, &filter, &parameters).await

@@ -3,14 +3,21 @@
 use crate::db::{Tx, touched};
 use crate::money::Money;
 use crate::offering::Offering;
-use crate::{Error, Result, on};
+use crate::{Error, Result, on, timer};
 
 /// Reserves an amount, if the offering is open and has room for it.
 pub async fn reserve(tx: &mut Tx, offering: &Offering, amount: i64) -> Result<()> {
     let rows = on!(tx, conn => sqlx::query(
         "update offerings set committed_total = committed_total + $2 where id = $1 and status = 'open' \
          and committed_total + $2 <= hard_cap").bind(&offering.id).bind(amount).execute(conn).await?.rows_affected());
-    if rows == 1 { Ok(()) } else { Err(exceeded(offering)) }
+    if rows != 1 {
+        return Err(exceeded(offering));
+    }
+    if offering.committed_total + amount == offering.hard_cap {
+        // Full: it ends as soon as nobody can withdraw any more, and is looked at until then.
+        timer::hasten(tx, &offering.id).await?;
+    }
+    Ok(())
 }
 
 /// The refusal of an amount that has no room.

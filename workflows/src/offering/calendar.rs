@@ -1,16 +1,20 @@
 //! What the calendar does to an offering: it opens, ends, ends in vain, is done.
 
 use chrono::{DateTime, Duration, Utc};
-use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Move, Offering, Status};
+use muniment_domain::{Result, exemption, subscription};
 
 use super::open;
 
 /// Who moves an offering when the calendar does.
 const CALENDAR: &str = "calendar";
+/// How many subscriptions one commit moves.
+const PAGE: i64 = 200;
 /// How often one is looked at that waits for its subscriptions, in seconds.
 const LOOK_SECONDS: i64 = 60;
+/// How long subscribers have for their yes to changed terms, in working days.
+const RECONFIRM_DAYS: u32 = 5;
 
 /// When the calendar has to look at an offering next.
 pub fn next_look(o: &Offering, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
@@ -46,7 +50,12 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
             _ => Ok(Some(now + Duration::seconds(LOOK_SECONDS))),
         },
         Status::Failed | Status::Cancelled => {
-            // One that is in a mint is left to the mint: it is looked at until it is decided.
+            let reason = if o.status == Status::Failed { "offering_failed" } else { "offering_cancelled" };
+            let page = subscription::end_all_of(tx, &o, CALENDAR, reason, PAGE).await?;
+            if page.more {
+                return Ok(Some(now));
+            }
+            // One that is in a mint is left to the mint: it is looked at until that is decided.
             let left = offering::standing(tx, &o.id).await?.live;
             Ok((left > 0).then(|| now + Duration::seconds(LOOK_SECONDS)))
         }
@@ -56,6 +65,10 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
 
 /// An offering that runs: its end, its being full, and its subscribers' yes to changed terms.
 async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
+    let deadline = exemption::working_days_after(now, RECONFIRM_DAYS);
+    if subscription::reconfirm_all_of(tx, &o, CALENDAR, deadline, PAGE).await?.more {
+        return Ok(Some(now));
+    }
     let firm = offering::standing(tx, &o.id).await?.firm;
     let over = o.closes_at.is_some_and(|at| at <= now);
     let full = firm >= o.hard_cap;

@@ -70,10 +70,9 @@ pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, b
         if o.exemption.profile().open_days_min > 0 && o.closes_at.is_some_and(|at| at > now) {
             return Err(blocked(&o, format!("Under {} it ends when it was said to end.", o.exemption)));
         }
-        if let Some(soft_cap) = o.soft_cap {
-            if offering::standing(tx, &o.id).await?.firm < soft_cap {
-                return Err(blocked(&o, "Its soft cap is not met by what nobody can withdraw any more.".to_owned()));
-            }
+        let firm = offering::standing(tx, &o.id).await?.firm;
+        if o.soft_cap.is_some_and(|soft_cap| firm < soft_cap) {
+            return Err(blocked(&o, "Its soft cap is not met by what nobody can withdraw any more.".to_owned()));
         }
     }
     moved(tx, &mut o, Move::Close, &by.actor, reason).await?;

@@ -1,0 +1,183 @@
+//! The moves of an offering, each a `POST` on its path.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::offering::{Offering, Scope};
+use muniment_workflows::offering::{self, Ended, Request};
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+
+use super::terms::Terms;
+use super::write::{answer, unnamed};
+use super::{Audience, checked, running};
+use crate::act::check_reason;
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
+use crate::{approval, idempotency};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Submit,
+    Approve,
+    RequestChanges,
+    Publish,
+    Pause,
+    Resume,
+    Close,
+    Cancel,
+    Archive,
+    MaterialChange,
+}
+
+impl Act {
+    /// Whether it stands in the history why.
+    const fn needs_reason(self) -> bool {
+        matches!(self, Self::Pause | Self::Cancel | Self::MaterialChange)
+    }
+}
+
+/// The body of all of them: a move says little more than its path.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    reason: Option<String>,
+    comment: Option<String>,
+    changes: Option<Terms>,
+    #[serde(skip)]
+    asked: Option<Asked>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    act: Act,
+    id: String,
+    scope: Scope,
+    audience: Audience,
+    chain_id: Option<i64>,
+}
+
+async fn act(
+    app: &App,
+    act: Act,
+    id: Path<String>,
+    by: &Principal,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    let (id, body) = (checked(id)?, &mut submission.body);
+    if act == Act::RequestChanges && body.comment.as_ref().is_none_or(|comment| comment.trim().is_empty()) {
+        return Err(Problem::field("/comment", "required", "Say what has to be changed."));
+    }
+    if act.needs_reason() && body.reason.is_none() {
+        return Err(Problem::field("/reason", "required", "Say why: it stands in the history."));
+    }
+    if act == Act::MaterialChange && body.changes.is_none() {
+        return Err(Problem::field("/changes", "required", "Say what changes."));
+    }
+    let unknown = [
+        ("/comment", act != Act::RequestChanges && body.comment.is_some()),
+        ("/reason", matches!(act, Act::Submit | Act::Approve | Act::RequestChanges) && body.reason.is_some()),
+        ("/changes", act != Act::MaterialChange && body.changes.is_some()),
+    ];
+    if let Some((pointer, _)) = unknown.iter().find(|(_, is_there)| *is_there) {
+        return Err(Problem::field(*pointer, "unknown_field", "This move does not take it."));
+    }
+    let chain_id = match &body.changes {
+        Some(terms) => terms.chain_id(app)?,
+        None => None,
+    };
+    let audience = if by.is_staff() { Audience::Staff } else { Audience::Org };
+    body.asked = Some(Asked { act, id, scope: running(by), audience, chain_id });
+    idempotency::once(app, &submission).await
+}
+
+/// A handler for each move: its path names it, and its body is the same.
+macro_rules! moves {
+    ($($(#[$doc:meta])* $name:ident = $act:ident;)+) => {
+        $($(#[$doc])*
+        pub async fn $name(
+            State(app): State<App>,
+            id: Path<String>,
+            principal: Principal,
+            submission: Submission<Body>,
+        ) -> Result<Response> {
+            act(&app, Act::$act, id, &principal, submission).await
+        })+
+    };
+}
+
+moves! {
+    /// Asks for the operator's word.
+    submit = Submit;
+    /// Allows it, by another person than the one who submitted it.
+    approve = Approve;
+    /// Gives it back to be changed.
+    request_changes = RequestChanges;
+    /// Lets it take subscriptions.
+    publish = Publish;
+    /// Takes none for now.
+    pause = Pause;
+    /// Takes them again.
+    resume = Resume;
+    /// Ends it.
+    close = Close;
+    /// Calls it off, or asks for the second person that this takes: 202.
+    cancel = Cancel;
+    /// Puts it away.
+    archive = Archive;
+    /// Changes what subscribers agreed to; they are asked again.
+    material_change = MaterialChange;
+}
+
+impl Intent for Body {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        self.reason.as_deref().map_or(Ok(()), check_reason)?;
+        self.comment.as_deref().map_or(Ok(()), |comment| match check_reason(comment) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Problem::field("/comment", "length_out_of_range", "A comment has 1 to 500 characters.")),
+        })?;
+        match &self.changes {
+            Some(terms) if terms.issuer_id.is_some() => {
+                Err(Problem::field("/changes/issuer_id", "unexpected", "An offering stays with its organisation."))
+            }
+            Some(terms) => terms.check(),
+            None => Ok(()),
+        }
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let Some(asked) = &self.asked else { return Err(unnamed()) };
+        let (id, scope, reason) = (asked.id.as_str(), &asked.scope, self.reason.as_deref().unwrap_or_default());
+        let moved = match asked.act {
+            Act::Submit => offering::submit(tx, scope, id, &by).await?,
+            Act::Approve => offering::approve(tx, id, &by).await?,
+            Act::RequestChanges => {
+                offering::request_changes(tx, id, self.comment.as_deref().unwrap_or_default(), &by).await?
+            }
+            Act::Publish => offering::publish(tx, scope, id, &by).await?,
+            Act::Pause => offering::pause(tx, scope, id, reason, &by).await?,
+            Act::Resume => offering::resume(tx, scope, id, &by).await?,
+            Act::Close => offering::close(tx, scope, id, self.reason.as_deref(), &by).await?,
+            Act::Archive => offering::archive(tx, scope, id, &by).await?,
+            Act::Cancel => {
+                let request = Request { offering_id: asked.id.clone(), reason: reason.to_owned() };
+                match offering::cancel(tx, &app.settings, scope, request, &by).await? {
+                    Ended::Cancelled(o) => *o,
+                    Ended::Asked(asked) => return Ok(approval::waiting(&asked)),
+                }
+            }
+            Act::MaterialChange => {
+                let terms = self.changes.clone().unwrap_or_default();
+                let apply = |o: &mut Offering| terms.apply(asked.chain_id, o);
+                offering::material_change(tx, scope, id, apply, reason, &by).await?
+            }
+        };
+        answer(app, tx, &moved, asked.audience, 200).await
+    }
+}

@@ -1,0 +1,218 @@
+//! The terms of an offering as a request writes them: all of them for a new one, some for a change. Null takes away what may be absent.
+
+use chrono::{DateTime, Utc};
+use muniment_domain::exemption::Exemption;
+use muniment_domain::id;
+use muniment_domain::offering::Offering;
+use muniment_domain::offering::terms::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
+use serde::{Deserialize, Deserializer};
+
+use crate::amount::Amount;
+use crate::app::App;
+use crate::cause::Partition;
+use crate::error::{Problem, Result};
+
+const COUNTRIES_MAX: usize = 250;
+
+/// What is written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Terms {
+    /// Whose it is; for a new one alone.
+    #[serde(deserialize_with = "given")]
+    pub issuer_id: Option<String>,
+    #[serde(deserialize_with = "given")]
+    name: Option<String>,
+    #[serde(deserialize_with = "given")]
+    template: Option<Template>,
+    #[serde(deserialize_with = "given")]
+    description: Option<String>,
+    #[serde(deserialize_with = "given")]
+    cover_image_url: Option<Option<String>>,
+    #[serde(deserialize_with = "given")]
+    currency: Option<String>,
+    #[serde(deserialize_with = "given")]
+    minimum_investment: Option<Amount>,
+    #[serde(deserialize_with = "given")]
+    maximum_investment: Option<Option<Amount>>,
+    #[serde(deserialize_with = "given")]
+    target_amount: Option<Amount>,
+    #[serde(deserialize_with = "given")]
+    soft_cap: Option<Option<Amount>>,
+    #[serde(deserialize_with = "given")]
+    hard_cap: Option<Amount>,
+    #[serde(deserialize_with = "given")]
+    unit_price: Option<Amount>,
+    #[serde(deserialize_with = "given")]
+    token_symbol: Option<String>,
+    #[serde(deserialize_with = "given")]
+    token_decimals: Option<i64>,
+    #[serde(deserialize_with = "given")]
+    partition: Option<Partition>,
+    #[serde(deserialize_with = "given")]
+    network: Option<String>,
+    #[serde(deserialize_with = "given")]
+    visibility: Option<Visibility>,
+    #[serde(deserialize_with = "given")]
+    opens_at: Option<Option<DateTime<Utc>>>,
+    #[serde(deserialize_with = "given")]
+    closes_at: Option<DateTime<Utc>>,
+    #[serde(deserialize_with = "given")]
+    auto_open: Option<bool>,
+    #[serde(deserialize_with = "given")]
+    exemption: Option<Exemption>,
+    #[serde(deserialize_with = "given")]
+    cooling_off: Option<Option<CoolingOff>>,
+    #[serde(deserialize_with = "given")]
+    lockup: Option<Option<Lockup>>,
+    #[serde(deserialize_with = "given")]
+    kyc_requirement: Option<KycRequirement>,
+    #[serde(deserialize_with = "given")]
+    issuance_policy: Option<IssuancePolicy>,
+    #[serde(deserialize_with = "given")]
+    accreditation_required: Option<bool>,
+    #[serde(deserialize_with = "given")]
+    allowed_countries: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    blocked_countries: Option<Vec<String>>,
+    #[serde(deserialize_with = "given")]
+    holder_cap: Option<Option<i64>>,
+    #[serde(deserialize_with = "given")]
+    one_subscription_per_investor: Option<bool>,
+    #[serde(deserialize_with = "given")]
+    payment_methods: Option<Vec<PaymentMethod>>,
+}
+
+/// A longer time to withdraw than the exemption asks for.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CoolingOff {
+    #[serde(rename = "mode")]
+    _mode: Option<CoolingOffMode>,
+    hours: i64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CoolingOffMode {
+    AfterCommitment,
+}
+
+/// For how long tokens stay locked.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lockup {
+    enabled: bool,
+    #[serde(rename = "rule")]
+    _rule: Option<LockupRule>,
+    days: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LockupRule {
+    AfterClose,
+}
+
+/// Tells what was given, even if it is null where null means something, from what was left out.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+impl Terms {
+    /// Refuses a new offering that leaves out what every offering has.
+    pub fn must_be_whole(&self) -> Result<()> {
+        let needed = [
+            ("/name", self.name.is_some()),
+            ("/template", self.template.is_some()),
+            ("/currency", self.currency.is_some()),
+            ("/minimum_investment", self.minimum_investment.is_some()),
+            ("/target_amount", self.target_amount.is_some()),
+            ("/hard_cap", self.hard_cap.is_some()),
+            ("/token_symbol", self.token_symbol.is_some()),
+            ("/network", self.network.is_some()),
+            ("/closes_at", self.closes_at.is_some()),
+        ];
+        if self.issuer_id.as_ref().is_some_and(|id| id::check("iss", id).is_err()) {
+            return Err(Problem::field("/issuer_id", "id_format", "An issuer's id looks like iss_01k…."));
+        }
+        match needed.iter().find(|(_, is_there)| !is_there) {
+            Some((pointer, _)) => Err(Problem::field(*pointer, "required", "Every offering has it.")),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what no offering could have.
+    pub fn check(&self) -> Result<()> {
+        if self.lockup.flatten().is_some_and(|lockup| lockup.enabled != lockup.days.is_some_and(|days| days > 0)) {
+            return Err(Problem::field("/lockup/days", "required", "A lockup has its days, and only a lockup has."));
+        }
+        if self.cooling_off.flatten().is_some_and(|own| own.hours < 0) {
+            return Err(Problem::field("/cooling_off/hours", "below_minimum", "It is no hours or more."));
+        }
+        for (pointer, list) in
+            [("/allowed_countries", &self.allowed_countries), ("/blocked_countries", &self.blocked_countries)]
+        {
+            let Some(list) = list else { continue };
+            let blank = |code: &String| code.is_empty() || code.contains(char::is_whitespace);
+            if list.len() > COUNTRIES_MAX || list.iter().any(blank) {
+                return Err(Problem::field(pointer, "country_format", "Codes of ISO 3166-1 are expected, such as DE."));
+            }
+        }
+        Ok(())
+    }
+
+    /// The chain that is named; none if none is.
+    pub fn chain_id(&self, app: &App) -> Result<Option<i64>> {
+        let Some(key) = &self.network else { return Ok(None) };
+        match app.chain_of(key) {
+            Some(id) => Ok(Some(id)),
+            None => Err(Problem::field("/network", "unknown_chain", format!("No chain {key} is configured here."))),
+        }
+    }
+
+    /// Writes what was given into an offering.
+    pub fn apply(self, chain_id: Option<i64>, o: &mut Offering) {
+        let minor = |amount: Amount| amount.0.minor();
+        set(&mut o.name, self.name.map(|name| name.trim().to_owned()));
+        set(&mut o.template, self.template.map(|template| template.to_string()));
+        set(&mut o.description, self.description);
+        set(&mut o.cover_image_url, self.cover_image_url);
+        set(&mut o.currency, self.currency);
+        set(&mut o.minimum_investment, self.minimum_investment.map(minor));
+        set(&mut o.maximum_investment, self.maximum_investment.map(|amount| amount.map(minor)));
+        set(&mut o.target_amount, self.target_amount.map(minor));
+        set(&mut o.soft_cap, self.soft_cap.map(|amount| amount.map(minor)));
+        set(&mut o.hard_cap, self.hard_cap.map(minor));
+        set(&mut o.unit_price, self.unit_price.map(minor));
+        set(&mut o.token_symbol, self.token_symbol);
+        set(&mut o.token_decimals, self.token_decimals);
+        set(&mut o.partition_id, self.partition.map(|partition| i64::from(partition.0)));
+        set(&mut o.chain_id, chain_id);
+        set(&mut o.visibility, self.visibility.map(|visibility| visibility.to_string()));
+        set(&mut o.opens_at, self.opens_at);
+        set(&mut o.closes_at, self.closes_at.map(Some));
+        set(&mut o.auto_open, self.auto_open);
+        set(&mut o.exemption, self.exemption);
+        set(&mut o.cooling_off_hours, self.cooling_off.map(|own| own.map(|own| own.hours)));
+        set(&mut o.lockup_days, self.lockup.map(|lockup| lockup.and_then(|lockup| lockup.days)));
+        set(&mut o.kyc_requirement, self.kyc_requirement.map(|word| word.to_string()));
+        set(&mut o.issuance_policy, self.issuance_policy.map(|word| word.to_string()));
+        set(&mut o.accreditation_required, self.accreditation_required);
+        set(&mut o.allowed_countries, self.allowed_countries.map(|list| list.join(" ")));
+        set(&mut o.blocked_countries, self.blocked_countries.map(|list| list.join(" ")));
+        set(&mut o.holder_cap, self.holder_cap);
+        set(&mut o.one_subscription_per_investor, self.one_subscription_per_investor);
+        set(&mut o.payment_methods, self.payment_methods.map(|list| words(&list)));
+    }
+}
+
+fn set<T>(field: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *field = given;
+    }
+}
+
+fn words(methods: &[PaymentMethod]) -> String {
+    methods.iter().map(|method| method.as_str()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,143 @@
+//! `POST /v1/offerings` and `PATCH /v1/offerings/{id}`.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::Error;
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::offering::{Offering, Scope, see};
+use muniment_workflows::offering;
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+
+use super::terms::Terms;
+use super::{Audience, checked, path, record, running};
+use crate::app::App;
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::idempotency;
+use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
+use crate::version::IfAnyMatch;
+
+/// A new offering.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Draft {
+    terms: Terms,
+    #[serde(skip)]
+    whose: Option<(String, Audience)>,
+    #[serde(skip)]
+    chain_id: Option<i64>,
+}
+
+/// Writes a draft: 201 with where it is.
+pub async fn create(
+    State(app): State<App>,
+    principal: Principal,
+    mut submission: Submission<Draft>,
+) -> Result<Response> {
+    let body = &mut submission.body;
+    let own = principal.0.issuer_id.clone();
+    // The platform's people say whose it is, of everybody else it is known.
+    let issuer_id = match (principal.is_staff(), body.terms.issuer_id.take(), own) {
+        (true, Some(named), _) => named,
+        (true, None, _) => return Err(Problem::field("/issuer_id", "required", "Say for which organisation.")),
+        (false, _, None) => return Err(Problem::new(Code::Forbidden, "You belong to no organisation.")),
+        (false, Some(named), Some(own)) if named != own => {
+            return Err(Problem::field("/issuer_id", "unexpected", "An issuer writes for its own organisation."));
+        }
+        (false, _, Some(own)) => own,
+    };
+    let audience = if principal.is_staff() { Audience::Staff } else { Audience::Org };
+    body.whose = Some((issuer_id, audience));
+    body.chain_id = body.terms.chain_id(&app)?;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Draft {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        self.terms.must_be_whole()?;
+        self.terms.check()
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let Some((issuer_id, audience)) = self.whose.clone() else { return Err(unnamed()) };
+        let mut draft = Offering { issuer_id, ..Offering::default() };
+        self.terms.clone().apply(self.chain_id, &mut draft);
+        let stored = offering::create(tx, draft, &by).await?;
+        answer(app, tx, &stored, audience, 201).await
+    }
+}
+
+/// A change.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Change {
+    terms: Terms,
+    #[serde(skip)]
+    asked: Option<Asked>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    id: String,
+    scope: Scope,
+    audience: Audience,
+    chain_id: Option<i64>,
+    seen: Option<i64>,
+}
+
+/// Changes it: a draft as a whole, later what may change in public.
+pub async fn change(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    IfAnyMatch(seen): IfAnyMatch,
+    mut submission: Submission<Change>,
+) -> Result<Response> {
+    let id = checked(id)?;
+    let audience = if principal.is_staff() { Audience::Staff } else { Audience::Org };
+    let chain_id = submission.body.terms.chain_id(&app)?;
+    submission.body.asked = Some(Asked { id, scope: running(&principal), audience, chain_id, seen });
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Change {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        if self.terms.issuer_id.is_some() {
+            return Err(Problem::field("/issuer_id", "unexpected", "An offering stays with its organisation."));
+        }
+        self.terms.check()
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let Some(asked) = &self.asked else { return Err(unnamed()) };
+        let apply = |o: &mut Offering| self.terms.clone().apply(asked.chain_id, o);
+        let o = offering::change(tx, &asked.scope, &asked.id, asked.seen, apply, &by).await?;
+        answer(app, tx, &o, asked.audience, 200).await
+    }
+}
+
+/// The offering as it is answered to whoever wrote or moved it.
+pub async fn answer(
+    app: &App,
+    tx: &mut Tx,
+    o: &Offering,
+    audience: Audience,
+    status: i64,
+) -> muniment_domain::Result<Answer> {
+    let shown = see(tx, &Scope::All, &o.id).await?;
+    let (_, body) = record::full(app, tx, &shown, audience).await?;
+    Ok(Answer { status, location: (status == 201).then(|| path(&o.id)), body: body.to_string() })
+}
+
+/// A handler forgot to say what is meant.
+pub fn unnamed() -> Error {
+    Error::refused(muniment_domain::Code::NotFound, "No offering was named.")
+}

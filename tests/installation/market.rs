@@ -1,0 +1,183 @@
+//! A place where something is offered: an issuer whose organisation was approved, two operators, an investor, and no chain.
+
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::clock::Clock;
+use muniment_domain::user::Role;
+use muniment_workflows::engine::Engine;
+use muniment_workflows::settings::Settings;
+use muniment_workflows::timer;
+use serde_json::{Value, json};
+use world::Database;
+
+use super::data::open_at;
+use super::{Answer, Door, PASSWORD, Person, Server};
+
+/// The people and the interface.
+pub struct Market {
+    pub door: Door,
+    pub server: Option<Server>,
+    pub issuer: Person,
+    pub issuer_id: String,
+    pub olga: Person,
+    pub oleg: Person,
+    pub investor: Person,
+}
+
+/// Registers the first person of an organisation; its id.
+async fn found(server: &Server, name: &str) -> (Person, String) {
+    let email = format!("{name}@issuer.example");
+    let body = json!({ "email": email, "password": PASSWORD, "name": name, "account_type": "issuer",
+        "organization_name": format!("{name} Estates") });
+    let registered = server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap();
+    assert_eq!(registered.status, 201, "{registered:?}");
+    (Person::log_in(server, &email).await, registered.text("/issuer_id"))
+}
+
+impl Market {
+    pub async fn new(database: Database) -> Self {
+        let mut door = Door::new(database).await;
+        for (key, value) in [("key", "\"dev\""), ("chain_id", "31337"), ("endpoints", "[\"http://127.0.0.1:9\"]")] {
+            door.set("[chains]", key, value);
+        }
+        let server = door.open().await;
+        let (issuer, issuer_id) = found(&server, "ida").await;
+        let olga = door.person(&server, "olga", Role::Operator).await;
+        let oleg = door.person(&server, "oleg", Role::Operator).await;
+        let investor = door.person(&server, "ada", Role::Investor).await;
+        let market = Self { door, server: Some(server), issuer, issuer_id, olga, oleg, investor };
+        market.approve(&market.issuer_id).await;
+        market
+    }
+
+    fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
+    /// Lets an organisation offer.
+    pub async fn approve(&self, issuer_id: &str) {
+        let allowed = self.olga.post(&format!("/v1/issuers/{issuer_id}/approve"), json!({})).await;
+        assert_eq!((allowed.status, allowed.text("/status")), (200, "active".to_owned()), "{allowed:?}");
+    }
+
+    /// Somebody of another organisation, not approved yet.
+    pub async fn rival(&self, name: &str) -> (Person, String) {
+        found(self.server(), name).await
+    }
+
+    /// Terms that are sound, with some of them changed; null takes one away.
+    pub fn terms(change: Value) -> Value {
+        let mut terms = json!({
+            "name": "Harbour House", "template": "real_estate_equity", "description": "A house by the harbour.", "currency": "EUR",
+            "minimum_investment": "1000.00", "target_amount": "400000.00", "hard_cap": "500000.00", "token_symbol": "HARB",
+            "network": "dev", "closes_at": later(60),
+        });
+        for (field, value) in change.as_object().unwrap() {
+            match value {
+                Value::Null => drop(terms.as_object_mut().unwrap().remove(field)),
+                value => terms[field] = value.clone(),
+            }
+        }
+        terms
+    }
+
+    /// A draft with a paper.
+    pub async fn draft(&self, change: Value) -> String {
+        let written = self.issuer.post("/v1/offerings", Self::terms(change)).await;
+        assert_eq!(written.status, 201, "{written:?}");
+        let id = written.text("/id");
+        let paper =
+            json!({ "kind": "terms", "title": "Terms", "sha256": "ab".repeat(32), "url": "https://papers.example/1" });
+        let added = self.issuer.post(&format!("/v1/offerings/{id}/documents"), paper).await;
+        assert_eq!(added.status, 201, "{added:?}");
+        id
+    }
+
+    /// One that an operator allowed.
+    pub async fn approved(&self, change: Value) -> String {
+        let id = self.draft(change).await;
+        for (who, verb) in [(&self.issuer, "submit"), (&self.olga, "approve")] {
+            let moved = self.act(who, &id, verb, json!({})).await;
+            assert_eq!(moved.status, 200, "{verb}: {moved:?}");
+        }
+        id
+    }
+
+    /// One that takes subscriptions.
+    pub async fn open(&self, change: Value) -> String {
+        let id = self.approved(change).await;
+        let moved = self.act(&self.issuer, &id, "publish", json!({})).await;
+        assert_eq!(moved.status, 200, "{moved:?}");
+        id
+    }
+
+    pub async fn act(&self, who: &Person, id: &str, verb: &str, body: Value) -> Answer {
+        who.post(&format!("/v1/offerings/{id}/{verb}"), body).await
+    }
+
+    /// As its issuer sees it.
+    pub async fn shown(&self, id: &str) -> Answer {
+        self.issuer.get(&format!("/v1/offerings/{id}")).await
+    }
+
+    pub async fn status(&self, id: &str) -> String {
+        self.olga.get(&format!("/v1/offerings/{id}")).await.text("/status")
+    }
+
+    /// What was told of it, in its order.
+    pub async fn told(&self, id: &str) -> Vec<String> {
+        let told = self.issuer.get(&format!("/v1/offerings/{id}/timeline?limit=100")).await;
+        let names = told.body["data"].as_array().unwrap_or_else(|| panic!("{told:?}")).iter();
+        names.map(|e| e["type"].as_str().unwrap().trim_start_matches("offering.").to_owned()).collect()
+    }
+
+    /// Subscriptions of the investor with these statuses and cents, each counted in what is reserved.
+    pub async fn subscribed(&self, id: &str, subscriptions: &[(&str, i64)]) {
+        let investor = self.investor.get("/v1/auth/me").await.text("/investor_id");
+        let owner = format!("(select id from investors where user_id = '{}')", self.investor.id);
+        assert!(!investor.is_empty() || self.door.count(&format!("investors where id = {owner}")).await == 1);
+        for (number, (status, cents)) in subscriptions.iter().enumerate() {
+            self.door
+                .write(&format!(
+                    "insert into subscriptions (id, offering_id, investor_id, status, amount, cooling_off_expires_at, version, \
+                     created_at, updated_at) select 'sub_{number:026}', id, {owner}, '{status}', {cents}, created_at, 1, created_at, \
+                     created_at from offerings where id = '{id}'"
+                ))
+                .await;
+            let reserve = format!("update offerings set committed_total = committed_total + {cents} where id = '{id}'");
+            self.door.write(&reserve).await;
+        }
+    }
+
+    /// Lets the calendar work as of a time, by the sweep alone, until nothing is due. The interface is closed meanwhile, and opened again.
+    pub async fn at(&mut self, time: DateTime<Utc>) {
+        self.with_engine(time, async |engine| while timer::sweep(engine).await.unwrap() > 0 {}).await;
+    }
+
+    /// Does something with an engine whose clock stands at a time.
+    pub async fn with_engine(&mut self, time: DateTime<Utc>, work: impl AsyncFnOnce(&Engine)) {
+        if let Some(mut server) = self.server.take() {
+            server.process.kill();
+        }
+        let db = open_at(&self.door.database.url(), Clock::manual(time)).await;
+        let engine = Engine::reader(db, Settings::default(), Vec::new());
+        work(&engine).await;
+        engine.db.close().await;
+        drop(engine);
+        let server = self.door.open().await;
+        for person in [&mut self.issuer, &mut self.olga, &mut self.oleg, &mut self.investor] {
+            person.server = server.anybody();
+        }
+        self.server = Some(server);
+    }
+}
+
+/// So many days from now.
+pub fn later(days: i64) -> String {
+    in_days(days).to_rfc3339()
+}
+
+/// The same as a time.
+#[allow(clippy::disallowed_methods, reason = "the served process goes by the machine's clock")]
+pub fn in_days(days: i64) -> DateTime<Utc> {
+    Utc::now() + Duration::days(days)
+}
