@@ -126,14 +126,17 @@ async fn is_last_open(tx: &mut Tx, step: &Step) -> Result<bool> {
 async fn conclude(tx: &mut Tx, op: &mut Operation, tx_hash: B256) -> Result<()> {
     let steps = step::of_operation(tx, &op.id).await?;
     if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
-        return operation::save(tx, op).await;
+        // Where nothing was learnt the row stays as it is: the next step may be under preparation, and must not find it moved.
+        return if op.error_code.is_some() { operation::save(tx, op).await } else { Ok(()) };
     }
     let outcome = steps.iter().filter_map(|s| s.outcome).find(|o| *o != Outcome::Success);
     let by = match outcome {
         None if steps.iter().any(|s| s.state == State::Unsigned) => {
-            // The next step was to be woken when this one was included; a lying receipt or an adoption has no such moment.
-            op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
-            operation::save(tx, op).await?;
+            // The next step was woken when this one was included; a lying receipt or an adoption has no such moment.
+            if op.next_action_at.is_none() {
+                op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
+                operation::save(tx, op).await?;
+            }
             return queue::wake(tx, op).await;
         }
         None => return confirm(tx, op, tx_hash, Move::Confirm, "engine", FINAL).await,

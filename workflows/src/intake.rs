@@ -45,7 +45,7 @@ impl Intake {
 
     /// Returns when the operation was looked at: it has moved, waits with its next time, or is with its lane.
     pub async fn wake(&self, operation_id: &str) {
-        let Some(hold) = self.held.hold(operation_id) else { return };
+        let Some(hold) = self.held.wake(operation_id) else { return };
         let (looked_at, done) = oneshot::channel();
         if self.wakes.send(Wake { hold, _looked_at: looked_at }).await.is_ok() {
             // Nothing is ever sent: the other end is dropped, whatever became of the look.
@@ -70,7 +70,14 @@ async fn collect(engine: Engine, submitters: Submitters, mut receiver: mpsc::Rec
 
 /// Makes the moves of operations and hands what was prepared to its lane. A failure is in the operation's own row when this returns;
 /// what could not even be written is woken again by the sweep.
-async fn look(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) {
+async fn look(engine: &Engine, submitters: &Submitters, mut holds: Vec<Hold>) {
+    while !holds.is_empty() {
+        holds = look_once(engine, submitters, holds).await;
+    }
+}
+
+/// One look; those that were woken meanwhile come back, because it may have read their rows before the commit that woke them.
+async fn look_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> Vec<Hold> {
     let ids: Vec<&str> = holds.iter().map(Hold::id).collect();
     let mut moved = match together(engine, submitters, &ids).await {
         Ok(moved) => moved,
@@ -85,21 +92,29 @@ async fn look(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) {
             }
             moved
         }
-        Err(why) => return tracing::error!(operation.id = ids[0], "the move is made again later: {why}"),
+        Err(why) => {
+            tracing::error!(operation.id = ids[0], "the move is made again later: {why}");
+            return Vec::new();
+        }
     };
-    let mut parked = false;
+    let (mut parked, mut again) = (false, Vec::new());
     for hold in holds {
         match moved.remove(hold.id()) {
             Some(Ok(Next::Sign(prepared))) => submitters.submit(*prepared, hold).await,
-            Some(Ok(Next::Nothing)) => {}
+            Some(Ok(Next::Nothing)) => again.extend(hold.end()),
             Some(Err(error)) => tracing::error!(operation.id = hold.id(), "the move is made again later: {error}"),
-            None => parked = true,
+            // It waits for room, or it is due nothing: as it was read.
+            None => {
+                parked = true;
+                again.extend(hold.end());
+            }
         }
     }
     if parked {
         // There may be room again by now, and nobody else would look.
         submitters.hungry();
     }
+    again
 }
 
 type Moved = HashMap<String, Result<Next>>;
