@@ -89,6 +89,40 @@ on_both_databases! {
         assert_eq!(shown.text("/suggested_action/action"), "mark_confirmed");
     }
 
+    async fn a_retry_offers_the_fee_that_a_person_allows_on_an_open_nonce_and_on_a_new_one(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        site.impatient();
+        let server = site.start().await;
+        let deploy = site.stuck(&server).await;
+        let offered = site.rows("select max_fee_per_gas from attempts").await[0][0].parse::<u128>().unwrap();
+        let with = |fee: String| json!({ "reason": "again", "max_fee_per_gas": fee });
+        for (fee, code) in [(offered.to_string(), "below_minimum"), (u128::MAX.to_string(), "above_maximum"), ("much".to_owned(), "fee_format")] {
+            let refused = server.act(code, &deploy, "retry", with(fee)).await;
+            assert_eq!((refused.status, refused.text("/errors/0/pointer"), refused.text("/errors/0/code")),
+                (422, "/max_fee_per_gas".to_owned(), code.to_owned()), "{refused:?}");
+        }
+        assert_eq!(server.state(&deploy).await.0, "dead_letter", "nothing was changed");
+        let retried = server.act("more", &deploy, "retry", with((offered * 2).to_string())).await;
+        assert_eq!(retried.status, 202, "{retried:?}");
+        let raised = format!("attempts where kind = 'bump' and max_fee_per_gas = '{}' and sends > 0", offered * 2);
+        site.until("it is raised", async || site.count(&raised).await == 1).await;
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        site.set_roles(Roles(0)).await;
+        site.anvil.mine(1).await;
+        let mint = server.mint("mint", &site.offerings[0]).await.text("/operations/0/id");
+        site.settled().await;
+        assert_eq!(server.state(&mint).await.0, "failed");
+        site.set_roles(Roles::ALL).await;
+        site.anvil.mine(1).await;
+        let retried = server.act("mint-again", &mint, "retry", with("77000000000".to_owned())).await;
+        assert_eq!(retried.status, 202, "{retried:?}");
+        let signed = format!("attempts where operation_id = '{mint}' and max_fee_per_gas = '77000000000' and sends > 0");
+        site.until("it is signed", async || site.count(&signed).await == 1).await;
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.minted, 1);
+    }
+
     async fn a_retry_that_must_ask_a_silent_chain_changes_nothing(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);

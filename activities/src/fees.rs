@@ -16,6 +16,9 @@ const HISTORY_BLOCKS: u64 = 20;
 /// The tip when blocks are empty or the node has no history: 1 gwei, low on mainnet and enough elsewhere.
 const PRIORITY_FALLBACK_WEI: u128 = 1_000_000_000;
 
+/// Nodes refuse a replacement that offers less than so many percent more.
+pub const BUMP_PERCENT_MIN: u128 = 13;
+
 /// The two fee fields of a transaction (EIP-1559), in wei.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fees {

@@ -118,7 +118,7 @@ pub async fn handle(
     let (id, body) = (id.as_str(), &submission.body);
     let reason = body.reason.as_str();
     match body.resolution {
-        Resolution::Retry => act::perform(&app, &submission, &Retry { id, reason }).await,
+        Resolution::Retry => act::perform(&app, &submission, &Retry { id, reason, max_fee_per_gas: None }).await,
         Resolution::Abandon => act::perform(&app, &submission, &Abandon { id, reason }).await,
         Resolution::MarkConfirmed => {
             let tx_hash = body.tx_hash.as_deref().and_then(hash).unwrap_or_default();

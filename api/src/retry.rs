@@ -5,7 +5,7 @@ use axum::response::Response;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::{id, operation as operations};
+use muniment_domain::{Error, id, operation as operations};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::retry::{self, Decision, Retried};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{Problem, Result};
 use crate::idempotency::IdempotencyKey;
 use crate::operation;
 
@@ -24,11 +24,26 @@ use crate::operation;
 pub struct Body {
     #[schema(max_length = 500)]
     reason: String,
+    /// In wei. Absent: what the market asks for.
+    #[schema(pattern = "^[0-9]{1,38}$")]
+    max_fee_per_gas: Option<String>,
 }
 
 impl Form for Body {
     fn check(&self) -> Result<()> {
-        act::check_reason(&self.reason)
+        act::check_reason(&self.reason)?;
+        match self.fee() {
+            Some(Err(_) | Ok(0)) => {
+                Err(Problem::field("/max_fee_per_gas", "fee_format", "A fee is a whole number of wei, as a string."))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Body {
+    fn fee(&self) -> Option<std::result::Result<u128, std::num::ParseIntError>> {
+        self.max_fee_per_gas.as_deref().map(str::parse)
     }
 }
 
@@ -47,7 +62,8 @@ pub async fn handle(
     Written(submission): Written<Body>,
 ) -> Result<Response> {
     id::check("op", &id)?;
-    act::perform(&app, &submission, &Retry { id: &id, reason: &submission.body.reason }).await
+    let max_fee_per_gas = submission.body.fee().and_then(std::result::Result::ok);
+    act::perform(&app, &submission, &Retry { id: &id, reason: &submission.body.reason, max_fee_per_gas }).await
 }
 
 /// The act.
@@ -56,6 +72,8 @@ pub struct Retry<'a> {
     pub id: &'a str,
     /// Why.
     pub reason: &'a str,
+    /// What is allowed for a unit of gas, in wei.
+    pub max_fee_per_gas: Option<u128>,
 }
 
 impl Act for Retry<'_> {
@@ -73,7 +91,15 @@ impl Act for Retry<'_> {
         by: Requester,
     ) -> muniment_domain::Result<(Answer, Point)> {
         let point = decision.point();
-        let status = match retry::apply(tx, decision, &by.actor, self.reason).await? {
+        if let Some(fee) = self.max_fee_per_gas {
+            let chain_id = operations::find(tx, self.id).await?.chain_id;
+            let cap = app.chain(chain_id).map_or(0, muniment_activities::config::ChainConfig::max_fee_per_gas_cap);
+            if fee > cap {
+                let detail = format!("At most {cap} wei: max_fee_per_gas_gwei_cap of the chain.");
+                return Err(Error::field("/max_fee_per_gas", "above_maximum", detail));
+            }
+        }
+        let status = match retry::apply(tx, decision, &by.actor, self.reason, self.max_fee_per_gas).await? {
             Retried::Confirmed => 200,
             Retried::SameNonce | Retried::NewCycle => 202,
         };

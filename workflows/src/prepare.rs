@@ -149,9 +149,15 @@ async fn judge(
         lane_id: lane.id,
         signer: lane.signer.0,
         gas_limit,
-        fees: network.fees(engine).await.map_err(fault)?,
+        fees: allowed(network.fees(engine).await.map_err(fault)?, &due.op),
         at: engine.db.clock().now(),
     })))
+}
+
+/// What a person who retried allows counts instead of the market.
+fn allowed(market: Fees, op: &Operation) -> Fees {
+    let Some(asked) = op.max_fee_per_gas else { return market };
+    Fees { max_fee_per_gas: asked.0, max_priority_fee_per_gas: market.max_priority_fee_per_gas.min(asked.0) }
 }
 
 /// The lanes of a chain that this process has the keys of, and how full they are.

@@ -6,6 +6,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::operation::is_operation_executed;
 use muniment_activities::simulate::At;
 use muniment_activities::{distributor, factory};
+use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation};
 use muniment_domain::point::Point;
@@ -16,7 +17,7 @@ use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
 use crate::mark_confirmed::{self, Examined};
-use crate::queue;
+use crate::{queue, speed_up};
 
 /// What a retry came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &st
     let decision = decide(engine, operation_id).await?;
     let mut tx = engine.db.begin().await?;
     let point = decision.point();
-    let retried = apply(&mut tx, decision, actor, reason).await?;
+    let retried = apply(&mut tx, decision, actor, reason, None).await?;
     tx.commit(point).await?;
     Ok(retried)
 }
@@ -119,7 +120,13 @@ async fn confirm(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<D
 }
 
 /// Writes what was decided, if nobody moved the operation since.
-pub async fn apply(tx: &mut Tx, decision: Decision, actor: &str, reason: &str) -> Result<Retried> {
+pub async fn apply(
+    tx: &mut Tx,
+    decision: Decision,
+    actor: &str,
+    reason: &str,
+    max_fee_per_gas: Option<u128>,
+) -> Result<Retried> {
     match decision {
         Decision::Confirm(examined) => {
             wish::fulfil(tx, &examined.op.id, wish::Kind::Retry, Retried::Confirmed.as_str()).await?;
@@ -128,9 +135,15 @@ pub async fn apply(tx: &mut Tx, decision: Decision, actor: &str, reason: &str) -
         }
         Decision::SameNonce(op) => {
             wish::fulfil(tx, &op.id, wish::Kind::Retry, Retried::SameNonce.as_str()).await?;
-            same_nonce(tx, *op, actor, reason).await
+            let id = op.id.clone();
+            let retried = same_nonce(tx, *op, actor, reason).await?;
+            if let Some(fee) = max_fee_per_gas {
+                speed_up::ask_for(tx, &id, fee, actor, reason).await?;
+            }
+            Ok(retried)
         }
-        Decision::NewCycle(op, step) => {
+        Decision::NewCycle(mut op, step) => {
+            op.max_fee_per_gas = max_fee_per_gas.map(Dec);
             wish::fulfil(tx, &op.id, wish::Kind::Retry, Retried::NewCycle.as_str()).await?;
             new_cycle(tx, *op, step.map(|step| *step), actor, reason).await
         }

@@ -35,6 +35,23 @@ pub async fn ask(
     Ok(op)
 }
 
+/// Accepts the wish for a certain fee, in the commit of a retry that put the same bytes in force again.
+pub async fn ask_for(tx: &mut Tx, operation_id: &str, fee: u128, actor: &str, reason: &str) -> Result<()> {
+    let (_, _, newest) = newest(tx, operation_id).await?;
+    let offered = newest.max_fee_per_gas.0.max(1);
+    let percent = fee.saturating_mul(100).div_ceil(offered).saturating_sub(100);
+    if percent < fees::BUMP_PERCENT_MIN {
+        let detail = format!(
+            "Its bytes offer {offered} wei already. Nodes refuse a replacement below {} percent more.",
+            fees::BUMP_PERCENT_MIN
+        );
+        return Err(Error::field("/max_fee_per_gas", "below_minimum", detail));
+    }
+    let percent = i64::try_from(percent).unwrap_or(i64::MAX);
+    wishes::ask(tx, operation_id, wish::Kind::SpeedUp, Some(percent), actor, reason).await?;
+    Ok(())
+}
+
 /// Signs and stores the higher fee, and sends it when it is stored.
 pub async fn speed_up(engine: &Engine, operation_id: &str, bump_percent: Option<i64>) -> Result<Stored> {
     let mut tx = engine.db.read().await?;

@@ -23,7 +23,7 @@ pub use page::{COUNTED_MAX, Filter, count, list};
 pub use state::{Move, Status, picture};
 pub use stats::{oldest_at, percentile, stats, times_to_final};
 
-use crate::column::Hex;
+use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
 use crate::{Code, Error, Result, event, on};
 
@@ -129,6 +129,7 @@ pub struct Operation {
     pub requested_by: String,
     pub request_id: Option<String>,
     pub idempotency_key: Option<String>,
+    pub max_fee_per_gas: Option<Dec<u128>>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub submitted_at: Option<DateTime<Utc>>,
@@ -194,12 +195,12 @@ pub async fn save(tx: &mut Tx, op: &mut Operation) -> Result<()> {
     let rows = on!(tx, conn => sqlx::query(
         "update operations set status = $3, resolution = $4, lane_id = $5, live_key = $6, cycle = $7, faults = $8, next_action_at = $9, \
          blocked_reason = $10, error_stage = $11, error_code = $12, error_message = $13, error_data = $14, suggested_action = $15, \
-         tx_hash = $16, version = $17, submitted_at = $18, confirmed_at = $19, failed_at = $20, updated_at = $21 \
+         tx_hash = $16, version = $17, submitted_at = $18, confirmed_at = $19, failed_at = $20, updated_at = $21, max_fee_per_gas = $22 \
          where id = $1 and version = $2")
         .bind(&op.id).bind(read).bind(op.status).bind(op.resolution).bind(&op.lane_id).bind(&op.live_key).bind(op.cycle)
         .bind(op.faults).bind(op.next_action_at).bind(&op.blocked_reason).bind(op.error_stage).bind(&op.error_code)
         .bind(&op.error_message).bind(&op.error_data).bind(&op.suggested_action).bind(op.tx_hash).bind(op.version)
-        .bind(op.submitted_at).bind(op.confirmed_at).bind(op.failed_at).bind(op.updated_at)
+        .bind(op.submitted_at).bind(op.confirmed_at).bind(op.failed_at).bind(op.updated_at).bind(op.max_fee_per_gas)
         .execute(conn).await?.rows_affected());
     touched(rows, "operation", &op.id)
 }
