@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Installation, PATIENCE, Server, Terms, signer_of};
+use crate::installation::{Installation, PATIENCE, Payday, Server, Terms, signer_of};
 
 /// The points at which these tests end a process.
 pub const ENDED_AT: &[Point] = &[Point::Reconcile];
@@ -98,6 +98,40 @@ on_both_databases! {
         site.exactly_once().await;
     }
 
+    async fn a_block_of_the_past_is_compared_with_who_held_what_then(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::locked(2), Terms::free(0)]).await;
+        let server = site.start().await;
+        minted(&site, &server).await;
+        let offering = site.offerings[0].clone();
+        let number = |row: Vec<Vec<String>>| row[0][0].parse::<i64>().unwrap();
+        let made = number(site.rows("select cast(min(token_block_number) as text) from offerings").await);
+        let minted = number(site.rows("select cast(max(block_number) as text) from operation_steps where name = 'mintPage'").await);
+        let at = |block: i64| json!({ "offering_id": offering, "at_block": block });
+        let before = report(&site, &server, "before", at(minted - 1)).await;
+        let after = report(&site, &server, "after", at(minted)).await;
+        for (shown, block, holders) in [(&before, minted - 1, 0), (&after, minted, 2)] {
+            let part = &shown["parts"][0];
+            assert_eq!((kinds(shown), &part["block_number"], &part["compared"]), (Vec::new(), &json!(block), &json!(holders)));
+        }
+        // What is wrong in the events is found at any block behind it.
+        let first = "to_address = (select min(to_address) from token_events)";
+        assert_eq!(site.write(&format!("update token_events set quantity = '1' where kind = 'transfer' and {first}")).await, 1);
+        assert_eq!(kinds(&report(&site, &server, "planted", at(minted)).await), ["balance", "supply"]);
+        assert_eq!(kinds(&report(&site, &server, "planted-before", at(minted - 1)).await), [""; 0]);
+        for (number, (body, pointer)) in [
+            (json!({ "at_block": minted }), "/offering_id"),
+            (at(-1), "/at_block"),
+            (at(minted + 1_000_000), "/at_block"),
+            (at(made - 1), "/at_block"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let refused = server.post(PATH, &format!("bad-{number}"), body).await;
+            assert_eq!((refused.status, refused.text("/errors/0/pointer")), (422, pointer.to_owned()), "{refused:?}");
+        }
+    }
+
     async fn each_planted_difference_is_found(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::locked(2)]).await;
         let server = site.start().await;
@@ -130,6 +164,37 @@ on_both_databases! {
         })
         .await;
         assert!(site.count("events where type = 'reconciliation.difference_found'").await >= 4);
+    }
+
+    async fn who_was_paid_is_who_the_coin_says(database: Database) {
+        let day = Payday::new(database, 4).await;
+        for (method, total) in [("direct_payout", "40.00"), ("distributor", "44.00")] {
+            let id = day.calculated(method, total).await;
+            day.executed(&id).await;
+            day.reaches(&id, "completed").await;
+        }
+        let (site, server) = (&day.site, &day.server);
+        let healthy = report(site, server, "healthy", json!({})).await;
+        assert_eq!(kinds(&healthy), [""; 0], "{healthy}");
+        let receipt = site.rows("select entitlement_id, units, payee_address from payout_receipts order by entitlement_id limit 1").await.remove(0);
+        let [entitlement, units, payee] = receipt.try_into().unwrap();
+        let set = |column: &str, value: &str| format!("update payout_receipts set {column} = '{value}' where entitlement_id = '{entitlement}'");
+        site.write(&set("units", "1")).await;
+        let less = report(site, server, "units", json!({})).await;
+        assert_eq!(kinds(&less), ["payout_missing", "payout_total"], "{less}");
+        assert_eq!(less["findings"]["data"][0]["subject"], entitlement);
+        site.write(&set("units", &units)).await;
+        // The sum is right, and somebody else has it.
+        site.write(&set("payee_address", &format!("{:#x}", Address::repeat_byte(9)))).await;
+        assert_eq!(kinds(&report(site, server, "payee", json!({})).await), ["payout_missing"]);
+        site.write(&set("payee_address", &payee)).await;
+        let page = "where name = 'payoutForDistribution' and position = (select max(position) from operation_steps where name = 'payoutForDistribution')";
+        // A page that stands on the chain, and one that does not.
+        site.write(&format!("update operation_steps set outcome = 'reverted' {page}")).await;
+        assert_eq!(kinds(&report(site, server, "stands", json!({})).await), ["executed_not_confirmed"]);
+        site.write(&format!("update operation_steps set outcome = 'success' {page}")).await;
+        let again = report(site, server, "again", json!({})).await;
+        assert_eq!(kinds(&again), [""; 0], "{again}");
     }
 
     async fn what_a_stranger_did_on_the_chain_is_found(database: Database) {

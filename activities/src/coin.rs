@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use alloy::{
-    primitives::{Address, U256},
+    primitives::{Address, B256, U256},
     sol_types::SolCall,
 };
 
@@ -54,7 +54,31 @@ pub fn mint_play_money(from: Address, asset: Address, to: Address, amount: U256)
 }
 
 /// Payments by payee and amount: how many of each there are.
-pub(crate) type Payments = BTreeMap<(Address, U256), usize>;
+pub type Payments = BTreeMap<(Address, U256), usize>;
+
+/// How many receipts one body asks for.
+const RECEIPTS_PER_BATCH: usize = 100;
+
+/// For each transaction everything that left its sender or the contract that it called; none where the chain shows no success of it up
+/// to this block.
+pub async fn paid_in(
+    chain: &Chain,
+    asset: Address,
+    hashes: &[B256],
+    last: u64,
+) -> Result<Vec<Option<Payments>>, Fault> {
+    let mut found = Vec::with_capacity(hashes.len());
+    for chunk in hashes.chunks(RECEIPTS_PER_BATCH) {
+        for receipt in chain.receipts(chunk).await? {
+            found.push(receipt.filter(|r| r.success && r.block_number <= last).map(|r| {
+                let sources = [Some(r.from), r.to];
+                let left = events::<DemoCoin::Transfer>(&r, asset).filter(|event| sources.contains(&Some(event.from)));
+                payments(left.map(|event| (event.to, event.value)))
+            }));
+        }
+    }
+    Ok(found)
+}
 
 /// Counts payments.
 pub(crate) fn payments(all: impl Iterator<Item = (Address, U256)>) -> Payments {

@@ -32,10 +32,16 @@ use crate::pages::{List, Page, Paging, Parameters};
 pub struct Body {
     /// Absent: every token, and the signers.
     offering_id: Option<String>,
+    /// Absent: the newest final block that is read.
+    #[schema(minimum = 0)]
+    at_block: Option<i64>,
 }
 
 impl Form for Body {
     fn check(&self) -> Result<()> {
+        if self.at_block.is_some_and(|block| block < 0) {
+            return Err(Problem::field("/at_block", "out_of_range", "A block has a number from 0 on."));
+        }
         match &self.offering_id {
             Some(text) if id::check("off", text).is_err() => {
                 Err(Problem::field("/offering_id", "id_format", "An offering's id looks like off_01k…."))
@@ -66,7 +72,7 @@ impl Act for Body {
     }
 
     async fn apply(&self, _: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
-        let request = reconciliation::Request { offering_id: self.offering_id.clone() };
+        let request = reconciliation::Request { offering_id: self.offering_id.clone(), at_block: self.at_block };
         let run = reconciliation::request(tx, &request, &by.actor).await?;
         let location = Some(format!("/blockchain/reconciliation-runs/{}", run.id));
         Ok((Answer { status: 202, location, body: json!(short(&run)).to_string() }, Point::Accept))
@@ -131,6 +137,7 @@ pub struct Short {
     id: String,
     status: Status,
     offering_id: Option<String>,
+    at_block: Option<i64>,
     finding_count: i64,
     #[schema(example = "chain_unavailable")]
     error: Option<String>,
@@ -198,6 +205,7 @@ fn short(run: &Run) -> Short {
         id: run.id.clone(),
         status: run.status,
         offering_id: run.offering_id.clone(),
+        at_block: run.at_block,
         finding_count: run.findings,
         error: run.error.clone(),
         requested_by: run.requested_by.clone(),

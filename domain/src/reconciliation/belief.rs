@@ -4,19 +4,21 @@ use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, B256};
 
-use crate::column::Hex;
+use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::holding::{self, Holding};
 use crate::offering::Offering;
 use crate::operation::{Resolution, Status};
 use crate::step::Outcome;
-use crate::{Result, book, on, token_read};
+use crate::{Result, book, on, token_event, token_read};
 
 /// The state of a token as the books have it.
 #[derive(Clone, Debug)]
 pub struct Belief {
     /// The final block up to which the token is read.
     pub block_number: i64,
+    /// Whether it is a block of the past: of such a one only who held what is known, and not who was frozen or locked.
+    pub past: bool,
     /// Who holds what.
     pub holdings: Vec<Holding>,
     /// Who is frozen.
@@ -25,18 +27,44 @@ pub struct Belief {
     pub restricted: BTreeSet<u32>,
 }
 
-/// The belief of a token; none while it is not read yet.
-pub async fn of_token(tx: &mut Tx, offering: &Offering) -> Result<Option<Belief>> {
+/// The belief of a token, now or at a block of the past; none while it is not read up to it.
+pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Result<Option<Belief>> {
     let Some(cursor) = token_read::cursor(tx, &offering.id).await? else { return Ok(None) };
-    if cursor.block_number < cursor.made_in {
+    if cursor.block_number < cursor.made_in.max(at.unwrap_or_default()) {
         return Ok(None);
+    }
+    if let Some(block_number) = at {
+        let holdings = held_at(tx, offering, block_number).await?;
+        let (frozen, restricted) = (BTreeSet::new(), BTreeSet::new());
+        return Ok(Some(Belief { block_number, past: true, holdings, frozen, restricted }));
     }
     let holdings = holding::of_offering(tx, &offering.id).await?;
     let frozen = holding::frozen(tx, &offering.id).await?;
     let partitions = book::partitions(tx, &offering.id).await?;
     let restricted = partitions.into_iter().filter(|(_, restricted, _)| *restricted);
     let restricted = restricted.filter_map(|(id, ..)| u32::try_from(id).ok()).collect();
-    Ok(Some(Belief { block_number: cursor.block_number, holdings, frozen, restricted }))
+    Ok(Some(Belief { block_number: cursor.block_number, past: false, holdings, frozen, restricted }))
+}
+
+/// Who held what at the end of a block, from the events of the token.
+async fn held_at(tx: &mut Tx, offering: &Offering, block_number: i64) -> Result<Vec<Holding>> {
+    let (mut held, now) = (Vec::new(), tx.now());
+    for partition_id in 1..=offering.partition_id {
+        for (wallet, balance) in token_event::balances_at(tx, &offering.id, partition_id, block_number).await? {
+            held.push(Holding {
+                offering_id: offering.id.clone(),
+                wallet_address: Hex(wallet),
+                partition_id,
+                balance: Dec(balance),
+                locked: Dec(0),
+                synced_block: block_number,
+                first_acquired_at: None,
+                version: 0,
+                updated_at: now,
+            });
+        }
+    }
+    Ok(held)
 }
 
 /// A step with an operation id, as the database knows it.

@@ -1,6 +1,7 @@
 //! Comparisons of chain and database: the runs, their parts, and what was found. A part is one token or one chain's signers.
 
 mod belief;
+mod payment;
 
 use alloy_primitives::B256;
 use chrono::{DateTime, Duration, Utc};
@@ -11,6 +12,7 @@ use crate::db::{Tx, touched};
 use crate::{Code, Error, Result, event, on};
 
 pub use belief::{Belief, Known, of_token, steps_of_token};
+pub use payment::{Declared, Payment, declared, payments};
 
 const ROWS_PER_STATEMENT: usize = 200;
 /// How long a woken run has for its next part before the sweep wakes it again, in seconds.
@@ -45,6 +47,7 @@ pub struct Run {
     pub id: String,
     pub status: Status,
     pub offering_id: Option<String>,
+    pub at_block: Option<i64>,
     pub findings: i64,
     pub error: Option<String>,
     pub requested_by: String,
@@ -98,7 +101,7 @@ pub struct Found {
 }
 
 /// Stores a run with a part for each deployed token in question and, unless it is about one offering, each chain's signers.
-pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, requested_by: &str) -> Result<Run> {
+pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, at_block: Option<i64>, requested_by: &str) -> Result<Run> {
     let running = on!(tx, conn => sqlx::query_scalar::<_, String>(
         "select id from reconciliation_runs where status = 'running' and coalesce(offering_id, '') = $1")
         .bind(offering_id.unwrap_or_default()).fetch_optional(conn).await?);
@@ -107,9 +110,9 @@ pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, requested_by: &str) 
     }
     let (id, now) = (tx.new_id("rec"), tx.now());
     let run = on!(tx, conn => sqlx::query_as::<_, Run>(
-        "insert into reconciliation_runs (id, status, offering_id, findings, requested_by, next_action_at, version, created_at) \
-         values ($1, 'running', $2, 0, $3, $5, 1, $4) returning *")
-        .bind(&id).bind(offering_id).bind(requested_by).bind(now).bind(now + Duration::seconds(PATIENCE_SECONDS)).fetch_one(conn).await?);
+        "insert into reconciliation_runs (id, status, offering_id, at_block, findings, requested_by, next_action_at, version, created_at) \
+         values ($1, 'running', $2, $6, 0, $3, $5, 1, $4) returning *")
+        .bind(&id).bind(offering_id).bind(requested_by).bind(now).bind(now + Duration::seconds(PATIENCE_SECONDS)).bind(at_block).fetch_one(conn).await?);
     let mut subjects = on!(tx, conn => sqlx::query_as::<_, (String, i64)>(
         "select id, chain_id from offerings where token_status = 'deployed' and (cast($1 as text) is null or id = $1) order by id")
         .bind(offering_id).fetch_all(conn).await?)

@@ -1,14 +1,16 @@
 //! Reconciliation: chain and database are compared at one final block, part by part. It reads, and changes nothing but its own report.
 
+mod payout;
 mod signers;
 mod token;
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_activities::fault::Fault;
 use muniment_domain::db::Tx;
+use muniment_domain::offering::{self, Offering};
 use muniment_domain::point::Point;
 use muniment_domain::reconciliation::{self, Finding, PATIENCE_SECONDS, Part, Run, Status};
-use muniment_domain::{Error, Result, offering};
+use muniment_domain::{Error, Result, chain};
 
 use crate::engine::Engine;
 use crate::queue;
@@ -21,6 +23,8 @@ const GIVE_UP_SECONDS: i64 = 3_600;
 pub struct Request {
     /// One offering, or everything.
     pub offering_id: Option<String>,
+    /// A final block of the past; none for the newest that is read.
+    pub at_block: Option<i64>,
 }
 
 /// What a part came to.
@@ -33,13 +37,34 @@ enum Compared {
 
 /// Accepts a run.
 pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Run> {
-    if let Some(id) = &r.offering_id {
-        offering::find(tx, id).await?;
+    let offering = match &r.offering_id {
+        Some(id) => Some(offering::find(tx, id).await?),
+        None => None,
+    };
+    if let Some(block) = r.at_block {
+        check_block(tx, offering.as_ref(), block).await?;
     }
-    let run = reconciliation::insert(tx, r.offering_id.as_deref(), actor).await?;
+    let run = reconciliation::insert(tx, r.offering_id.as_deref(), r.at_block, actor).await?;
     let now = tx.now();
     queue::wake_id(tx, queue::DESK, &run.id, now).await?;
     Ok(run)
+}
+
+/// A block is one of a chain, so an offering has to be named; it must be final, and not older than the token.
+async fn check_block(tx: &mut Tx, offering: Option<&Offering>, block: i64) -> Result<()> {
+    let Some(offering) = offering else {
+        return Err(Error::field("/offering_id", "required", "A block is one of a chain: name the offering."));
+    };
+    let last = chain::find(tx, offering.chain_id).await?.map_or(0, |cursor| cursor.final_number);
+    if block > last {
+        return Err(Error::field("/at_block", "not_final", format!("The last final block is {last}.")));
+    }
+    match offering.token_block_number {
+        Some(first) if block < first => {
+            Err(Error::field("/at_block", "too_early", format!("The token is there since block {first}.")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Compares the next part of a run, with no transaction open, and writes what was found in one commit.
@@ -53,7 +78,7 @@ pub async fn advance(engine: &Engine, run_id: &str) -> Result<()> {
     }
     let next = parts.iter().find(|part| part.done_at.is_none()).cloned();
     let compared = match next {
-        Some(part) => Some(compare(engine, part).await?),
+        Some(part) => Some(compare(engine, part, run.at_block).await?),
         None => None,
     };
     let mut tx = engine.db.begin().await?;
@@ -92,12 +117,12 @@ async fn go_on(tx: &mut Tx, run: &mut Run, at: DateTime<Utc>, swept_at: DateTime
     queue::wake_id(tx, queue::DESK, &run.id, at).await
 }
 
-async fn compare(engine: &Engine, part: Part) -> Result<Compared> {
+async fn compare(engine: &Engine, part: Part, at: Option<i64>) -> Result<Compared> {
     let Some(network) = engine.network(part.chain_id) else {
         return Ok(Compared::Later(format!("Chain {} is not configured in this worker.", part.chain_id)));
     };
     let compared = match part.subject_type.as_str() {
-        "offering" => token::compare(engine, network, part).await?,
+        "offering" => token::compare(engine, network, part, at).await?,
         _ => signers::compare(engine, network, part).await?,
     };
     Ok(match compared {

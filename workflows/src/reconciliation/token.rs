@@ -1,4 +1,5 @@
-//! A token, held against the database: supply, balances, locks, freezes, restrictions, and the operations that it executed.
+//! A token, held against the database: supply, balances, locks, freezes, restrictions, the operations that it executed, and who was
+//! paid for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,22 +7,26 @@ use alloy_primitives::{Address, U256};
 use muniment_activities::fault::Fault;
 use muniment_activities::survey::{Executed, Survey};
 use muniment_domain::column::Hex;
+use muniment_domain::holding::Holding;
 use muniment_domain::offering;
 use muniment_domain::reconciliation::{self, Belief, Finding, Known, Part, Severity};
 
+use super::payout::{self, Believed};
 use super::{Asked, Compared};
 use crate::engine::{Engine, Network};
 
-/// Compares one token at the final block that the database has settled up to.
-pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Asked {
+/// Compares one token at the final block that the database has settled up to, or at one before it.
+pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Option<i64>) -> Asked {
     let mut tx = engine.db.read().await?;
     let offering = offering::find(&mut tx, &part.subject_id).await?;
-    let belief = reconciliation::of_token(&mut tx, &offering).await?;
+    let belief = reconciliation::of_token(&mut tx, &offering, at).await?;
     let known = reconciliation::steps_of_token(&mut tx, &offering).await?;
-    drop(tx);
     let (Some(belief), Some(token)) = (belief, offering.token_address) else {
         return Ok(Ok(Compared::Later("The token is not read yet.".to_owned())));
     };
+    let payments = reconciliation::payments(&mut tx, &offering.id, belief.block_number).await?;
+    let declared = reconciliation::declared(&mut tx, &offering.id).await?;
+    drop(tx);
     // The books are as of a final block: the chain shows one at that height, for good.
     let block_hash = match network.chain.header(belief.block_number.cast_unsigned()).await {
         Ok(Some(header)) => header.hash,
@@ -32,14 +37,19 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Aske
     let partitions: Vec<u32> = (1..=u32::try_from(offering.partition_id).unwrap_or(1)).collect();
     let mut survey = Survey::new(&network.chain, token.0, block_hash);
     let mut findings = Vec::new();
-    let asked = ask(&mut survey, &belief, &known, &partitions, since, &mut findings).await;
-    if let Err(fault) = asked {
-        return Ok(Err(fault));
-    }
+    let believed = Believed { payments, declared, block: (belief.block_number, block_hash) };
+    let asked = async {
+        ask(&mut survey, &belief, &known, &partitions, since, &mut findings).await?;
+        payout::compare(network, &believed, &mut findings).await
+    };
+    let paid = match asked.await {
+        Ok(calls) => calls,
+        Err(fault) => return Ok(Err(fault)),
+    };
     part.compared = i64::try_from(belief.holdings.len()).unwrap_or(i64::MAX);
     part.block_number = Some(belief.block_number);
     part.block_hash = Some(Hex(block_hash));
-    part.calls = survey.calls.cast_signed();
+    part.calls = (survey.calls + paid).cast_signed();
     Ok(Ok(Compared::Done(part, findings)))
 }
 
@@ -53,22 +63,43 @@ async fn ask(
 ) -> Result<(), Fault> {
     let supplies = survey.supplies(partitions).await?;
     findings.extend(partitions.iter().zip(supplies).filter_map(|(id, supply)| differs_in_supply(belief, *id, supply)));
+    let partition = |id: i64| u32::try_from(id).unwrap_or_default();
+    let holders: Vec<_> = belief.holdings.iter().map(|h| (h.wallet_address.0, partition(h.partition_id))).collect();
+    let balances = survey.balances(&holders).await?;
+    for (holding, balance) in belief.holdings.iter().zip(balances) {
+        findings.extend(differs("balance", Severity::Critical, &subject(holding), holding.balance.0, balance,
+            "Somebody moved units past the index, or a row was changed by hand. Find the transfer on the chain before anything is paid."));
+    }
+    if !belief.past {
+        standing(survey, belief, partitions, &holders, findings).await?;
+    }
+    let executed = survey.executed(since, belief.block_number.cast_unsigned()).await?;
+    findings.extend(operations(known, &executed, belief.block_number));
+    Ok(())
+}
+
+fn subject(holding: &Holding) -> String {
+    format!("{} in partition {}", holding.wallet_address.0.to_checksum(None), holding.partition_id)
+}
+
+/// What the books know of the present alone: restrictions, locks and freezes.
+async fn standing(
+    survey: &mut Survey<'_>,
+    belief: &Belief,
+    partitions: &[u32],
+    holders: &[(Address, u32)],
+    findings: &mut Vec<Finding>,
+) -> Result<(), Fault> {
     let restricted = survey.restrictions(partitions).await?;
     findings.extend(
         partitions.iter().zip(restricted).filter_map(|(id, actual)| differs_in_restriction(belief, *id, actual)),
     );
-    let partition = |id: i64| u32::try_from(id).unwrap_or_default();
-    let holders: Vec<_> = belief.holdings.iter().map(|h| (h.wallet_address.0, partition(h.partition_id))).collect();
-    let balances = survey.balances(&holders).await?;
-    let locked = survey.locked(&holders).await?;
-    for ((holding, balance), locked) in belief.holdings.iter().zip(balances).zip(locked) {
-        let subject = format!("{} in partition {}", holding.wallet_address.0.to_checksum(None), holding.partition_id);
-        findings.extend(differs("balance", Severity::Critical, &subject, holding.balance.0, balance,
-            "Somebody moved units past the index, or a row was changed by hand. Find the transfer on the chain before anything is paid."));
+    let locked = survey.locked(holders).await?;
+    for (holding, locked) in belief.holdings.iter().zip(locked) {
         findings.extend(differs(
             "locked",
             Severity::Warning,
-            &subject,
+            &subject(holding),
             holding.locked.0,
             locked,
             "Find who locked or released units of this wallet; what may move is what the chain says.",
@@ -81,8 +112,6 @@ async fn ask(
     findings.extend(
         accounts.iter().zip(frozen).filter_map(|(account, actual)| differs_in_freeze(belief, *account, actual)),
     );
-    let executed = survey.executed(since, belief.block_number.cast_unsigned()).await?;
-    findings.extend(operations(known, &executed, belief.block_number));
     Ok(())
 }
 
