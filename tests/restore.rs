@@ -8,7 +8,7 @@ use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::backup::copy;
 use crate::foreign_key::send;
-use crate::installation::{Installation, Terms, signer_of};
+use crate::installation::{Installation, Payday, Terms, signer_of};
 
 /// Runs `muniment admin lane …`; whether it succeeded, and what it printed.
 async fn lane(site: &Installation, words: &[&str]) -> (bool, String) {
@@ -96,6 +96,7 @@ on_both_databases! {
             cooling_off_expires_at, version, created_at, updated_at) select 'sub_01jc000000000000000000000a', offering_id, investor_id, \
             'accepted', amount, '7', wallet_address, cooling_off_expires_at, 1, created_at, updated_at from subscriptions \
             where mint_operation_id is not null limit 1").await;
+
         for (number, offering) in site.offerings.iter().enumerate() {
             server.mint(&format!("more-{number}"), offering).await;
         }
@@ -146,6 +147,45 @@ on_both_databases! {
         assert_eq!(site.count("events where type = 'lane.call_acknowledged'").await, 2);
         let (resumed, why) = lane(&site, &["resume", "seen"]).await;
         assert!(resumed, "{why}");
+    }
+
+    async fn a_payout_that_was_forgotten_is_never_paid_again(database: Database) {
+        let mut day = Payday::new(database, 2).await;
+        let id = day.calculated("direct_payout", "20.00").await;
+        assert_eq!(day.act("submit", &id, "submit").await.status, 200);
+        day.server.process.kill();
+        let backup = copy(&day.site).await;
+        day.server = day.site.start().await;
+        assert_eq!(day.act("execute", &id, "execute").await.status, 202);
+        day.reaches(&id, "completed").await;
+        let page = day.site.rows("select tx_hash from payout_receipts limit 1").await[0][0].clone();
+        day.server.process.kill();
+        restore(&mut day.site, backup).await;
+        let parts = day.parts(&id).await;
+        let (imported, text) = lane(&day.site, &["import", "--apply"]).await;
+        assert!(!imported && text.contains("batchPayout") && parts.iter().all(|part| text.contains(&part.0)), "{text}");
+        let approve = text.lines().find(|line| line.contains("approve of")).unwrap();
+        let approve = approve.split_whitespace().find(|word| word.starts_with("0x")).unwrap();
+        let named = ["import", "--apply", "--acknowledge", &page, "--acknowledge", approve];
+        let (taken, why) = lane(&day.site, &named).await;
+        assert!(!taken && why.contains("would be paid again"), "{why}");
+        day.server = day.site.start().await;
+        for part in &parts {
+            let asked = day.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
+            assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        }
+        day.server.process.kill();
+        let (imported, text) = lane(&day.site, &named).await;
+        assert!(imported, "{text}");
+        let (resumed, why) = lane(&day.site, &["resume", "seen"]).await;
+        assert!(resumed, "{why}");
+        day.server = day.site.start().await;
+        assert_ne!(day.act("submit-2", &id, "submit").await.status, 202);
+        _ = day.act("execute-2", &id, "execute").await;
+        day.site.settled().await;
+        for part in parts {
+            assert_eq!(day.cents(part.1).await, part.2, "once");
+        }
     }
 
     async fn a_subscription_that_was_asked_for_again_meanwhile_is_freed_first(database: Database) {

@@ -105,6 +105,10 @@ fn in_words(call: &Call) -> String {
         Standing::Page(id, page, lines) => {
             format!("unknown: operation {} of the token of {id}, {} lines", page.op_id, lines.len())
         }
+        Standing::Paid(entitlements) => format!(
+            "unknown: it paid what is unpaid here and would be paid again; exclude it first: {}",
+            entitlements.join(", ")
+        ),
         Standing::Strange(true) => "unknown, and acknowledged".to_owned(),
         Standing::Strange(false) => {
             format!("unknown, and like nothing here; if that is right: --acknowledge {}", call.name(None))

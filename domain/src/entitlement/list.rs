@@ -38,6 +38,14 @@ pub async fn withheld_of(tx: &mut Tx, distribution_id: &str, payee: Address) -> 
         .bind(distribution_id).bind(Hex(payee)).fetch_all(conn).await?))
 }
 
+/// What is still to be paid to a payee on a chain, whichever distribution it is of.
+pub async fn unpaid_to(tx: &mut Tx, chain_id: i64, payee: Address) -> Result<Vec<Entitlement>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Entitlement>(
+        "select e.* from entitlements e join distributions d on d.id = e.distribution_id where d.chain_id = $1 and e.payee_address = $2 \
+         and e.status in ('calculated', 'held', 'queued', 'failed') and d.status <> 'cancelled' order by e.id")
+        .bind(chain_id).bind(Hex(payee)).fetch_all(conn).await?))
+}
+
 /// Whether any entitlement of a distribution is in an operation that is not over.
 pub async fn any_queued(tx: &mut Tx, distribution_id: &str) -> Result<bool> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, bool>(

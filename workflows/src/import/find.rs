@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::Tag;
 use muniment_activities::decode::{self, Decoded};
+use muniment_activities::direct_payout;
 use muniment_activities::factory;
 use muniment_activities::fault::Fault;
 use muniment_activities::logs::LogFilter;
@@ -14,9 +15,10 @@ use muniment_activities::operation::payload_hash;
 use muniment_domain::acknowledgement::{self, WHOLE_CALL};
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Scope};
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::subscription::{self, Candidate, Status};
-use muniment_domain::{Result, attempt, chain, claim, offering, step};
+use muniment_domain::{Result, attempt, chain, claim, entitlement, offering, step};
 
 use super::{Call, Found, Match, Standing, Subscription};
 use crate::engine::{Engine, Network};
@@ -185,10 +187,26 @@ async fn judge(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet<St
             }
             None => None,
         },
-        (None, Decoded::DeployToken(_) | Decoded::Other(_)) => None,
+        (None, Decoded::DeployToken(_)) => None,
+        (None, Decoded::Other(_)) => paid(tx, known, &mined).await?,
     };
     let seen = known.acknowledged.contains(&(mined.hash, WHOLE_CALL));
     Ok(Call { mined, function, standing: standing.unwrap_or(Standing::Strange(seen)) })
+}
+
+/// A page straight from the payer has no trace in the database but what it would pay again. The distributor refuses that by itself.
+async fn paid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option<Standing>> {
+    let Some(page) = direct_payout::page_of(&mined.data) else { return Ok(None) };
+    let mut owed = Vec::new();
+    for line in page.lines {
+        for e in entitlement::unpaid_to(tx, known.lane.chain_id, line.holder()).await? {
+            let d = distribution::find(tx, &Scope::All, &e.distribution_id).await?;
+            if d.payout_token.0 == page.asset && d.units(e.net) == line.units() && !owed.contains(&e.id) {
+                owed.push(e.id);
+            }
+        }
+    }
+    Ok((!owed.is_empty()).then_some(Standing::Paid(owed)))
 }
 
 /// Finds for each line the accepted subscription of this wallet and quantity, the oldest where several are alike.

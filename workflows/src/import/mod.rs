@@ -51,6 +51,8 @@ pub enum Standing {
     Deployment(String, Deployment),
     /// It minted a page of this offering.
     Page(String, MintPage, Vec<Match>),
+    /// It paid these entitlements, which are unpaid here and would be paid again.
+    Paid(Vec<String>),
     /// Nothing of the platform is like it; whether a person has said that this is right.
     Strange(bool),
 }
@@ -93,7 +95,7 @@ impl Call {
             Standing::Page(_, _, lines) => {
                 lines.iter().all(|l| matches!(l.subscription, Subscription::Fits(_) | Subscription::Missing(true)))
             }
-            Standing::Awaited(_) | Standing::Strange(_) => false,
+            Standing::Awaited(_) | Standing::Paid(_) | Standing::Strange(_) => false,
         }
     }
 }
@@ -127,6 +129,14 @@ pub async fn acknowledge(
     let found = find::find(engine, network, lane_id).await?;
     for (hash, line) in names {
         let named = found.calls.iter().find(|call| call.mined.hash == *hash).map(|call| &call.standing);
+        if let Some(Standing::Paid(entitlements)) = named {
+            let detail = format!(
+                "{hash} paid what is still unpaid here, and would be paid again: {}. Exclude them first, which takes two people; then it \
+                 can be acknowledged.",
+                entitlements.join(", ")
+            );
+            return Err(Error::refused(Code::UnknownCalls, detail));
+        }
         let fits = match (named, line) {
             (Some(Standing::Strange(_)), None) => true,
             (Some(Standing::Page(_, _, lines)), Some(line)) => {

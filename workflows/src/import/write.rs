@@ -95,7 +95,7 @@ fn wish(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
             let payload = json!({ "page": page, "unmatched_lines": unmatched(lines) });
             (Kind::Mint, id, payload, Some(page.op_id.cast_signed()), None)
         }
-        Standing::Awaited(_) | Standing::Strange(_) => {
+        Standing::Awaited(_) | Standing::Paid(_) | Standing::Strange(_) => {
             let detail = format!("{} is nothing that can be imported.", call.mined.hash);
             return Err(Error::refused(Code::InvalidState, detail));
         }
