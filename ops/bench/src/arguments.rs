@@ -7,11 +7,12 @@ use world::Engine;
 use crate::node::Kind;
 
 /// Every row, in the order of the table, with its share of the time that a run may take.
-pub const ROWS: [(&str, f64); 9] = [
+pub const ROWS: [(&str, f64); 10] = [
     ("accept", 24.0),
     ("latency", 16.0),
     ("throughput", 42.0),
     ("mint", 12.0),
+    ("payout", 40.0),
     ("calls", 24.0),
     ("recovery", 22.0),
     ("reconcile", 6.0),

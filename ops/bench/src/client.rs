@@ -1,5 +1,6 @@
 //! A caller of the REST interface that costs little: the load shares the machine with what it measures.
 
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
@@ -7,6 +8,7 @@ use tokio::net::TcpStream;
 pub struct Client {
     stream: BufReader<TcpStream>,
     key: String,
+    csrf: Option<String>,
 }
 
 impl Client {
@@ -14,7 +16,7 @@ impl Client {
     pub async fn connect(port: u16, key: &str) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the interface listens");
         stream.set_nodelay(true).expect("a connection takes options");
-        Self { stream: BufReader::new(stream), key: key.to_owned() }
+        Self { stream: BufReader::new(stream), key: key.to_owned(), csrf: None }
     }
 
     /// Posts a body under an idempotency key; the status and the body of the answer.
@@ -35,10 +37,23 @@ impl Client {
         assert_eq!(status, 202, "{answer}");
     }
 
+    /// Goes on as a person, in a session of this account.
+    pub async fn log_in(&mut self, email: &str, password: &str) {
+        let head = "Content-Type: application/json\r\n";
+        let body = format!("{{\"email\":\"{email}\",\"password\":\"{password}\"}}");
+        let (status, answer) = self.exchange("POST", "/v1/auth/login", head, &body).await;
+        assert_eq!(status, 200, "{answer}");
+        self.key = text(&answer, "access_token");
+        let (status, answer) = self.get("/v1/csrf-token").await;
+        assert_eq!(status, 200, "{answer}");
+        self.csrf = Some(text(&answer, "csrfToken"));
+    }
+
     async fn exchange(&mut self, method: &str, path: &str, head: &str, body: &str) -> (u16, String) {
         let (key, length) = (&self.key, body.len());
+        let csrf = self.csrf.as_ref().map(|token| format!("X-CSRF-Token: {token}\r\n")).unwrap_or_default();
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n{head}Content-Length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n{csrf}{head}Content-Length: {length}\r\n\r\n{body}"
         );
         self.stream.write_all(request.as_bytes()).await.expect("the interface reads");
         self.answer().await.expect("the interface answers")
@@ -63,4 +78,9 @@ impl Client {
         self.stream.read_exact(&mut body).await?;
         Ok((status, String::from_utf8_lossy(&body).into_owned()))
     }
+}
+
+fn text(answer: &str, field: &str) -> String {
+    let answer: Value = serde_json::from_str(answer).expect("an answer is JSON");
+    answer[field].as_str().unwrap_or_default().to_owned()
 }

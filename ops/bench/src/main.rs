@@ -13,6 +13,7 @@ mod latency;
 mod million;
 mod mint;
 mod node;
+mod payout;
 mod reconcile;
 mod recovery;
 mod sample;
@@ -66,6 +67,7 @@ async fn measure(row: &str, arguments: &Arguments, table: &mut Table) {
         "latency" => latency::measure(arguments, table).await,
         "throughput" => throughput::measure(arguments, table).await,
         "mint" => mint::measure(arguments, table).await,
+        "payout" => payout::measure(arguments, table).await,
         "calls" => calls::measure(arguments, table).await,
         "recovery" => recovery::measure(arguments, table).await,
         "reconcile" => reconcile::measure(arguments, table).await,

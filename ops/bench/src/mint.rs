@@ -89,7 +89,8 @@ async fn ours(engine: Engine, ground: &Ground, holders: usize) -> (Took, f64, f6
     (took, accepted, (confirmed - start).as_secs_f64())
 }
 
-async fn gas_of(rpc: &Rpc, hashes: &[String]) -> u64 {
+/// The gas of so many transactions together.
+pub async fn gas_of(rpc: &Rpc, hashes: &[String]) -> u64 {
     let mut sum = 0;
     for hash in hashes {
         let receipt = rpc.call("eth_getTransactionReceipt", json!([hash])).await;
@@ -111,11 +112,7 @@ async fn bare(ground: &Ground, holders: usize) -> Took {
 }
 
 fn pages(token: Address, holders: usize) -> Vec<Call> {
-    let line = |number: usize| {
-        // The wallets that the seeded investors have.
-        let text = format!("00000000000000000000000000000a{}", 1_000_000_000 + number);
-        HolderLine::new(text.parse().expect("an address"), 100_000).expect("few units")
-    };
+    let line = |number: usize| HolderLine::new(seed::wallet(number), 100_000).expect("few units");
     let all: Vec<HolderLine> = (0..holders).map(line).collect();
     let page = |(op_id, lines): (u64, &[HolderLine])| {
         let page = MintPage { op_id, partition: 1, release_at: 0, lines: lines.to_vec() };

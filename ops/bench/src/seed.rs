@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use alloy::primitives::Address;
+
 use crate::view::View;
 
 /// When all of it was made; long ago, so that nothing is due.
@@ -86,6 +88,19 @@ pub async fn subscriptions(view: &View, series: Series, offering: &str, count: u
         series.sql("sub")
     );
     view.execute(&for_each(count, insert, &select)).await;
+}
+
+/// The verified wallet of each of these investors: the one that they subscribed with.
+pub async fn wallets(view: &View, series: Series, count: u64) {
+    let insert = "insert into wallets (id, investor_id, address, verified_at, created_at)";
+    let address = "'0x00000000000000000000000000000a' || cast(1000000000 + i as text)";
+    let select = format!("{}, {}, {address}, '{LONG_AGO}', '{LONG_AGO}'", series.sql("wal"), series.sql("inv"));
+    view.execute(&for_each(count, insert, &select)).await;
+}
+
+/// The wallet of the investor of this number.
+pub fn wallet(number: usize) -> Address {
+    format!("00000000000000000000000000000a{}", 1_000_000_000 + number).parse().expect("an address")
 }
 
 /// Gives an offering a token without a chain: for rows in which nothing is executed.

@@ -5,13 +5,14 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use alloy::primitives::B256;
+use alloy::signers::local::PrivateKeySigner;
 use muniment_activities::platform::Platform;
 use muniment_domain::clock::Clock;
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::db::Db;
 use muniment_domain::id::Ids;
 use muniment_domain::point::Point;
-use muniment_domain::user::{self, Role};
+use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{api_key, migrate};
 use muniment_workflows::deploy::{self, Request};
 use muniment_workflows::queue;
@@ -26,6 +27,14 @@ use crate::view::View;
 
 /// The chain id of every node here.
 pub const CHAIN_ID: u64 = 31337;
+/// Who asks for everything.
+pub const EMAIL: &str = "bench@demo.example";
+/// Its password.
+pub const PASSWORD: &str = "correct horse battery staple";
+/// The password, hashed with as little memory as there can be.
+const PASSWORD_HASH: &str =
+    "$argon2id$v=19$m=64,t=1,p=1$jV4Sw11rR4x3tE3p2+5rrw$+G2BvpaQZ0zw8VGM7xqzRava8iRmlLNfkGmmn2hZBmk";
+const PAYOUT_PAGE: usize = 200;
 const HEALTHY: Duration = Duration::from_secs(30);
 
 /// A platform, ready to be started.
@@ -36,6 +45,8 @@ pub struct Stand {
     pub series: Series,
     /// The bearer key of an operator.
     pub key: String,
+    /// How many holders a payout pays in one transaction, from the next start on.
+    pub payout_page_holders: usize,
     operator: String,
     url: String,
     folder: TempDir,
@@ -69,8 +80,11 @@ impl Stand {
         queue::migrate(&db).await.expect("the queue's migrations run");
         let mut tx = db.begin().await.expect("a transaction begins");
         let secret: [u8; 32] = [db.ids().bytes(), db.ids().bytes()].concat().try_into().expect("32 bytes");
-        let operator = user::insert(&mut tx, "bench@demo.example", "Bench", Role::Operator).await.expect("a user");
-        let scopes = "offerings:read ops:read ops:write";
+        let roles = Roles::only(Role::Operator);
+        let (status, password_hash) = (Status::Active, Some(PASSWORD_HASH));
+        let new = user::New { email: EMAIL, name: "Bench", roles, status, password_hash, issuer_id: None };
+        let operator = user::create(&mut tx, &new).await.expect("a user");
+        let scopes = "distributions:read distributions:write offerings:read ops:read ops:write";
         let key = api_key::issue(&mut tx, &operator, "bench", scopes, 1, secret).await.expect("a key");
         let chain_id = CHAIN_ID.cast_signed();
         contract::ensure(&mut tx, chain_id, platform.factory, Kind::Factory, None).await.expect("a contract");
@@ -80,7 +94,7 @@ impl Stand {
         let (view, series) = (View::open(&url).await, Series::fresh());
         seed::offerings(&view, series, offerings, CHAIN_ID).await;
         let folder = tempfile::tempdir().expect("the temporary folder is writable");
-        Self { view, series, key, operator, url, folder, _database: database }
+        Self { view, series, key, payout_page_holders: PAYOUT_PAGE, operator, url, folder, _database: database }
     }
 
     /// Accepts the deployment of offerings by the platform's own function, before any process is started.
@@ -121,18 +135,22 @@ impl Stand {
     fn configuration(&self, port: u16, link: Option<&Link<'_>>) -> String {
         let (url, key_file) = (&self.url, self.folder.path().join("auth.json"));
         let mut text = format!(
-            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[auth]\nkey_file = {key_file:?}\n[rates]\nkey_per_minute = 0\n[database]\nurl = \"{url}\"\n\
-             [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\n"
+            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[auth]\nkey_file = {key_file:?}\nstaff_second_factor = false\n\
+             [rates]\nkey_per_minute = 0\nwrite_per_minute = 0\n[database]\nurl = \"{url}\"\n\
+             [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\npayout_dual_control_threshold = \"9999999999999.99\"\n"
         );
         if let Some(link) = link {
+            text += &format!("payout_page_holders = {}\n", self.payout_page_holders);
             let key = |key: &B256| format!("{{ kind = \"raw\", private_key = \"{key}\" }}");
             let signers = link.keys.iter().map(key).collect::<Vec<_>>().join(", ");
+            let payer = PrivateKeySigner::from_bytes(&link.keys[0]).expect("a key").address();
             let Link { url, platform, poll_milliseconds, block_seconds, .. } = link;
             text += &format!(
                 "[[chains]]\nkey = \"bench\"\nchain_id = {CHAIN_ID}\nendpoints = [\"{url}\"]\nfinality = \"tag\"\n\
                  poll_milliseconds = {poll_milliseconds}\nblock_seconds = {block_seconds}\nfactory = \"{}\"\nregistry = \"{}\"\n\
-                 signers = [{signers}]\n",
-                platform.factory, platform.registry
+                 signers = [{signers}]\ndistributor = \"{}\"\npayout_tokens = [{{ address = \"{}\", symbol = \"DUSD\", decimals = 6, \
+                 payer = \"{payer}\" }}]\n",
+                platform.factory, platform.registry, platform.distributor, platform.coin
             );
         }
         text
