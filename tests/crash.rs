@@ -114,7 +114,8 @@ async fn ends_while_asked(site: &Installation, plan: &str, path: &str, key: &str
     let process = site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
     let mut process = match Server::of(process, &site.key).await {
         Ok(server) => {
-            _ = server.client().post(path, key, body.clone()).await;
+            let client = if path.ends_with("/lock") { server.session().await } else { server.client() };
+            _ = client.post(path, key, body.clone()).await;
             server.process
         }
         Err(process) => process,

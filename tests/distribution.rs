@@ -37,8 +37,12 @@ on_both_databases! {
         assert_eq!(day.site.count("entitlements").await, 3);
         let submitted = day.act("submit", &id, "submit").await;
         assert_eq!(submitted.status, 200, "{submitted:?}");
+        let path = format!("/v1/distributions/{id}/execute");
+        let keyed = day.server.client().post(&path, "keyed", json!({})).await.unwrap();
+        assert_eq!(keyed.problem(), (403, "role_forbidden".to_owned()), "money takes a person's word");
+        let operator = day.server.session().await;
         let asked = (0..6).map(|number| {
-            let (client, path) = (day.server.client(), format!("/v1/distributions/{id}/execute"));
+            let (client, path) = (operator.clone(), path.clone());
             async move { client.post(&path, &format!("execute-{number}"), json!({})).await.unwrap() }
         });
         let answers = futures::future::join_all(asked).await;

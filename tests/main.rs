@@ -38,6 +38,7 @@ mod offering_terms;
 mod operations;
 mod operator;
 mod other_chain;
+mod paid_once;
 mod payout;
 mod places;
 mod portfolio;

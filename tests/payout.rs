@@ -1,6 +1,8 @@
 //! Payouts when something stands in the way: nobody is paid twice, nobody is missed, and nobody waits for somebody else.
 
 use alloy::primitives::{Address, Bytes};
+use muniment_activities::direct_payout::{self, PayoutPage};
+use muniment_activities::line::Line;
 use muniment_activities::{coin, token};
 use serde_json::json;
 use world::{KEYS, on_both_databases};
@@ -93,5 +95,94 @@ on_both_databases! {
         day.reaches(&second, "completed").await;
         assert_eq!(day.sums_agree().await, 4);
         assert_eq!(day.site.count("attempts a join operations o on o.id = a.operation_id where o.kind = 'payout'").await, 2);
+    }
+
+    async fn one_bad_page_of_fifty_ends_at_a_person_and_the_others_are_paid(database: Database) {
+        let day = Payday::new(database, 100).await;
+        let first = day.calculated("direct_payout", "100.00").await;
+        day.site.lanes("paused").await;
+        let executed = day.executed(&first).await;
+        assert_eq!(executed.body["operations"].as_array().unwrap().len(), 51, "the allowance, and fifty pages");
+        // Somebody with an agent's key uses the number of one page for something else.
+        let bad = executed.text("/operations/25/id");
+        let number = day.site.rows(&format!("select cast(op_number as text) from operation_steps where operation_id = '{bad}'")).await;
+        let (stranger, asset) = (signer_of(KEYS[2]), day.site.platform.coin);
+        day.fund(stranger, 1).await;
+        day.send_as(KEYS[2], coin::approve(stranger, asset, day.token)).await;
+        let lines = vec![Line::new(Address::repeat_byte(7), 1).unwrap()];
+        let page = PayoutPage { op_id: number[0][0].parse().unwrap(), asset, lines };
+        day.send_as(KEYS[2], direct_payout::pay(stranger, day.token, &page)).await;
+        day.site.lanes("active").await;
+        day.site.settled().await;
+        assert_eq!(day.server.state(&bad).await, ("dead_letter".to_owned(), "op_id_conflict".to_owned()));
+        assert_eq!((day.sums_agree().await, day.shown(&first).await.text("/status")), (98, "executing".to_owned()));
+        let give_up = json!({ "resolution": "abandon", "reason": "its number is taken" });
+        let asked = day.server.act("abandon", &bad, "reconcile", give_up).await;
+        assert_eq!(day.approve(&asked).await.status, 202);
+        day.reaches(&first, "partially_completed").await;
+        let failed: Vec<_> = day.parts(&first).await.into_iter().filter(|part| part.3 == "failed").collect();
+        assert_eq!(failed.len(), 2);
+        for part in failed {
+            let asked = day.decide(&format!("reissue-{}", part.0), &first, &part.0, "reissue").await;
+            assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        }
+        day.reaches(&first, "completed").await;
+        assert_eq!(day.sums_agree().await, 100);
+    }
+
+    async fn what_was_kept_for_a_lost_wallet_goes_to_its_successor_and_never_to_it(database: Database) {
+        let day = Payday::new(database, 4).await;
+        for (holder, method) in [(1, "direct_payout"), (2, "distributor")] {
+            let id = day.calculated(method, &format!("4{holder}.00")).await;
+            freeze(&day, holder).await;
+            day.executed(&id).await;
+            day.reaches(&id, "partially_completed").await;
+            let (lost, new) = (wallet(holder), Address::repeat_byte(0x50 + u8::try_from(holder).unwrap()));
+            let before = day.cents(lost).await;
+            let owner = day.site.rows(&format!("select investor_id from wallets where address = '{lost:#x}'")).await;
+            let body = json!({ "offering_id": day.site.offerings[0], "investor_id": owner[0][0], "lost_address": lost.to_checksum(None),
+                "new_address": new.to_checksum(None), "evidence_document_sha256": "cd".repeat(32) });
+            day.approve(&day.server.post("/blockchain/recover", method, body).await).await;
+            day.site.settled().await;
+            assert_eq!(day.site.successor_of(day.token, lost).await, new);
+            // A recovery launders no freeze.
+            day.stranger(token::unfreeze(Address::ZERO, day.token, new, Bytes::new())).await;
+            let kept = day.parts(&id).await.into_iter().find(|part| part.1 == lost).unwrap();
+            assert_eq!(kept.3, "held");
+            let released = day.decide(&format!("release-{holder}"), &id, &kept.0, "release").await;
+            if method == "direct_payout" {
+                assert_eq!(released.status, 200, "{released:?}");
+                day.approve(&day.decide("reissue", &id, &kept.0, "reissue").await).await;
+            } else {
+                assert_eq!((released.status, released.text("/type")), (202, "distributor_payout".to_owned()), "{released:?}");
+            }
+            day.reaches(&id, "completed").await;
+            assert_eq!((day.cents(lost).await, day.cents(new).await), (before, kept.2), "{method}");
+        }
+        assert_eq!(day.sums_agree().await, 8);
+    }
+
+    async fn of_a_cancel_and_an_execution_at_once_one_wins(database: Database) {
+        let day = Payday::new(database, 2).await;
+        let (operator, mut paid) = (day.server.session().await, 0);
+        for number in 0..4 {
+            let id = day.calculated("direct_payout", &format!("1{number}.00")).await;
+            assert_eq!(day.act(&format!("submit-{id}"), &id, "submit").await.status, 200);
+            let path = |verb: &str| format!("/v1/distributions/{id}/{verb}");
+            let (execute, cancel, key) = (path("execute"), path("cancel"), format!("race-{id}"));
+            let called_off = json!({ "reason": "called off" });
+            let (executed, cancelled) =
+                futures::join!(operator.post(&execute, &key, json!({})), operator.post(&cancel, &key, called_off));
+            let (executed, cancelled) = (executed.unwrap(), cancelled.unwrap());
+            match (executed.status, cancelled.status) {
+                (202, 409) => {
+                    day.reaches(&id, "completed").await;
+                    paid += 2;
+                }
+                (409, 200) => assert_eq!(day.shown(&id).await.text("/status"), "cancelled"),
+                other => panic!("{other:?}: {executed:?} {cancelled:?}"),
+            }
+        }
+        assert_eq!(day.sums_agree().await, paid);
     }
 }

@@ -62,8 +62,8 @@ const OFFERING: Access = Access::Caller { roles: ORGANISERS, scope: "offerings:w
 const OFFERING_END: Access = Access::Person { roles: ORGANISERS };
 const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
-/// Allowing what somebody else asked for: a person's own word, never a key's.
-const DECISION: Access = Access::Person { roles: OPERATORS };
+/// What takes a person's own word, never a key's: money, what two people do, and what somebody else asked for.
+const PERSON: Access = Access::Person { roles: OPERATORS };
 const FREEZE: Access = Access::Caller { roles: OPERATORS, scope: "ops:freeze" };
 const DISTRIBUTIONS: Access = Access::Caller { roles: READERS, scope: "distributions:read" };
 const OWN_DISTRIBUTIONS: Access = Access::Caller { roles: INVESTORS_TOO, scope: "distributions:read" };
@@ -189,34 +189,34 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/distributions/{id}/snapshot", DISTRIBUTING),
     row("POST", "/v1/distributions/{id}/calculate", DISTRIBUTING),
     row("POST", "/v1/distributions/{id}/submit", DISTRIBUTING),
-    row("POST", "/v1/distributions/{id}/execute", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/execute", PERSON),
     row("POST", "/v1/distributions/{id}/cancel", DISTRIBUTING),
     row("POST", "/v1/distributions/{id}/declare-audit", DISTRIBUTING),
-    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/hold", DISTRIBUTING),
-    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/release", DISTRIBUTING),
-    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/exclude", DISTRIBUTING),
-    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/reissue", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/hold", PERSON),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/release", PERSON),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/exclude", PERSON),
+    row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/reissue", PERSON),
     row("GET", "/v1/approvals", OPERATIONS),
     row("GET", "/v1/approvals/{id}", OPERATIONS),
-    row("POST", "/v1/approvals/{id}/approve", DECISION),
-    row("POST", "/v1/approvals/{id}/reject", DECISION),
+    row("POST", "/v1/approvals/{id}/approve", PERSON),
+    row("POST", "/v1/approvals/{id}/reject", PERSON),
     row("POST", "/v1/approvals/{id}/cancel", EXECUTION),
     row("POST", "/blockchain/deploy-token", EXECUTION),
     row("POST", "/blockchain/trigger-mint", EXECUTION),
     row("POST", "/blockchain/freeze", FREEZE),
-    row("POST", "/blockchain/unfreeze", EXECUTION),
-    row("POST", "/blockchain/lock", EXECUTION),
-    row("POST", "/blockchain/unlock", EXECUTION),
-    row("POST", "/blockchain/restrict", EXECUTION),
-    row("POST", "/blockchain/unrestrict", EXECUTION),
-    row("POST", "/blockchain/force-transfer", EXECUTION),
-    row("POST", "/blockchain/recover", EXECUTION),
+    row("POST", "/blockchain/unfreeze", PERSON),
+    row("POST", "/blockchain/lock", PERSON),
+    row("POST", "/blockchain/unlock", PERSON),
+    row("POST", "/blockchain/restrict", PERSON),
+    row("POST", "/blockchain/unrestrict", PERSON),
+    row("POST", "/blockchain/force-transfer", PERSON),
+    row("POST", "/blockchain/recover", PERSON),
     row("GET", "/blockchain/operations", OPERATIONS),
     row("GET", "/blockchain/operations/stats", OPERATIONS),
     row("GET", "/blockchain/operations/{id}", OPERATIONS),
     row("POST", "/blockchain/operations/bulk-retry", EXECUTION),
     row("POST", "/blockchain/operations/{id}/retry", EXECUTION),
-    row("POST", "/blockchain/operations/{id}/reconcile", EXECUTION),
+    row("POST", "/blockchain/operations/{id}/reconcile", PERSON),
     row("POST", "/blockchain/operations/{id}/speed-up", EXECUTION),
     row("POST", "/blockchain/operations/{id}/cancel", EXECUTION),
     row("GET", "/blockchain/signers", OPERATIONS),
@@ -340,6 +340,20 @@ mod tests {
                 "{}",
                 permission.path
             );
+        }
+    }
+
+    #[test]
+    fn no_scope_of_a_key_opens_what_takes_a_persons_word() {
+        let moves = ["execute", "hold", "release", "exclude", "reissue", "unfreeze", "lock", "unlock", "restrict"];
+        let rest = ["unrestrict", "force-transfer", "recover", "reconcile", "approve", "reject"];
+        for verb in moves.iter().chain(&rest) {
+            let named = |p: &&Permission| p.method == "POST" && p.path.rsplit('/').next() == Some(*verb);
+            let rows: Vec<_> = PERMISSIONS.iter().filter(named).collect();
+            assert!(!rows.is_empty(), "{verb} is no route");
+            for row in rows {
+                assert!(matches!(row.access, Access::Person { .. }), "a key may ask for {}", row.path);
+            }
         }
     }
 

@@ -9,13 +9,18 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
-use muniment_domain::user::{self, Role};
+use muniment_domain::user::{self, Role, Roles};
 use muniment_domain::{api_key, investor, migrate};
 use muniment_workflows::queue;
 
 use super::CHAIN_ID;
 
 const LOCKUP_DAYS: i64 = 365;
+/// Who asks for everything here: by a key, and in a session for what takes a person's word.
+pub const OPERATOR: &str = "operator@test.example";
+/// `PASSWORD`, hashed with as little memory as there can be.
+const PASSWORD_HASH: &str =
+    "$argon2id$v=19$m=64,t=1,p=1$jV4Sw11rR4x3tE3p2+5rrw$+G2BvpaQZ0zw8VGM7xqzRava8iRmlLNfkGmmn2hZBmk";
 
 /// What an offering has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +66,19 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
     let db = open(url).await;
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
     let mut tx = db.begin().await.unwrap();
-    let operator = user::insert(&mut tx, "operator@test.example", "Operator", Role::Operator).await.unwrap();
+    let operator = user::create(
+        &mut tx,
+        &user::New {
+            email: OPERATOR,
+            name: "Operator",
+            roles: Roles::only(Role::Operator),
+            status: user::Status::Active,
+            password_hash: Some(PASSWORD_HASH),
+            issuer_id: None,
+        },
+    )
+    .await
+    .unwrap();
     let key = api_key::issue(
         &mut tx,
         &operator,

@@ -5,9 +5,28 @@ use std::time::Duration;
 use reqwest::Client;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use world::Binary;
 
-use super::PATIENCE;
+use super::data::OPERATOR;
+use super::{PATIENCE, Person};
+
+/// What the same operator has to ask for in a session, by the last word of its path.
+const IN_PERSON: [&str; 13] = [
+    "execute",
+    "hold",
+    "release",
+    "exclude",
+    "reissue",
+    "unfreeze",
+    "lock",
+    "unlock",
+    "restrict",
+    "unrestrict",
+    "force-transfer",
+    "recover",
+    "reconcile",
+];
 
 /// A running process with its address.
 pub struct Server {
@@ -15,6 +34,7 @@ pub struct Server {
     pub url: String,
     key: String,
     client: Client,
+    operator: OnceCell<Remote>,
 }
 
 /// An answer as the client sees it.
@@ -53,7 +73,7 @@ impl Server {
             tokio::time::sleep(step).await;
         };
         let client = Client::builder().timeout(Duration::from_secs(30)).build().unwrap();
-        Ok(Self { process, url: format!("http://{address}"), key: key.to_owned(), client })
+        Ok(Self { process, url: format!("http://{address}"), key: key.to_owned(), client, operator: OnceCell::new() })
     }
 
     /// A client that can outlive the borrow, to ask many things at once.
@@ -66,9 +86,17 @@ impl Server {
         self.client().get(path).await.unwrap()
     }
 
-    /// Posts with this idempotency key, and must be answered.
+    /// The operator in a session, logged in when it is needed first.
+    pub async fn session(&self) -> Remote {
+        let log_in = async || Person::log_in(self, OPERATOR).await.client();
+        self.operator.get_or_init(log_in).await.clone()
+    }
+
+    /// Posts with this idempotency key, and must be answered; by the key, or in person where a key may not ask.
     pub async fn post(&self, path: &str, idempotency_key: &str, body: Value) -> Answer {
-        self.client().post(path, idempotency_key, body).await.unwrap()
+        let verb = path.rsplit('/').next().unwrap_or_default();
+        let client = if IN_PERSON.contains(&verb) { self.session().await } else { self.client() };
+        client.post(path, idempotency_key, body).await.unwrap()
     }
 
     /// Asks for the deployment of an offering's token.
