@@ -11,7 +11,7 @@ use muniment_workflows::settings::Settings;
 use muniment_workflows::token_view::TokenViews;
 
 use crate::auth::Auth;
-use crate::config::{Config, Limits};
+use crate::config::{Config, Limits, Webhooks};
 use crate::failure::Failure;
 use crate::rate::{Limiter, Rates};
 
@@ -38,6 +38,8 @@ pub struct App {
     pub limiter: Arc<Limiter>,
     /// What was read of tokens a moment ago.
     pub token_views: Arc<TokenViews>,
+    /// Where webhooks may lead.
+    pub webhooks: Webhooks,
     chains: Arc<Vec<ChainConfig>>,
 }
 
@@ -57,6 +59,7 @@ impl App {
             limits: Arc::new(config.limits.clone()),
             keys_in_use: Arc::default(),
             public_offering_list: config.public_offering_list,
+            webhooks: config.webhooks,
             chains: Arc::new(config.chains.clone()),
         })
     }

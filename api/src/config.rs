@@ -34,6 +34,8 @@ pub struct Config {
     pub rates: Rates,
     /// How people log in.
     pub auth: Auth,
+    /// Where webhooks may lead.
+    pub webhooks: Webhooks,
     /// The engine's own limits.
     pub engine: Settings,
     /// The chains that are worked on.
@@ -78,6 +80,14 @@ pub struct Limits {
     pub trusted_proxies: Vec<IpAddr>,
 }
 
+/// Where webhooks may lead.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Webhooks {
+    /// Whether endpoints may be at http and in private networks: for development alone.
+    pub allow_insecure: bool,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -90,6 +100,7 @@ impl Default for Config {
             limits: Limits::default(),
             rates: Rates::default(),
             auth: Auth::default(),
+            webhooks: Webhooks::default(),
             engine: Settings::default(),
             chains: Vec::new(),
         }
@@ -141,6 +152,10 @@ impl Config {
 
     /// Refuses what cannot work or must not run, before anything is opened.
     pub fn check(&self) -> Result<(), Failure> {
+        if self.webhooks.allow_insecure && self.profile == Profile::Production {
+            let detail = "webhooks.allow_insecure lets endpoints lead into the platform's own network: the development profile alone has it.";
+            return Err(Failure::new(detail));
+        }
         for (index, chain) in self.chains.iter().enumerate() {
             chain.check().map_err(Failure::new)?;
             if self.chains[..index].iter().any(|other| other.chain_id == chain.chain_id || other.key == chain.key) {
@@ -216,6 +231,13 @@ mod tests {
         let text = "[[chains]]\nendpoints = [\"http://127.0.0.1:8545\"]\nsigners = [{ kind = \"raw\", private_key = \"0x01\" }]";
         let refused = Config::parse(text).unwrap().check().unwrap_err().to_string();
         assert!(refused.contains("keystore"), "{refused}");
+        Config::parse(&format!("profile = \"development\"\n{text}")).unwrap().check().unwrap();
+    }
+
+    #[test]
+    fn endpoints_in_the_own_network_are_for_development_alone() {
+        let text = "[webhooks]\nallow_insecure = true";
+        assert!(Config::parse(text).unwrap().check().is_err());
         Config::parse(&format!("profile = \"development\"\n{text}")).unwrap().check().unwrap();
     }
 

@@ -78,6 +78,7 @@ mod unlock;
 mod unrestrict;
 mod user;
 mod version;
+mod webhook;
 
 use std::process::ExitCode;
 

@@ -45,6 +45,7 @@ pub struct Permission {
 const READERS: &[Role] = &[Role::Operator, Role::Admin, Role::Auditor];
 const INVESTORS_TOO: &[Role] = &[Role::Investor, Role::Operator, Role::Admin, Role::Auditor];
 const ISSUERS_TOO: &[Role] = &[Role::Issuer, Role::Operator, Role::Admin, Role::Auditor];
+const ALL_BUT_AUDITORS: &[Role] = &[Role::Investor, Role::Issuer, Role::Operator, Role::Admin];
 const OPERATORS: &[Role] = &[Role::Operator, Role::Admin];
 const ORGANISERS: &[Role] = &[Role::Issuer, Role::Operator, Role::Admin];
 
@@ -54,6 +55,10 @@ const KEYS: Access = Access::Person { roles: &[Role::Issuer, Role::Admin] };
 const KEY_LIST: Access = Access::Person { roles: &[Role::Issuer, Role::Admin, Role::Auditor] };
 const OWN: Access = Access::Person { roles: Role::ALL };
 const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
+const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:read" };
+/// Everybody is told of what is theirs.
+const TOLD: Access = Access::Caller { roles: Role::ALL, scope: "webhooks:write" };
+const TELLING: Access = Access::Caller { roles: ALL_BUT_AUDITORS, scope: "webhooks:write" };
 const AUDIT: Access = Access::Caller { roles: READERS, scope: "audit:read" };
 const OFFERING_LIST: Access = Access::Caller { roles: Role::ALL, scope: "offerings:read" };
 const OFFERINGS: Access = Access::Caller { roles: ISSUERS_TOO, scope: "offerings:read" };
@@ -133,6 +138,15 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/v1/audit-log/verify", AUDIT),
     row("GET", "/v1/offerings", OFFERING_LIST),
     row("POST", "/v1/offerings", OFFERING),
+    row("GET", "/v1/webhooks/event-types", Access::Public),
+    row("GET", "/v1/webhooks/endpoints", TOLD),
+    row("POST", "/v1/webhooks/endpoints", TELLING),
+    row("GET", "/v1/webhooks/endpoints/{id}", TOLD),
+    row("PATCH", "/v1/webhooks/endpoints/{id}", TELLING),
+    row("DELETE", "/v1/webhooks/endpoints/{id}", TELLING),
+    row("POST", "/v1/webhooks/endpoints/{id}/rotate-secret", TELLING),
+    row("GET", "/v1/events", TOLD),
+    row("GET", "/v1/events/{id}", TOLD),
     row("GET", "/v1/offerings/{id}", Access::Public),
     row("PATCH", "/v1/offerings/{id}", OFFERING),
     row("POST", "/v1/offerings/{id}/submit", OFFERING),
@@ -243,6 +257,7 @@ pub const SCOPES: &[&str] = &[
     "payments:write",
     "subscriptions:read",
     "subscriptions:write",
+    "webhooks:write",
 ];
 
 /// The row of a route.

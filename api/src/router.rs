@@ -13,7 +13,7 @@ use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
     freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, permission,
     principal, reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, token_view,
-    unfreeze, unlock, unrestrict, user,
+    unfreeze, unlock, unrestrict, user, webhook,
 };
 
 /// One route.
@@ -31,6 +31,7 @@ pub fn routes() -> Vec<Route> {
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
     let mut routes = distributions();
     routes.extend(offerings());
+    routes.extend(telling());
     routes.extend(people());
     routes.extend(subscriptions());
     routes.extend(investors());
@@ -211,6 +212,24 @@ fn offerings() -> Vec<Route> {
         on_get("/v1/offerings/{id}/timeline", get(offering::timeline)),
         on_get("/v1/issuers", get(issuer::list)),
         on_post("/v1/issuers/{id}/approve", post(issuer::approve)),
+    ]
+}
+
+/// Those of what is told.
+fn telling() -> Vec<Route> {
+    let on_get = |path, handler| Route { method: Method::GET, path, handler };
+    let on_post = |path, handler| Route { method: Method::POST, path, handler };
+    let (one, rotate) = ("/v1/webhooks/endpoints/{id}", "/v1/webhooks/endpoints/{id}/rotate-secret");
+    vec![
+        on_get("/v1/webhooks/event-types", get(webhook::types)),
+        on_get("/v1/webhooks/endpoints", get(webhook::list)),
+        on_post("/v1/webhooks/endpoints", post(webhook::create)),
+        on_get(one, get(webhook::detail)),
+        Route { method: Method::PATCH, path: one, handler: patch(webhook::change) },
+        Route { method: Method::DELETE, path: one, handler: delete(webhook::remove) },
+        on_post(rotate, post(webhook::rotate)),
+        on_get("/v1/events", get(webhook::events)),
+        on_get("/v1/events/{id}", get(webhook::event_detail)),
     ]
 }
 

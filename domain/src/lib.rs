@@ -20,6 +20,8 @@ pub mod email_link;
 pub mod entitlement;
 pub mod error;
 pub mod event;
+pub mod event_scope;
+pub mod event_type;
 pub mod exemption;
 pub mod holding;
 pub mod id;
@@ -60,6 +62,7 @@ pub mod user;
 pub mod wallet;
 pub mod wallet_challenge;
 pub mod wallet_claim;
+pub mod webhook;
 pub mod wish;
 
 pub use error::{Code, Error, Result};

@@ -32,6 +32,7 @@ pub use data::{Terms, open, open_at, wallet};
 pub use desk::{Desk, ended};
 pub use door::Door;
 pub use market::{Market, in_days, later};
+pub use ledger::rows as ledger_rows;
 pub use payday::Payday;
 pub use person::{PASSWORD, Person, register};
 pub use raise::{Raise, shown};

@@ -1,0 +1,263 @@
+//! One's endpoints: made, read, changed and taken away. A secret is shown where it is made and nowhere else.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use chrono::Duration;
+use muniment_domain::Error;
+use muniment_domain::point::Point;
+use muniment_domain::webhook::{self, Endpoint, New, Status, secret};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use super::{owner, wanted};
+use crate::app::App;
+use crate::body::{Input, Optional};
+use crate::code::Code;
+use crate::error::{Problem, Result};
+use crate::instant;
+use crate::pages::{Page, Parameters};
+use crate::principal::Principal;
+use crate::version::{IfMatch, etag};
+
+const OVERLAP_HOURS_DEFAULT: i64 = 24;
+const OVERLAP_HOURS_MAX: i64 = 72;
+/// How often a place is looked for that another request took.
+const TRIES: usize = 10;
+
+type Headers = BTreeMap<String, String>;
+
+/// An endpoint that is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    url: String,
+    #[serde(default)]
+    description: String,
+    event_types: Vec<String>,
+    offering_ids: Option<Vec<String>>,
+    #[serde(default)]
+    headers: Headers,
+    rate_limit_per_minute: Option<i64>,
+}
+
+/// What is to be different. A field that is null is emptied; one that is absent stays.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    url: Option<String>,
+    description: Option<String>,
+    event_types: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "given")]
+    offering_ids: Option<Option<Vec<String>>>,
+    headers: Option<Headers>,
+    #[serde(default, deserialize_with = "given")]
+    rate_limit_per_minute: Option<Option<i64>>,
+    status: Option<Switch>,
+}
+
+/// What an owner may switch.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Switch {
+    Enabled,
+    Disabled,
+}
+
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
+}
+
+/// `POST /v1/webhooks/endpoints`.
+pub async fn create(State(app): State<App>, principal: Principal, Input(body): Input<Wanted>) -> Result<Response> {
+    wanted::check_description(&body.description)?;
+    wanted::check_headers(&body.headers)?;
+    wanted::check_rate(body.rate_limit_per_minute)?;
+    let offering_ids = wanted::check_offerings(body.offering_ids.as_deref())?;
+    wanted::check_url(&app, &body.url).await?;
+    let owner = owner(&mut app.db.read().await?, &principal).await?;
+    let event_types = wanted::check_types(&owner, &body.event_types)?;
+    let id = app.db.ids().new_id("whe", app.db.clock().now());
+    let headers_sealed = sealed_headers(&app, &id, &body.headers)?;
+    let new = New {
+        id: &id,
+        owner: &owner,
+        url: &body.url,
+        description: &body.description,
+        event_types: &event_types,
+        offering_ids: offering_ids.as_deref(),
+        headers_sealed: headers_sealed.as_deref(),
+        rate_limit_per_minute: body.rate_limit_per_minute,
+        created_by: &principal.0.user_id,
+    };
+    let (secret_id, shown, sealed) = new_secret(&app)?;
+    for _ in 0..TRIES {
+        let mut tx = app.db.begin().await?;
+        let made = match webhook::insert(&mut tx, &new).await {
+            // Another one took the place; there may be a next one.
+            Err(Error::Stale { .. }) => continue,
+            made => made?,
+        };
+        secret::insert(&mut tx, &secret_id, &id, &sealed).await?;
+        tx.commit(Point::Account).await?;
+        let mut answer = item(&app, &made);
+        answer["secret"] = json!(shown);
+        let headers = [(header::LOCATION, path(&id)), (header::ETAG, etag(made.version))];
+        return Ok((StatusCode::CREATED, headers, Json(answer)).into_response());
+    }
+    Err(Problem::bare(Code::ServiceUnavailable))
+}
+
+/// `GET /v1/webhooks/endpoints`.
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let mut tx = app.db.read().await?;
+    let owner = owner(&mut tx, &principal).await?;
+    let (rows, total) = webhook::page(&mut tx, &owner, page.limit, page.offset()).await?;
+    Ok(Json(page.answer(rows.iter().map(|row| item(&app, row)).collect(), total)))
+}
+
+/// `GET /v1/webhooks/endpoints/{id}`.
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
+    let mut tx = app.db.read().await?;
+    let owner = owner(&mut tx, &principal).await?;
+    Ok(tagged(&app, &webhook::find(&mut tx, &id, &owner).await?))
+}
+
+/// `PATCH /v1/webhooks/endpoints/{id}`: on the version that the caller saw, if they say which.
+pub async fn change(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    headers: HeaderMap,
+    Input(body): Input<Change>,
+) -> Result<Response> {
+    let seen = IfMatch::optional(&headers)?;
+    if let Some(url) = &body.url {
+        wanted::check_url(&app, url).await?;
+    }
+    let mut tx = app.db.begin().await?;
+    let owner = owner(&mut tx, &principal).await?;
+    let mut endpoint = webhook::find(&mut tx, &id, &owner).await?;
+    if seen.is_some_and(|IfMatch(version)| version != endpoint.version) {
+        return Err(Problem::new(Code::VersionConflict, format!("It is at version {} now.", endpoint.version)));
+    }
+    endpoint.url = body.url.unwrap_or(endpoint.url);
+    if let Some(description) = body.description {
+        wanted::check_description(&description)?;
+        endpoint.description = description;
+    }
+    if let Some(types) = &body.event_types {
+        endpoint.event_types = wanted::check_types(&owner, types)?;
+    }
+    if let Some(offerings) = &body.offering_ids {
+        endpoint.offering_ids = wanted::check_offerings(offerings.as_deref())?;
+    }
+    if let Some(headers) = &body.headers {
+        wanted::check_headers(headers)?;
+        endpoint.headers_sealed = sealed_headers(&app, &endpoint.id, headers)?;
+    }
+    if let Some(rate) = body.rate_limit_per_minute {
+        wanted::check_rate(rate)?;
+        endpoint.rate_limit_per_minute = rate;
+    }
+    match body.status {
+        // Whoever switches it on again says that what failed before is repaired.
+        Some(Switch::Enabled) => {
+            (endpoint.status, endpoint.disabled_reason) = (Status::Enabled, None);
+            (endpoint.first_failed_at, endpoint.consecutive_failures) = (None, 0);
+        }
+        Some(Switch::Disabled) => {
+            (endpoint.status, endpoint.disabled_reason) =
+                (Status::Disabled, Some("switched off by its owner".to_owned()));
+        }
+        None => {}
+    }
+    let endpoint = webhook::update(&mut tx, &endpoint).await?;
+    tx.commit(Point::Account).await?;
+    Ok(tagged(&app, &endpoint))
+}
+
+/// `DELETE /v1/webhooks/endpoints/{id}`.
+pub async fn remove(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    let owner = owner(&mut tx, &principal).await?;
+    let endpoint = webhook::find(&mut tx, &id, &owner).await?;
+    webhook::delete(&mut tx, &endpoint).await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How a secret is exchanged.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rotation {
+    overlap_hours: Option<i64>,
+}
+
+/// `POST /v1/webhooks/endpoints/{id}/rotate-secret`: both secrets sign until the exchange is over.
+pub async fn rotate(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    Optional(body): Optional<Rotation>,
+) -> Result<Json<Value>> {
+    let hours = body.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT);
+    if !(0..=OVERLAP_HOURS_MAX).contains(&hours) {
+        let detail = format!("0 to {OVERLAP_HOURS_MAX} hours are expected.");
+        return Err(Problem::field("/overlap_hours", "out_of_range", detail));
+    }
+    let mut tx = app.db.begin().await?;
+    let owner = owner(&mut tx, &principal).await?;
+    let endpoint = webhook::find(&mut tx, &id, &owner).await?;
+    let (secret_id, shown, sealed) = new_secret(&app)?;
+    let until = tx.now() + Duration::hours(hours);
+    secret::rotate(&mut tx, &endpoint, &secret_id, &sealed, until).await?;
+    tx.commit(Point::Account).await?;
+    Ok(Json(json!({ "id": id, "secret": shown, "old_secret_expires_at": instant::text(until) })))
+}
+
+/// A secret: its id, its text, and how it stands in its row.
+fn new_secret(app: &App) -> Result<(String, String, String)> {
+    let ids = app.db.ids();
+    let id = ids.new_id("whs", app.db.clock().now());
+    let text = format!("whsec_{}", BASE64.encode([ids.bytes(), ids.bytes()].concat()));
+    let sealed = app.auth.secrets.seal(&id, text.as_bytes(), ids.bytes());
+    sealed.map(|sealed| (id, text, sealed)).ok_or_else(|| Problem::internal("a secret could not be sealed"))
+}
+
+fn sealed_headers(app: &App, id: &str, headers: &Headers) -> Result<Option<String>> {
+    if headers.is_empty() {
+        return Ok(None);
+    }
+    let sealed = app.auth.secrets.seal(id, json!(headers).to_string().as_bytes(), app.db.ids().bytes());
+    sealed.map(Some).ok_or_else(|| Problem::internal("headers could not be sealed"))
+}
+
+fn path(id: &str) -> String {
+    format!("/v1/webhooks/endpoints/{id}")
+}
+
+fn tagged(app: &App, endpoint: &Endpoint) -> Response {
+    ([(header::ETAG, etag(endpoint.version))], Json(item(app, endpoint))).into_response()
+}
+
+fn item(app: &App, e: &Endpoint) -> Value {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    // Their values may be somebody's secrets: only the names are shown again.
+    let opened = e.headers_sealed.as_ref().and_then(|sealed| app.auth.secrets.unseal(&e.id, sealed));
+    let headers: Headers = opened.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let headers: BTreeMap<_, _> = headers.into_keys().map(|name| (name, "•••")).collect();
+    json!({
+        "id": e.id, "url": e.url, "description": e.description, "event_types": words(&e.event_types),
+        "offering_ids": e.offering_ids.as_deref().map(words), "headers": headers, "status": e.status,
+        "rate_limit_per_minute": e.rate_limit_per_minute, "disabled_reason": e.disabled_reason, "api_version": e.api_version,
+        "failure": { "first_failed_at": instant::optional(e.first_failed_at), "consecutive_failures": e.consecutive_failures },
+        "created_at": instant::text(e.created_at), "updated_at": instant::text(e.updated_at), "version": e.version,
+    })
+}

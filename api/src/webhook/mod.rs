@@ -1,0 +1,29 @@
+//! `/v1/webhooks/endpoints`: where somebody wants to be told, and what of. The events themselves are at `/v1/events` too.
+
+mod endpoint;
+mod event;
+mod wanted;
+
+pub use endpoint::{change, create, detail, list, remove, rotate};
+pub use event::{detail as event_detail, list as events, types};
+
+use muniment_domain::db::Tx;
+use muniment_domain::principal as domain;
+use muniment_domain::user::Role;
+use muniment_domain::webhook::Owner;
+
+use crate::error::Result;
+use crate::principal::Principal;
+
+/// Whose events a caller is told. Who belongs to no organisation yet, or is no investor yet, has only what will be theirs: nothing.
+async fn owner(tx: &mut Tx, principal: &Principal) -> Result<Owner> {
+    let person = &principal.0;
+    if principal.is_staff() {
+        return Ok(Owner::Platform);
+    }
+    if person.has_role(Role::Issuer) {
+        return Ok(Owner::Issuer(person.issuer_id.clone().unwrap_or_else(|| person.user_id.clone())));
+    }
+    let investor = domain::investor_of(tx, &person.user_id).await?;
+    Ok(Owner::Investor(investor.unwrap_or_else(|| person.user_id.clone())))
+}

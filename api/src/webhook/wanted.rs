@@ -1,0 +1,179 @@
+//! What an endpoint may be: its address, what it is told, and with what besides.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use muniment_domain::event_type::CATALOG;
+use muniment_domain::id;
+use muniment_domain::webhook::{Owner, network, url};
+
+use crate::app::App;
+use crate::error::{Problem, Result};
+
+const DESCRIPTION_CHARACTERS_MAX: usize = 500;
+const TYPES_MAX: usize = 100;
+const OFFERINGS_MAX: usize = 100;
+const HEADERS_MAX: usize = 5;
+const HEADER_CHARACTERS_MAX: usize = 512;
+const PER_MINUTE_MAX: i64 = 6_000;
+/// How long the names of hosts are looked up. Whoever delivers looks again, each time.
+const LOOKUP: Duration = Duration::from_secs(2);
+
+/// Headers that belong to the connection, to the platform or to whoever the owner is elsewhere.
+const RESERVED: &[&str] = &[
+    "authorization",
+    "connection",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "via",
+    "forwarded",
+];
+const RESERVED_BEGINNINGS: &[&str] = &["webhook-", "content-", "proxy-", "sec-", "x-forwarded-"];
+
+/// Refuses an address that is not of the open internet, by its text and by what its name leads to.
+pub async fn check_url(app: &App, text: &str) -> Result<()> {
+    let insecure = app.webhooks.allow_insecure;
+    let forbidden = |why: &str| Problem::field("/url", "url_forbidden", format!("An endpoint cannot be here: {why}."));
+    let (host, port) = url::check(text, insecure).map_err(forbidden)?;
+    if insecure {
+        return Ok(());
+    }
+    // A name that is not known yet may be made later; one that leads to a neighbour is refused at once.
+    if let Ok(Ok(found)) = tokio::time::timeout(LOOKUP, tokio::net::lookup_host((host.as_str(), port))).await {
+        for address in found {
+            if !network::is_global(address.ip()) {
+                return Err(forbidden("its host leads into a private or reserved network"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The kinds as they are stored. Each is one that the owner is told of, or a pattern over such.
+pub fn check_types(owner: &Owner, types: &[String]) -> Result<String> {
+    if types.is_empty() || types.len() > TYPES_MAX {
+        let detail = format!("Name 1 to {TYPES_MAX} kinds of events, or * for all.");
+        return Err(Problem::field("/event_types", "required", detail));
+    }
+    for (index, wanted) in types.iter().enumerate() {
+        let fits = |name: &str| match wanted.strip_suffix(".*") {
+            Some(subject) => name.split('.').next() == Some(subject),
+            None => wanted == "*" || wanted == name,
+        };
+        if !CATALOG.iter().any(|kind| owner.is_told(kind) && fits(kind.name)) {
+            let detail = "You are told nothing of this kind; GET /v1/webhooks/event-types has them all.";
+            return Err(Problem::field(format!("/event_types/{index}"), "event_type_unknown", detail));
+        }
+        if types[..index].contains(wanted) {
+            return Err(Problem::field(format!("/event_types/{index}"), "duplicate", "This kind is named twice."));
+        }
+    }
+    Ok(types.join(" "))
+}
+
+/// The offerings as they are stored.
+pub fn check_offerings(offerings: Option<&[String]>) -> Result<Option<String>> {
+    let Some(offerings) = offerings else { return Ok(None) };
+    if offerings.is_empty() || offerings.len() > OFFERINGS_MAX {
+        let detail = format!("Name 1 to {OFFERINGS_MAX} offerings, or null for all.");
+        return Err(Problem::field("/offering_ids", "required", detail));
+    }
+    for (index, offering) in offerings.iter().enumerate() {
+        if id::check("off", offering).is_err() {
+            return Err(Problem::field(format!("/offering_ids/{index}"), "reference_format", "off_… is expected."));
+        }
+    }
+    Ok(Some(offerings.join(" ")))
+}
+
+/// Refuses a description that is too long to be one.
+pub fn check_description(text: &str) -> Result<()> {
+    if text.chars().count() <= DESCRIPTION_CHARACTERS_MAX {
+        return Ok(());
+    }
+    let detail = format!("At most {DESCRIPTION_CHARACTERS_MAX} characters.");
+    Err(Problem::field("/description", "too_long", detail))
+}
+
+/// Refuses a pace that is none.
+pub fn check_rate(per_minute: Option<i64>) -> Result<()> {
+    if per_minute.is_none_or(|rate| (1..=PER_MINUTE_MAX).contains(&rate)) {
+        return Ok(());
+    }
+    Err(Problem::field("/rate_limit_per_minute", "out_of_range", format!("1 to {PER_MINUTE_MAX} requests a minute.")))
+}
+
+/// Refuses headers that are not the owner's to set.
+pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
+    if headers.len() > HEADERS_MAX {
+        return Err(Problem::field("/headers", "too_long", format!("At most {HEADERS_MAX} headers.")));
+    }
+    for (name, value) in headers {
+        let pointer = format!("/headers/{}", name.replace('~', "~0").replace('/', "~1"));
+        let lower = name.to_ascii_lowercase();
+        let token = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !token || !(1..=64).contains(&name.len()) {
+            return Err(Problem::field(
+                pointer,
+                "header_format",
+                "A name has letters, digits and hyphens, at most 64.",
+            ));
+        }
+        if RESERVED.contains(&lower.as_str()) || RESERVED_BEGINNINGS.iter().any(|start| lower.starts_with(start)) {
+            return Err(Problem::field(pointer, "header_reserved", "This header is not yours to set."));
+        }
+        let visible = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
+        if !visible || value.len() > HEADER_CHARACTERS_MAX {
+            let detail = format!("At most {HEADER_CHARACTERS_MAX} visible ASCII characters.");
+            return Err(Problem::field(pointer, "header_format", detail));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &str, value: &str) -> Result<(), String> {
+        check_headers(&BTreeMap::from([(name.to_owned(), value.to_owned())]))
+            .map_err(|problem| problem.body("/", "")["errors"][0]["code"].to_string())
+    }
+
+    #[test]
+    fn a_header_is_the_owners_own_and_on_one_line() {
+        assert_eq!(headers("X-Portal", "one two"), Ok(()));
+        for (name, value, code) in [
+            ("Host", "a", "header_reserved"),
+            ("Webhook-Signature", "a", "header_reserved"),
+            ("content-length", "1", "header_reserved"),
+            ("Authorization", "a", "header_reserved"),
+            ("x y", "a", "header_format"),
+            ("x", "a\r\nHost: b", "header_format"),
+        ] {
+            assert_eq!(headers(name, value), Err(format!("\"{code}\"")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_kind_is_one_that_the_owner_is_told_of() {
+        let list = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let investor = Owner::Investor("inv_1".to_owned());
+        assert_eq!(
+            check_types(&investor, &list(&["subscription.*", "wallet.frozen"])).unwrap(),
+            "subscription.* wallet.frozen"
+        );
+        for unknown in ["operation.confirmed", "operation.*", "subscription", "subscription.mint*", "", ".*", "*.*"] {
+            assert!(check_types(&investor, &list(&["*", unknown])).is_err(), "{unknown}");
+        }
+        assert!(check_types(&Owner::Platform, &list(&["operation.*"])).is_ok());
+        assert!(check_types(&investor, &[]).is_err() && check_types(&investor, &list(&["*", "*"])).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! The catalog: what is told, and to whom besides the platform's staff.
+
+/// A kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventType {
+    /// Its name: subject and what happened.
+    pub name: &'static str,
+    /// A sentence for those who write a portal.
+    pub about: &'static str,
+    /// Whether the organisation is told whose offering it is about.
+    pub org: bool,
+    /// Whether the investor is told whom it is about.
+    pub own: bool,
+}
+
+const fn staff(name: &'static str, about: &'static str) -> EventType {
+    EventType { name, about, org: false, own: false }
+}
+
+const fn org(name: &'static str, about: &'static str) -> EventType {
+    EventType { name, about, org: true, own: false }
+}
+
+const fn own(name: &'static str, about: &'static str) -> EventType {
+    EventType { name, about, org: false, own: true }
+}
+
+const fn both(name: &'static str, about: &'static str) -> EventType {
+    EventType { name, about, org: true, own: true }
+}
+
+/// Every kind that anybody outside is told of, by name.
+pub const CATALOG: &[EventType] = &[
+    staff("approval.approved", "A second person said yes."),
+    staff("approval.cancelled", "Whoever asked took it back."),
+    staff("approval.executed", "What was allowed is done."),
+    staff("approval.execution_failed", "What was allowed could not be done any more."),
+    staff("approval.expired", "Nobody decided in time."),
+    staff("approval.rejected", "A second person said no."),
+    staff("approval.requested", "Something waits for a second person."),
+    staff("chain.cleared", "Work on a halted chain goes on."),
+    staff("chain.halted", "A chain contradicted itself and was stopped."),
+    org("distribution.cancelled", "The distribution will not be paid."),
+    org("distribution.completed", "Everybody is paid, or excluded."),
+    org("distribution.created", "A distribution was drafted."),
+    both("distribution.entitlement_failed", "A payment to a holder could not be made."),
+    both("distribution.entitlement_held", "A payment waits until the holder can be paid."),
+    both("distribution.entitlement_paid", "A holder was paid, finally."),
+    own("investor.kyc_approved", "The investor's identity is proved."),
+    own("investor.kyc_expired", "The proof of identity has run out."),
+    own("investor.kyc_needs_information", "Something is missing for the proof of identity."),
+    own("investor.kyc_rejected", "The proof of identity was turned down."),
+    own("investor.kyc_submitted", "The proof of identity is being looked at."),
+    own("investor.kyc_suspended", "The investor may not act for now."),
+    staff("lane.active", "A signer signs again."),
+    staff("lane.paused", "A signer was stopped."),
+    staff("lane.quarantined", "A signer was stopped because the chain knows more of it than the database."),
+    org("offering.approved", "The terms were approved."),
+    org("offering.cancelled", "The offering was called off."),
+    org("offering.closed", "Nobody can subscribe any more."),
+    org("offering.created", "An offering was drafted."),
+    org("offering.failed", "The soft cap was not reached."),
+    org("offering.paused", "Nobody can subscribe for now."),
+    org("offering.published", "The offering is open."),
+    org("offering.resumed", "The offering is open again."),
+    org("offering.settled", "Everything is minted."),
+    org("offering.submitted", "The terms wait for a review."),
+    org("offering.token_deployed", "The token is on the chain, finally."),
+    org("offering.token_deployment_failed", "The token could not be deployed."),
+    org("offering.updated", "The terms changed."),
+    staff("operation.confirmed", "The effect is final."),
+    staff("operation.dead_letter", "The engine gave up; a person is needed."),
+    staff("operation.failed", "The operation failed; a person is needed."),
+    staff("operation.late_confirmation", "What was given up happened all the same."),
+    staff("operation.pending", "An intent was accepted."),
+    staff("operation.resolved", "A person dealt with a failure."),
+    staff("operation.submitted", "The first transaction is signed."),
+    staff("reconciliation.difference_found", "Chain and database do not agree."),
+    both("subscription.accepted", "Every gate is passed."),
+    both("subscription.binding", "The time to withdraw is over."),
+    both("subscription.cancelled", "The subscription was withdrawn."),
+    both("subscription.committed", "Somebody subscribed."),
+    both("subscription.expired", "It was never paid."),
+    both("subscription.minted", "The tokens are the investor's, finally."),
+    both("subscription.payment_received", "Money came in."),
+    both("subscription.payment_refunded", "Money went back."),
+    both("subscription.reconfirmation_required", "Terms changed: the investor must say yes again."),
+    both("subscription.refund_pending", "Money has to go back."),
+    both("subscription.refunded", "All money went back."),
+    both("subscription.rejected", "The subscription was turned down."),
+    own("wallet.frozen", "The wallet's tokens cannot move."),
+    own("wallet.recovered", "What the wallet held is in another one."),
+    own("wallet.unfrozen", "The wallet's tokens can move again."),
+    own("wallet.verified", "The wallet is the investor's."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalog_is_in_order_and_names_each_kind_once() {
+        assert!(CATALOG.windows(2).all(|pair| pair[0].name < pair[1].name));
+    }
+}

@@ -1,0 +1,115 @@
+//! Where an endpoint may be. The text is taken apart by what is allowed and not by what is forbidden: two readers of one text must not
+//! find two hosts in it.
+
+/// The longest address.
+pub const CHARACTERS_MAX: usize = 2_048;
+const HOST_CHARACTERS_MAX: usize = 253;
+const LABEL_CHARACTERS_MAX: usize = 63;
+const PORTS: [u16; 2] = [443, 8443];
+
+/// Names that are somebody's own or nobody's: by their last labels.
+const LOCAL: &[&str] = &[
+    "localhost",
+    "local",
+    "localdomain",
+    "internal",
+    "intranet",
+    "private",
+    "corp",
+    "home",
+    "lan",
+    "arpa",
+    "onion",
+    "invalid",
+    "test",
+];
+
+/// Host and port of an address, if an endpoint may be there; else the reason, for a person.
+///
+/// Insecure is for development: http, any port, any host.
+pub fn check(text: &str, insecure: bool) -> Result<(String, u16), &'static str> {
+    if text.len() > CHARACTERS_MAX {
+        return Err("it is longer than 2048 characters");
+    }
+    if !text.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
+        || text.contains(['\\', '#', '"', '<', '>', '`', '{', '}', '|', '^'])
+    {
+        return Err(
+            "it has characters that an address on the web is written without; write a name with other letters as xn--…",
+        );
+    }
+    let (scheme, rest) = text.split_once("://").ok_or("it does not begin with https://")?;
+    let standard = match scheme {
+        "https" => 443,
+        "http" if insecure => 80,
+        _ => return Err("it does not begin with https://"),
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let authority = &rest[..end];
+    if authority.contains('@') {
+        return Err("it carries a name or a password");
+    }
+    if insecure && authority.starts_with('[') {
+        return Err("an IPv6 address is not supported");
+    }
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, number(port).ok_or("its port is no number")?),
+        None => (authority, standard),
+    };
+    if !insecure && !PORTS.contains(&port) {
+        return Err("its port is neither 443 nor 8443");
+    }
+    let host = host.to_ascii_lowercase();
+    check_host(&host, insecure)?;
+    Ok((host, port))
+}
+
+fn number(text: &str) -> Option<u16> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|port| digits && *port > 0)
+}
+
+fn check_host(host: &str, insecure: bool) -> Result<(), &'static str> {
+    let sound = |label: &str| {
+        let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        (1..=LABEL_CHARACTERS_MAX).contains(&label.len()) && inner && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let labels: Vec<_> = host.split('.').collect();
+    if host.len() > HOST_CHARACTERS_MAX || !labels.iter().all(|label| sound(label)) {
+        return Err("its host is no name of a domain");
+    }
+    if insecure {
+        return Ok(());
+    }
+    let last = labels.last().copied().unwrap_or_default();
+    // `0x7f.1` and `2130706433` are addresses to those who read them as such: a last label that begins with a digit makes a number of it.
+    if last.bytes().next().is_some_and(|byte| byte.is_ascii_digit()) {
+        return Err("its host is a number, not a name");
+    }
+    if labels.len() < 2 || LOCAL.contains(&last) {
+        return Err("its host is a name of a private network");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_https_at_a_public_name() {
+        for (text, host, port) in [
+            ("https://hooks.portal.example/in?x=1", "hooks.portal.example", 443),
+            ("https://Hooks.Portal.example", "hooks.portal.example", 443),
+            ("https://hooks.portal.example:8443/", "hooks.portal.example", 8443),
+            ("https://xn--bcher-kva.example/%2F@a", "xn--bcher-kva.example", 443),
+        ] {
+            assert_eq!(check(text, false), Ok((host.to_owned(), port)), "{text}");
+        }
+        assert_eq!(check("http://127.0.0.1:9000/x", true), Ok(("127.0.0.1".to_owned(), 9000)));
+        assert_eq!(check("http://localhost", true), Ok(("localhost".to_owned(), 80)));
+        for text in ["ftp://a.example", "http://user@a.example", "http://a.example:0/", "http://[::1]/", "http:///x"] {
+            assert!(check(text, true).is_err(), "{text}");
+        }
+    }
+}

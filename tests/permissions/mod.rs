@@ -1,0 +1,181 @@
+//! Every route for every kind of caller: let in, or turned away with the status that the table says; and a line in the audit log for every
+//! act. A route that is not in the table fails.
+
+mod objects;
+mod table;
+
+use std::collections::BTreeSet;
+
+use muniment_domain::user::Role;
+use serde_json::json;
+use world::on_both_databases;
+
+use crate::installation::{Answer, Door, Person, Remote, Server, ledger_rows};
+use crate::source::{must_be_clean, rust};
+use table::{Line, lines, missing};
+
+/// Who calls: a letter of the table for a person, or what stands for a key.
+struct Caller {
+    name: &'static str,
+    letter: Option<char>,
+    scopes: Option<BTreeSet<String>>,
+    client: Remote,
+}
+
+/// What became of a call before its handler looked at anything.
+fn verdict(answer: &Answer) -> &'static str {
+    let (status, code) = answer.problem();
+    match (status, code.as_str()) {
+        (401, "token_missing" | "token_invalid" | "token_expired" | "session_revoked") => "unknown",
+        (403, "role_forbidden") => "role",
+        (403, "scope_insufficient") => "scope",
+        (403, "csrf_token_missing" | "csrf_token_invalid") => "csrf",
+        (405, _) => "method",
+        (500.., code) if code != "chain_unavailable" => "broken",
+        _ => "in",
+    }
+}
+
+fn expected(line: &Line, caller: &Caller) -> &'static str {
+    match (&caller.letter, &caller.scopes) {
+        _ if line.is_free() => "in",
+        (None, _) => "unknown",
+        (Some(letter), _) if !line.admits(*letter) => "role",
+        (Some(_), None) => "in",
+        (Some(_), Some(_)) if line.scope == "-" => "role",
+        (Some(_), Some(scopes)) if scopes.contains(line.scope) => "in",
+        _ => "scope",
+    }
+}
+
+async fn key(admin: &Person, server: &Server, scopes: &[&str]) -> Remote {
+    let made = admin.post("/v1/api-keys", json!({ "name": "matrix", "scopes": scopes })).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    server.client().with_key(&made.text("/key"))
+}
+
+async fn callers(door: &Door, server: &Server) -> Vec<Caller> {
+    let mut callers = vec![Caller { name: "nobody", letter: None, scopes: None, client: server.anybody() }];
+    let people = [
+        ('I', "investor", Role::Investor),
+        ('S', "issuer", Role::Issuer),
+        ('O', "operator", Role::Operator),
+        ('A', "admin", Role::Admin),
+        ('U', "auditor", Role::Auditor),
+    ];
+    for (letter, name, role) in people {
+        let person = door.person(server, name, role).await;
+        if role == Role::Admin {
+            let all = scopes_that_an_admin_gives();
+            let words: Vec<_> = all.iter().map(String::as_str).collect();
+            let whole = key(&person, server, &words).await;
+            callers.push(Caller {
+                name: "a key with every scope",
+                letter: Some('A'),
+                scopes: Some(all.clone()),
+                client: whole,
+            });
+            for scope in &words {
+                let bare = key(&person, server, &[scope]).await;
+                let scopes = BTreeSet::from([(*scope).to_owned()]);
+                callers.push(Caller {
+                    name: "a key with one scope",
+                    letter: Some('A'),
+                    scopes: Some(scopes),
+                    client: bare,
+                });
+            }
+        }
+        callers.push(Caller { name, letter: Some(letter), scopes: None, client: person.client() });
+    }
+    callers
+}
+
+fn scopes_that_an_admin_gives() -> BTreeSet<String> {
+    lines().iter().filter(|line| line.scope != "-" && line.admits('A')).map(|line| line.scope.to_owned()).collect()
+}
+
+/// Those that end the session that they are called in come last.
+fn ordered() -> Vec<Line> {
+    let mut lines = lines();
+    lines.sort_by_key(|line| line.path == "/v1/auth/logout");
+    lines
+}
+
+async fn call(client: &Remote, line: &Line, path: &str, request_id: &str) -> Answer {
+    let headers = [("x-request-id", request_id), ("idempotency-key", request_id)];
+    let body = (!line.is_read()).then(|| line.body.to_owned());
+    client.send(line.method, path, &headers, body).await.unwrap()
+}
+
+on_both_databases! {
+    async fn every_route_lets_in_whom_the_table_names_and_every_act_leaves_its_line(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (mut wrong, mut acts) = (Vec::new(), Vec::new());
+        for caller in callers(&door, &server).await {
+            for (number, line) in ordered().iter().enumerate() {
+                let request_id = format!("{}-{number}-{}", acts.len(), wrong.len());
+                let answer = call(&caller.client, line, &line.at(missing), &request_id).await;
+                let (found, wanted) = (verdict(&answer), expected(line, &caller));
+                if found != wanted {
+                    wrong.push(format!("{} {} for {}: {found} ({:?}), not {wanted}", line.method, line.path, caller.name, answer.problem()));
+                }
+                if answer.status < 300 && !line.is_read() && line.who != "door" {
+                    acts.push((request_id, format!("{} {}", line.method, line.path)));
+                }
+            }
+        }
+        must_be_clean("wrong verdicts", &wrong);
+        let told = ledger_rows(&door.database, "select request_id, action from audit_log where request_id is not null").await;
+        let told: BTreeSet<_> = told.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+        let untold = acts.iter().filter(|act| !told.contains(*act)).map(|(_, action)| action.clone());
+        must_be_clean("acts without a line in the audit log", &untold.collect::<Vec<_>>());
+        let done: BTreeSet<_> = acts.iter().map(|(_, action)| action).collect();
+        assert!(done.len() >= 8, "too few acts succeed here to say anything: {done:?}");
+    }
+}
+
+/// Rows of the permission table, as the router has them.
+fn served() -> BTreeSet<(String, String)> {
+    let source = rust().into_iter().find(|source| source.path == "api/src/permission.rs").unwrap();
+    let table = source.text.split("pub const PERMISSIONS").nth(1).unwrap().split("];").next().unwrap().to_owned();
+    let rows = table.split("row(").skip(1).map(|row| {
+        let mut words = row.split('"');
+        (words.nth(1).unwrap().to_owned(), words.nth(1).unwrap().to_owned())
+    });
+    rows.collect()
+}
+
+#[test]
+fn every_route_has_its_line_and_every_line_a_route() {
+    let written: BTreeSet<_> = lines().iter().map(|line| (line.method.to_owned(), line.path.to_owned())).collect();
+    let served = served();
+    assert!(served.len() > 80, "the permission table was not found");
+    let unwritten: Vec<_> = served.difference(&written).map(|(method, path)| format!("{method} {path}")).collect();
+    must_be_clean("routes that tests/permissions/table.rs does not know", &unwritten);
+    let gone: Vec<_> = written.difference(&served).map(|(method, path)| format!("{method} {path}")).collect();
+    must_be_clean("lines of routes that there are not", &gone);
+}
+
+/// The line of an act is written where its transaction commits, by what the task knows: nothing may go round that.
+#[test]
+fn no_commit_of_a_request_goes_round_the_audit_log() {
+    let mut findings = Vec::new();
+    for source in
+        rust().iter().filter(|source| source.path.starts_with("api/src/") || source.path.starts_with("domain/src/"))
+    {
+        for (at, line) in source.code() {
+            let starts = ["api/src/serve.rs", "api/src/run.rs", "api/src/demo/"]
+                .iter()
+                .any(|path| source.path.starts_with(path));
+            let leaves_its_task = line.contains("spawn(") && source.path.starts_with("api/") && !starts;
+            let commits_by_itself = line.contains(".commit().await") && source.path != "domain/src/db.rs";
+            let sets_aside = line.contains("tx.set_aside()") && source.path != "api/src/auth/throttle.rs";
+            if leaves_its_task || commits_by_itself || sets_aside {
+                findings.push(format!("{}:{at}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    must_be_clean("ways round the audit log", &findings);
+}
