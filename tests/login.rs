@@ -161,6 +161,25 @@ on_both_databases! {
         let preflight = server.anybody().send("OPTIONS", "/v1/auth/login", &asks, None).await.unwrap();
         assert_eq!(preflight.status, 204);
         assert!(preflight.headers["access-control-allow-headers"].to_str().unwrap().contains("x-csrf-token"));
+        // Every answer is finished the same way: also one that no handler gave.
+        for answer in [&preflight, &fourth, &evil, &portal] {
+            assert_eq!(answer.headers["x-content-type-options"], "nosniff");
+            assert!(answer.headers.contains_key("x-request-id") && answer.headers.contains_key("content-security-policy"));
+        }
+    }
+
+    async fn retrying_many_at_once_is_for_now_and_then(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("rates", "bulk_retry_per_minute", "2");
+        let server = door.open().await;
+        let operator = door.person(&server, "operator", muniment_domain::user::Role::Operator).await;
+        let bulk = async || operator.post("/blockchain/operations/bulk-retry", json!({})).await;
+        let first = bulk().await;
+        assert_eq!(first.headers["ratelimit-policy"], "\"bulk-retry\";q=2;w=60");
+        assert_eq!((first.status, bulk().await.status), (422, 422));
+        assert_eq!(bulk().await.problem(), (429, "rate_limited".to_owned()));
+        let body = json!({ "name": "Somebody" });
+        assert_eq!(operator.change("PATCH", "/v1/auth/me", Some(body)).await.status, 200);
     }
 
     async fn a_password_that_was_hashed_cheaply_is_hashed_anew_when_it_is_known(database: Database) {

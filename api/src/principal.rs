@@ -152,6 +152,13 @@ fn bucket<'a>(app: &App, principal: &'a principal::Principal, request: &Parts) -
         }
         None if asks_chain(request.uri.path()) => ("token-read", &principal.user_id, rates.token_read_per_minute),
         None if request.method.is_safe() => ("user-read", &principal.user_id, rates.read_per_minute),
+        // What one person does by hand a few times a minute, and a runaway page does all the time.
+        None if request.uri.path().ends_with("/subscribe") => {
+            ("subscribe", &principal.user_id, rates.subscribe_per_minute)
+        }
+        None if request.uri.path().ends_with("/bulk-retry") => {
+            ("bulk-retry", &principal.user_id, rates.bulk_retry_per_minute)
+        }
         None if request.uri.path().starts_with("/blockchain/") => {
             ("operator-write", &principal.user_id, rates.operator_write_per_minute)
         }

@@ -35,6 +35,10 @@ pub struct Rates {
     pub token_read_per_minute: u32,
     /// How often this process asks chains for such reads, in a second and not a minute.
     pub token_read_per_second: u32,
+    /// Subscriptions of a person.
+    pub subscribe_per_minute: u32,
+    /// Retries of many operations at once, of a person.
+    pub bulk_retry_per_minute: u32,
     /// Requests of an API key that has no limit of its own.
     pub key_per_minute: u32,
 }
@@ -49,6 +53,8 @@ impl Default for Rates {
             operator_write_per_minute: 120,
             token_read_per_minute: 60,
             token_read_per_second: 50,
+            subscribe_per_minute: 10,
+            bulk_retry_per_minute: 2,
             key_per_minute: 1_200,
         }
     }

@@ -17,6 +17,10 @@ pub(crate) async fn raise(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
     match &mut tx.conn {
         Conn::Sqlite(conn) => {
+            let there = "select count(*) from sqlite_master where type = 'trigger' and tbl_name in ('audit_log', 'audit_seals')";
+            if sqlx::query_scalar::<_, i64>(there).fetch_one(&mut **conn).await? == 6 {
+                return Ok(());
+            }
             for (table, same) in TABLES {
                 // The third one, because `insert or replace` deletes without telling any trigger.
                 let replaced = format!("insert on {table} when exists (select 1 from {table} where {same})");
