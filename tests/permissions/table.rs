@@ -107,6 +107,10 @@ POST   /v1/subscriptions/{id}/payments                                    OA    
 POST   /v1/subscriptions/{id}/accept                                      SOA    payments:write
 POST   /v1/subscriptions/{id}/reject                                      SOA    payments:write      {"reason":"x"}
 POST   /v1/subscriptions/{id}/refund                                      OA     payments:write
+GET    /openapi.json                                                      public -
+GET    /docs                                                              public -
+GET    /docs/page.css                                                     public -
+GET    /docs/page.js                                                      public -
 "#;
 
 /// One line.
@@ -175,7 +179,7 @@ pub fn missing(noun: &str) -> String {
         "kyc" => "kyc",
         "offerings" => "off",
         "operations" => "op",
-        "reconciliation-runs" => "run",
+        "reconciliation-runs" => "rec",
         "sessions" => "ses",
         "signers" => "lan",
         "subscriptions" => "sub",

@@ -73,6 +73,8 @@ pub fn in_words(permission: &Permission) -> String {
     };
     let (rates, body) = (Rates::default(), Limits::default().body_bytes_max);
     let session = match (changes(permission), permission.path.starts_with("/blockchain/")) {
+        (true, _) if permission.path.ends_with("/bulk-retry") => rates.bulk_retry_per_minute,
+        (true, _) if permission.path.ends_with("/subscribe") => rates.subscribe_per_minute,
         (false, _) => rates.read_per_minute,
         (true, true) => rates.operator_write_per_minute,
         (true, false) => rates.write_per_minute,

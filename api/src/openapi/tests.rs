@@ -15,8 +15,11 @@ const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 /// Routes that are served and not written down yet. Each change that touches one of them writes it down and takes it out here.
 const NOT_WRITTEN_DOWN: &[&str] = &[
     "DELETE /v1/investor/wallets/{id}",
+    "DELETE /v1/webhooks/endpoints/{id}",
     "GET /v1/audit-log",
     "GET /v1/audit-log/verify",
+    "GET /v1/events",
+    "GET /v1/events/{id}",
     "GET /v1/investor/profile",
     "GET /v1/investor/wallets",
     "GET /v1/investors",
@@ -35,9 +38,13 @@ const NOT_WRITTEN_DOWN: &[&str] = &[
     "GET /v1/offerings/{id}/timeline",
     "GET /v1/subscriptions",
     "GET /v1/subscriptions/{id}",
+    "GET /v1/webhooks/endpoints",
+    "GET /v1/webhooks/endpoints/{id}",
+    "GET /v1/webhooks/event-types",
     "PATCH /v1/investor/profile",
     "PATCH /v1/offerings/{id}",
     "PATCH /v1/subscriptions/{id}",
+    "PATCH /v1/webhooks/endpoints/{id}",
     "POST /v1/investor/kyc",
     "POST /v1/investor/wallets",
     "POST /v1/investor/wallets/{id}/default",
@@ -65,6 +72,8 @@ const NOT_WRITTEN_DOWN: &[&str] = &[
     "POST /v1/subscriptions/{id}/reconfirm",
     "POST /v1/subscriptions/{id}/refund",
     "POST /v1/subscriptions/{id}/reject",
+    "POST /v1/webhooks/endpoints",
+    "POST /v1/webhooks/endpoints/{id}/rotate-secret",
 ];
 
 fn operations(document: &Value) -> Vec<(String, Value)> {

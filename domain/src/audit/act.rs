@@ -174,7 +174,7 @@ fn noun(told: &str, id: &str) -> &'static str {
         ("lan", "lane"),
         ("off", "offering"),
         ("op", "operation"),
-        ("run", "reconciliation_run"),
+        ("rec", "reconciliation_run"),
         ("ses", "session"),
         ("sub", "subscription"),
         ("usr", "user"),
