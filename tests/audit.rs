@@ -12,7 +12,7 @@ use muniment_workflows::settings::Settings;
 use muniment_workflows::sweep;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use world::{Database, on_both_databases};
+use world::on_both_databases;
 
 use crate::installation::{Door, PATIENCE, Person, ended, open, register};
 

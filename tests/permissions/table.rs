@@ -102,10 +102,10 @@ GET    /v1/subscriptions                                                  ISOAU 
 GET    /v1/subscriptions/{id}                                             ISOAU  subscriptions:read
 PATCH  /v1/subscriptions/{id}                                             I      subscriptions:write {"wallet_address":"0x00000000000000000000000000000000000000b1"}
 POST   /v1/subscriptions/{id}/cancel                                      IOA    subscriptions:write {"reason":"x"}
-POST   /v1/subscriptions/{id}/reconfirm                                   I      subscriptions:write
+POST   /v1/subscriptions/{id}/reconfirm                                   I      subscriptions:write {"offering_version":1}
 POST   /v1/subscriptions/{id}/payments                                    OA     payments:write
 POST   /v1/subscriptions/{id}/accept                                      SOA    payments:write
-POST   /v1/subscriptions/{id}/reject                                      SOA    payments:write      {"reason":"x"}
+POST   /v1/subscriptions/{id}/reject                                      SOA    payments:write      {"reason_code":"identity"}
 POST   /v1/subscriptions/{id}/refund                                      OA     payments:write
 GET    /openapi.json                                                      public -
 GET    /docs                                                              public -
