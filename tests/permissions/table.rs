@@ -111,6 +111,19 @@ GET    /openapi.json                                                      public
 GET    /docs                                                              public -
 GET    /docs/page.css                                                     public -
 GET    /docs/page.js                                                      public -
+GET    /v1/investor/profile                                               I      -
+PATCH  /v1/investor/profile                                               I      -
+POST   /v1/investor/kyc                                                   I      -
+GET    /v1/investor/wallets                                               I      -
+POST   /v1/investor/wallets                                               I      -
+POST   /v1/investor/wallets/{id}/verify                                   I      -
+POST   /v1/investor/wallets/{id}/default                                  I      -
+DELETE /v1/investor/wallets/{id}                                          I      -
+GET    /v1/investors                                                      OAU    investors:read
+GET    /v1/investors/{id}                                                 OAU    investors:read
+POST   /v1/investors/{id}/kyc/decision                                    OA     kyc:write
+POST   /v1/investors/{id}/suspend                                         OA     kyc:write
+POST   /v1/investors/{id}/reinstate                                       OA     kyc:write
 "#;
 
 /// One line.
