@@ -13,6 +13,9 @@ use crate::installation::{Answer, Door, Person, Server};
 /// Routes whose objects are everybody's to see, or are of the platform: the table of roles says all about them.
 const NOBODYS: &[(&str, &str)] = &[("GET", "/v1/offerings/{id}"), ("POST", "/v1/offerings/{id}/subscribe")];
 
+/// Routes for which one's own thing is not enough: a signature is checked against a text that was asked for before.
+const NEEDS_MORE: &[(&str, &str)] = &[("POST", "/v1/investor/wallets/{id}/verify")];
+
 /// What somebody has, by the word that stands before its id in a path.
 type Things = BTreeMap<&'static str, String>;
 
@@ -136,6 +139,9 @@ on_both_databases! {
                     if (name != "a missing one" && path == at(None)) || !hidden(line, &answer) {
                         wrong.push(format!("{} {path} ({name}) for {letter}: {:?}", line.method, answer.problem()));
                     }
+                }
+                if NEEDS_MORE.contains(&(line.method, line.path)) {
+                    continue;
                 }
                 let answer = call(&person.client(), line, &at(Some(&things[0])), &format!("own-{judged}")).await;
                 if matches!(answer.status, 401 | 403 | 404 | 500..) {

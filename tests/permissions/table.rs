@@ -116,7 +116,7 @@ PATCH  /v1/investor/profile                                               I     
 POST   /v1/investor/kyc                                                   I      -
 GET    /v1/investor/wallets                                               I      -
 POST   /v1/investor/wallets                                               I      -
-POST   /v1/investor/wallets/{id}/verify                                   I      -
+POST   /v1/investor/wallets/{id}/verify                                   I      -                   {"signature":"0xab"}
 POST   /v1/investor/wallets/{id}/default                                  I      -
 DELETE /v1/investor/wallets/{id}                                          I      -
 GET    /v1/investors                                                      OAU    investors:read
