@@ -55,7 +55,8 @@ impl Config {
             ("password_memory_kib", "64".to_owned()),
             ("staff_second_factor", "false".to_owned()),
         ];
-        let rates = ["anonymous", "login", "read", "write", "operator_write", "token_read", "subscribe", "bulk_retry", "key"];
+        let rates =
+            ["anonymous", "login", "read", "write", "operator_write", "token_read", "subscribe", "bulk_retry", "key"];
         let rates = rates.iter().map(|name| (format!("{name}_per_minute"), "0".to_owned())).collect();
         let (root, engine, chain, auth) = (map(&root), map(&engine), map(&chain), map(&auth));
         Self { root, engine, chain, auth, rates, database: quoted(database) }

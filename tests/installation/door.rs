@@ -27,7 +27,9 @@ impl Door {
         door.set("auth", "key_file", &format!("{:?}", door.folder.path().join("auth.json")));
         door.set("auth", "password_memory_kib", "64");
         door.set("auth", "staff_second_factor", "false");
-        for name in ["anonymous", "login", "read", "write", "operator_write", "token_read", "subscribe", "bulk_retry", "key"] {
+        for name in
+            ["anonymous", "login", "read", "write", "operator_write", "token_read", "subscribe", "bulk_retry", "key"]
+        {
             door.set("rates", &format!("{name}_per_minute"), "0");
         }
         door

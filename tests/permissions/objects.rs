@@ -11,7 +11,15 @@ use super::table::{Line, lines, missing};
 use crate::installation::{Answer, Door, Person, Server};
 
 /// Routes whose objects are everybody's to see, or are of the platform: the table of roles says all about them.
-const NOBODYS: &[(&str, &str)] = &[("GET", "/v1/offerings/{id}"), ("POST", "/v1/offerings/{id}/subscribe")];
+const NOBODYS: &[(&str, &str)] = &[
+    ("GET", "/v1/offerings/{id}"),
+    ("POST", "/v1/offerings/{id}/subscribe"),
+    // What a token says of an offering, and of whom, is for its own tests.
+    ("GET", "/v1/offerings/{id}/token"),
+    ("GET", "/v1/offerings/{id}/token/balances/{address}"),
+    ("GET", "/v1/offerings/{id}/token/frozen/{address}"),
+    ("GET", "/v1/offerings/{id}/token/partitions/{partition}/restriction"),
+];
 
 /// Routes for which one's own thing is not enough: a signature is checked against a text that was asked for before.
 const NEEDS_MORE: &[(&str, &str)] = &[("POST", "/v1/investor/wallets/{id}/verify")];

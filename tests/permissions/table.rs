@@ -124,6 +124,12 @@ GET    /v1/investors/{id}                                                 OAU   
 POST   /v1/investors/{id}/kyc/decision                                    OA     kyc:write
 POST   /v1/investors/{id}/suspend                                         OA     kyc:write
 POST   /v1/investors/{id}/reinstate                                       OA     kyc:write
+GET    /v1/offerings/{id}/token                                           public -
+GET    /v1/offerings/{id}/token/can-transfer                              ISOAU  offerings:read
+GET    /v1/offerings/{id}/token/balances/{address}                        ISOAU  offerings:read
+GET    /v1/offerings/{id}/token/partitions/{partition}/restriction        public -
+GET    /v1/offerings/{id}/token/frozen/{address}                          ISOAU  offerings:read
+GET    /v1/investors/{id}/portfolio                                       IOAU   investors:read
 "#;
 
 /// One line.
@@ -180,6 +186,12 @@ pub fn lines() -> Vec<Line> {
 
 /// The id of nothing, of the kind that stands behind this word in a path.
 pub fn missing(noun: &str) -> String {
+    // What is no id of ours: an address of nobody, and a partition.
+    match noun {
+        "balances" | "frozen" => return format!("0x{:040x}", 0xb1),
+        "partitions" => return "1".to_owned(),
+        _ => {}
+    }
     let prefix = match noun {
         "api-keys" => "key",
         "approvals" => "apr",
