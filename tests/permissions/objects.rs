@@ -17,6 +17,7 @@ const NOBODYS: &[(&str, &str)] = &[
     // What a token says of an offering, and of whom, is for its own tests.
     ("GET", "/v1/offerings/{id}/token"),
     ("GET", "/v1/offerings/{id}/token/balances/{address}"),
+    ("GET", "/v1/offerings/{id}/token/can-transfer"),
     ("GET", "/v1/offerings/{id}/token/frozen/{address}"),
     ("GET", "/v1/offerings/{id}/token/partitions/{partition}/restriction"),
 ];
