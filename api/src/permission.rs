@@ -55,7 +55,6 @@ const KEYS: Access = Access::Person { roles: &[Role::Issuer, Role::Admin] };
 const KEY_LIST: Access = Access::Person { roles: &[Role::Issuer, Role::Admin, Role::Auditor] };
 const OWN: Access = Access::Person { roles: Role::ALL };
 const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
-const OFFERINGS: Access = Access::Caller { roles: READERS, scope: "offerings:read" };
 /// Everybody is told of what is theirs.
 const TOLD: Access = Access::Caller { roles: Role::ALL, scope: "webhooks:write" };
 const TELLING: Access = Access::Caller { roles: ALL_BUT_AUDITORS, scope: "webhooks:write" };
@@ -150,20 +149,20 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/v1/offerings/{id}", Access::Public),
     row("PATCH", "/v1/offerings/{id}", OFFERING),
     row("POST", "/v1/offerings/{id}/submit", OFFERING),
-    row("POST", "/v1/offerings/{id}/approve", DECISION),
-    row("POST", "/v1/offerings/{id}/request-changes", DECISION),
+    row("POST", "/v1/offerings/{id}/approve", PERSON),
+    row("POST", "/v1/offerings/{id}/request-changes", PERSON),
     row("POST", "/v1/offerings/{id}/publish", OFFERING),
     row("POST", "/v1/offerings/{id}/pause", OFFERING),
     row("POST", "/v1/offerings/{id}/resume", OFFERING),
     row("POST", "/v1/offerings/{id}/close", OFFERING),
     row("POST", "/v1/offerings/{id}/cancel", OFFERING_END),
-    row("POST", "/v1/offerings/{id}/archive", DECISION),
+    row("POST", "/v1/offerings/{id}/archive", PERSON),
     row("POST", "/v1/offerings/{id}/material-change", OFFERING),
     row("GET", "/v1/offerings/{id}/documents", Access::Public),
     row("POST", "/v1/offerings/{id}/documents", OFFERING),
     row("GET", "/v1/offerings/{id}/timeline", OFFERINGS),
     row("GET", "/v1/issuers", STAFF),
-    row("POST", "/v1/issuers/{id}/approve", DECISION),
+    row("POST", "/v1/issuers/{id}/approve", PERSON),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),
     row("POST", "/v1/offerings/{id}/subscribe", SUBSCRIBING),

@@ -1,7 +1,6 @@
 //! Every route for every kind of caller: let in, or turned away with the status that the table says; and a line in the audit log for every
 //! act. A route that is not in the table fails.
 
-mod objects;
 mod table;
 
 use std::collections::BTreeSet;

@@ -6,6 +6,10 @@ pub const TABLE: &str = r#"
 GET    /healthz                                                           open   -
 GET    /readyz                                                            open   -
 GET    /version                                                           open   -
+GET    /openapi.json                                                      public -
+GET    /docs                                                              public -
+GET    /docs/page.css                                                     public -
+GET    /docs/page.js                                                      public -
 GET    /.well-known/jwks.json                                             open   -
 POST   /v1/auth/register                                                  door   -
 POST   /v1/auth/login                                                     door   -
@@ -41,6 +45,8 @@ POST   /v1/users/{id}/enable                                              A     
 POST   /v1/users/{id}/revoke-sessions                                     A      -
 GET    /v1/audit-log                                                      OAU    audit:read
 GET    /v1/audit-log/verify                                               OAU    audit:read
+GET    /v1/offerings                                                      ISOAU  offerings:read
+POST   /v1/offerings                                                      SOA    offerings:write
 GET    /v1/webhooks/event-types                                           public -
 GET    /v1/webhooks/endpoints                                             ISOAU  webhooks:write
 POST   /v1/webhooks/endpoints                                             ISOA   webhooks:write      {"url":"https://hooks.portal.example/in","event_types":["*"]}
@@ -51,52 +57,24 @@ POST   /v1/webhooks/endpoints/{id}/rotate-secret                          ISOA  
 GET    /v1/events                                                         ISOAU  webhooks:write
 GET    /v1/events/{id}                                                    ISOAU  webhooks:write
 GET    /v1/offerings/{id}                                                 public -
-GET    /v1/offerings/{id}/subscriptions                                   OAU    offerings:read
-GET    /v1/offerings/{id}/holders                                         OAU    offerings:read
-GET    /v1/distributions                                                  IOAU   distributions:read
-GET    /v1/distributions/{id}                                             IOAU   distributions:read
-GET    /v1/distributions/{id}/entitlements                                OAU    distributions:read
-GET    /v1/distributions/{id}/report                                      OAU    distributions:read
-POST   /v1/distributions                                                  OA     distributions:write
-POST   /v1/distributions/{id}/snapshot                                    OA     distributions:write
-POST   /v1/distributions/{id}/calculate                                   OA     distributions:write
-POST   /v1/distributions/{id}/submit                                      OA     distributions:write
-POST   /v1/distributions/{id}/execute                                     OA     distributions:write
-POST   /v1/distributions/{id}/cancel                                      OA     distributions:write
-POST   /v1/distributions/{id}/declare-audit                               OA     distributions:write
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/hold          OA     distributions:write
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/release       OA     distributions:write
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/exclude       OA     distributions:write
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/reissue       OA     distributions:write
-GET    /v1/approvals                                                      OAU    ops:read
-GET    /v1/approvals/{id}                                                 OAU    ops:read
-POST   /v1/approvals/{id}/approve                                         OA     -
-POST   /v1/approvals/{id}/reject                                          OA     -
-POST   /v1/approvals/{id}/cancel                                          OA     ops:write
-POST   /blockchain/deploy-token                                           OA     ops:write
-POST   /blockchain/trigger-mint                                           OA     ops:write
-POST   /blockchain/freeze                                                 OA     ops:freeze
-POST   /blockchain/unfreeze                                               OA     ops:write
-POST   /blockchain/lock                                                   OA     ops:write
-POST   /blockchain/unlock                                                 OA     ops:write
-POST   /blockchain/restrict                                               OA     ops:write
-POST   /blockchain/unrestrict                                             OA     ops:write
-POST   /blockchain/force-transfer                                         OA     ops:write
-POST   /blockchain/recover                                                OA     ops:write
-GET    /blockchain/operations                                             OAU    ops:read
-GET    /blockchain/operations/stats                                       OAU    ops:read
-GET    /blockchain/operations/{id}                                        OAU    ops:read
-POST   /blockchain/operations/bulk-retry                                  OA     ops:write
-POST   /blockchain/operations/{id}/retry                                  OA     ops:write
-POST   /blockchain/operations/{id}/reconcile                              OA     ops:write
-POST   /blockchain/operations/{id}/speed-up                               OA     ops:write
-POST   /blockchain/operations/{id}/cancel                                 OA     ops:write
-GET    /blockchain/signers                                                OAU    ops:read
-POST   /blockchain/signers/{id}/pause                                     OA     ops:write
-POST   /blockchain/signers/{id}/resume                                    OA     ops:write
-GET    /blockchain/reconciliation-runs                                    OAU    ops:read
-POST   /blockchain/reconciliation-runs                                    OA     ops:write
-GET    /blockchain/reconciliation-runs/{id}                               OAU    ops:read
+PATCH  /v1/offerings/{id}                                                 SOA    offerings:write
+POST   /v1/offerings/{id}/submit                                          SOA    offerings:write
+POST   /v1/offerings/{id}/approve                                         OA     -
+POST   /v1/offerings/{id}/request-changes                                 OA     -
+POST   /v1/offerings/{id}/publish                                         SOA    offerings:write
+POST   /v1/offerings/{id}/pause                                           SOA    offerings:write
+POST   /v1/offerings/{id}/resume                                          SOA    offerings:write
+POST   /v1/offerings/{id}/close                                           SOA    offerings:write
+POST   /v1/offerings/{id}/cancel                                          SOA    -
+POST   /v1/offerings/{id}/archive                                         OA     -
+POST   /v1/offerings/{id}/material-change                                 SOA    offerings:write
+GET    /v1/offerings/{id}/documents                                       public -
+POST   /v1/offerings/{id}/documents                                       SOA    offerings:write
+GET    /v1/offerings/{id}/timeline                                        SOAU   offerings:read
+GET    /v1/issuers                                                        OAU    -
+POST   /v1/issuers/{id}/approve                                           OA     -
+GET    /v1/offerings/{id}/subscriptions                                   SOAU   offerings:read
+GET    /v1/offerings/{id}/holders                                         SOAU   offerings:read
 POST   /v1/offerings/{id}/subscribe                                       IO     subscriptions:write {"amount":"1000.00"}
 GET    /v1/subscriptions                                                  ISOAU  subscriptions:read
 GET    /v1/subscriptions/{id}                                             ISOAU  subscriptions:read
@@ -107,10 +85,11 @@ POST   /v1/subscriptions/{id}/payments                                    OA    
 POST   /v1/subscriptions/{id}/accept                                      SOA    payments:write
 POST   /v1/subscriptions/{id}/reject                                      SOA    payments:write      {"reason_code":"identity"}
 POST   /v1/subscriptions/{id}/refund                                      OA     payments:write
-GET    /openapi.json                                                      public -
-GET    /docs                                                              public -
-GET    /docs/page.css                                                     public -
-GET    /docs/page.js                                                      public -
+GET    /v1/offerings/{id}/token                                           public -
+GET    /v1/offerings/{id}/token/can-transfer                              ISOAU  offerings:read
+GET    /v1/offerings/{id}/token/balances/{address}                        ISOAU  offerings:read
+GET    /v1/offerings/{id}/token/partitions/{partition}/restriction        public -
+GET    /v1/offerings/{id}/token/frozen/{address}                          ISOAU  offerings:read
 GET    /v1/investor/profile                                               I      -
 PATCH  /v1/investor/profile                                               I      -
 POST   /v1/investor/kyc                                                   I      -
@@ -121,15 +100,54 @@ POST   /v1/investor/wallets/{id}/default                                  I     
 DELETE /v1/investor/wallets/{id}                                          I      -
 GET    /v1/investors                                                      OAU    investors:read
 GET    /v1/investors/{id}                                                 OAU    investors:read
+GET    /v1/investors/{id}/portfolio                                       IOAU   investors:read
 POST   /v1/investors/{id}/kyc/decision                                    OA     kyc:write
 POST   /v1/investors/{id}/suspend                                         OA     kyc:write
 POST   /v1/investors/{id}/reinstate                                       OA     kyc:write
-GET    /v1/offerings/{id}/token                                           public -
-GET    /v1/offerings/{id}/token/can-transfer                              ISOAU  offerings:read
-GET    /v1/offerings/{id}/token/balances/{address}                        ISOAU  offerings:read
-GET    /v1/offerings/{id}/token/partitions/{partition}/restriction        public -
-GET    /v1/offerings/{id}/token/frozen/{address}                          ISOAU  offerings:read
-GET    /v1/investors/{id}/portfolio                                       IOAU   investors:read
+GET    /v1/distributions                                                  IOAU   distributions:read
+GET    /v1/distributions/{id}                                             IOAU   distributions:read
+GET    /v1/distributions/{id}/entitlements                                OAU    distributions:read
+GET    /v1/distributions/{id}/report                                      OAU    distributions:read
+POST   /v1/distributions                                                  OA     distributions:write
+POST   /v1/distributions/{id}/snapshot                                    OA     distributions:write
+POST   /v1/distributions/{id}/calculate                                   OA     distributions:write
+POST   /v1/distributions/{id}/submit                                      OA     distributions:write
+POST   /v1/distributions/{id}/execute                                     OA     -
+POST   /v1/distributions/{id}/cancel                                      OA     distributions:write
+POST   /v1/distributions/{id}/declare-audit                               OA     distributions:write
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/hold          OA     -
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/release       OA     -
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/exclude       OA     -
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/reissue       OA     -
+GET    /v1/approvals                                                      OAU    ops:read
+GET    /v1/approvals/{id}                                                 OAU    ops:read
+POST   /v1/approvals/{id}/approve                                         OA     -
+POST   /v1/approvals/{id}/reject                                          OA     -
+POST   /v1/approvals/{id}/cancel                                          OA     ops:write
+POST   /blockchain/deploy-token                                           OA     ops:write
+POST   /blockchain/trigger-mint                                           OA     ops:write
+POST   /blockchain/freeze                                                 OA     ops:freeze
+POST   /blockchain/unfreeze                                               OA     -
+POST   /blockchain/lock                                                   OA     -
+POST   /blockchain/unlock                                                 OA     -
+POST   /blockchain/restrict                                               OA     -
+POST   /blockchain/unrestrict                                             OA     -
+POST   /blockchain/force-transfer                                         OA     -
+POST   /blockchain/recover                                                OA     -
+GET    /blockchain/operations                                             OAU    ops:read
+GET    /blockchain/operations/stats                                       OAU    ops:read
+GET    /blockchain/operations/{id}                                        OAU    ops:read
+POST   /blockchain/operations/bulk-retry                                  OA     ops:write
+POST   /blockchain/operations/{id}/retry                                  OA     ops:write
+POST   /blockchain/operations/{id}/reconcile                              OA     -
+POST   /blockchain/operations/{id}/speed-up                               OA     ops:write
+POST   /blockchain/operations/{id}/cancel                                 OA     ops:write
+GET    /blockchain/signers                                                OAU    ops:read
+POST   /blockchain/signers/{id}/pause                                     OA     ops:write
+POST   /blockchain/signers/{id}/resume                                    OA     ops:write
+GET    /blockchain/reconciliation-runs                                    OAU    ops:read
+POST   /blockchain/reconciliation-runs                                    OA     ops:write
+GET    /blockchain/reconciliation-runs/{id}                               OAU    ops:read
 "#;
 
 /// One line.
@@ -201,6 +219,7 @@ pub fn missing(noun: &str) -> String {
         "entitlements" => "ent",
         "events" => "evt",
         "investors" => "inv",
+        "issuers" => "iss",
         "kyc" => "kyc",
         "offerings" => "off",
         "operations" => "op",
