@@ -69,9 +69,10 @@ impl<S: Sync> FromRequestParts<S> for IfAnyMatch {
 }
 
 fn head(tag: &str) -> Option<i64> {
-    let (head, rest) = tag.trim().split_once('-').unwrap_or((tag.trim(), "\""));
+    let tag = tag.trim();
+    let Some((head, rest)) = tag.split_once('-') else { return read(tag) };
     let sound = rest.strip_suffix('"').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
-    if head.ends_with('"') { read(head) } else { read(&format!("{head}\"")).filter(|_| sound) }
+    read(&format!("{head}\"")).filter(|_| sound)
 }
 
 fn read(tag: &str) -> Option<i64> {
