@@ -31,6 +31,22 @@ pub struct IdempotencyKey {
     key: String,
 }
 
+/// The same where a person may do without.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `key_of`")]
+pub struct OptionalIdempotencyKey {
+    /// New for each new request, such as a UUID: the same key with the same body starts nothing twice. An API key has to send one.
+    #[param(
+        rename = "Idempotency-Key",
+        min_length = 1,
+        max_length = 255,
+        pattern = "^[!#-~]+$",
+        example = "subscribe-2026-11-20-a"
+    )]
+    key: Option<String>,
+}
+
 const CHARACTERS_MAX: usize = 255;
 /// How often a request that lost a race looks again before it says that it is busy.
 const TRIES: usize = 3;

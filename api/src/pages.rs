@@ -49,6 +49,45 @@ pub struct Pagination {
     total_pages: i64,
 }
 
+/// Where the page stands. What would have to be counted is missing after an id.
+#[derive(Serialize, ToSchema)]
+pub struct Place {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    page: Option<i64>,
+    limit: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total_pages: Option<i64>,
+    /// Whether everything was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total_is_exact: Option<bool>,
+    /// The id to ask for the next page after; null on the last one.
+    next_after: Option<String>,
+}
+
+impl Place {
+    /// The place of a page that begins after an id.
+    pub fn after(page: Page, next_after: Option<String>) -> Self {
+        Self { page: None, limit: page.limit, total: None, total_pages: None, total_is_exact: None, next_after }
+    }
+
+    /// The place of a numbered page; counting may have stopped at a bound.
+    pub fn counted(page: Page, total: i64, exact: bool, next_after: Option<String>) -> Self {
+        Self {
+            page: Some(page.number),
+            total: Some(total),
+            total_pages: Some(page.pages(total)),
+            total_is_exact: Some(exact),
+            ..Self::after(page, next_after)
+        }
+    }
+}
+
 /// The parameters of one request.
 #[derive(Debug)]
 pub struct Parameters(BTreeMap<String, String>);
@@ -161,7 +200,7 @@ impl Page {
     }
 
     /// How many pages there are.
-    pub const fn pages(self, total: i64) -> i64 {
+    const fn pages(self, total: i64) -> i64 {
         (total + self.limit - 1) / self.limit
     }
 

@@ -139,16 +139,16 @@ fn subscriptions() -> Vec<Route> {
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
     let on_patch = |path, handler| Route { method: Method::PATCH, path, handler };
     vec![
-        on_post("/v1/offerings/{id}/subscribe", post(subscription::subscribe)),
+        on_post("/v1/offerings/{id}/subscribe", post(subscription::subscribe::subscribe)),
         on_get("/v1/subscriptions", get(subscription::list)),
         on_get("/v1/subscriptions/{id}", get(subscription::detail)),
-        on_patch("/v1/subscriptions/{id}", patch(subscription::change_wallet)),
-        on_post("/v1/subscriptions/{id}/cancel", post(subscription::cancel)),
-        on_post("/v1/subscriptions/{id}/reconfirm", post(subscription::reconfirm)),
-        on_post("/v1/subscriptions/{id}/payments", post(subscription::payments)),
-        on_post("/v1/subscriptions/{id}/accept", post(subscription::accept)),
-        on_post("/v1/subscriptions/{id}/reject", post(subscription::reject)),
-        on_post("/v1/subscriptions/{id}/refund", post(subscription::refund)),
+        on_patch("/v1/subscriptions/{id}", patch(subscription::wallet::change_wallet)),
+        on_post("/v1/subscriptions/{id}/cancel", post(subscription::act::cancel)),
+        on_post("/v1/subscriptions/{id}/reconfirm", post(subscription::act::reconfirm)),
+        on_post("/v1/subscriptions/{id}/payments", post(subscription::payment::payments)),
+        on_post("/v1/subscriptions/{id}/accept", post(subscription::act::accept)),
+        on_post("/v1/subscriptions/{id}/reject", post(subscription::act::reject)),
+        on_post("/v1/subscriptions/{id}/refund", post(subscription::payment::refund)),
     ]
 }
 

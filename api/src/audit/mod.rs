@@ -5,25 +5,53 @@ mod act;
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use muniment_domain::audit::{self, Filter, Line, Verdict};
+use chrono::{DateTime, Utc};
+use muniment_domain::audit::{self, ActorKind, Bad, Filter, Flaw, Line, Verdict};
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
 
 pub use act::of as act_of;
 
 use crate::app::App;
 use crate::config::Config;
+use crate::database;
 use crate::error::Result;
 use crate::failure::Failure;
-use crate::pages::{Page, Parameters};
-use crate::{database, instant};
+use crate::instant::Instant;
+use crate::pages::{Page, Paging, Parameters, Place};
 
 /// How many positions one request verifies; the command line has no such bound.
 const POSITIONS_MAX: i64 = 50_000;
 
 const PARAMETERS: [&str; 8] = ["actor", "action", "object", "created_from", "created_to", "page", "limit", "after"];
 
+/// What the log takes besides its page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Wanted {
+    #[param(pattern = "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    actor: Option<String>,
+    #[param(example = "user.disabled")]
+    action: Option<String>,
+    /// The id of what was acted on.
+    object: Option<String>,
+    created_from: Option<DateTime<Utc>>,
+    created_to: Option<DateTime<Utc>>,
+    /// The id after which the page begins; `page` is ignored then.
+    #[param(pattern = "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    after: Option<String>,
+}
+
 /// `GET /v1/audit-log`: newest first. After an id, a page costs what it holds; a numbered one counts, up to a bound.
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/audit-log",
+    params(Wanted, Paging),
+    responses((status = 200, body = Listed)),
+)]
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let parameters = Parameters::read(&uri, &PARAMETERS)?;
     let filter = Filter {
         actor: parameters.id("actor", "usr")?,
@@ -45,17 +73,21 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
     let next_after = lines.last().filter(|_| more).map(|line| line.id.clone());
     let data: Vec<_> = lines.iter().map(item).collect();
     if filter.after.is_some() {
-        return Ok(Json(json!({ "data": data, "pagination": { "limit": page.limit, "next_after": next_after } })));
+        return Ok(Json(Listed { data, pagination: Place::after(page, next_after) }));
     }
     let total = audit::count(&mut tx, &filter).await?;
-    let mut body = page.answer(data, total);
-    body["pagination"]["total_is_exact"] = json!(total < audit::COUNTED_MAX);
-    body["pagination"]["next_after"] = json!(next_after);
-    Ok(Json(body))
+    let pagination = Place::counted(page, total, total < audit::COUNTED_MAX, next_after);
+    Ok(Json(Listed { data, pagination }))
 }
 
 /// `GET /v1/audit-log/verify`: the chain computed again, from a position up to another or as far as one request goes.
-pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/audit-log/verify",
+    params(("from" = Option<i64>, Query, minimum = 1), ("to" = Option<i64>, Query, minimum = 1)),
+    responses((status = 200, body = Shown)),
+)]
+pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<Shown>> {
     let parameters = Parameters::read(&uri, &["from", "to"])?;
     let from = parameters.integer("from", 1, i64::MAX)?;
     let to = parameters.text("to").map(|_| parameters.integer("to", 1, i64::MAX)).transpose()?;
@@ -67,7 +99,7 @@ pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
 pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
     let verdict = audit::verify(&mut db.read().await?, 1, None, i64::MAX).await?;
-    println!("{:#}", shown(&verdict));
+    println!("{:#}", json!(shown(&verdict)));
     if verdict.is_ok() {
         return Ok(());
     }
@@ -76,21 +108,91 @@ pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     ))
 }
 
-fn shown(verdict: &Verdict) -> Value {
-    let bad = verdict.first_bad.as_ref();
-    json!({
-        "ok": verdict.is_ok(), "from": verdict.from, "to": verdict.to, "hash": verdict.hash,
-        "first_bad": bad.map(|bad| json!({ "position": bad.position, "id": bad.audit_id, "reason": bad.flaw })),
-        "head_position": verdict.head.as_ref().map(|(position, _)| position),
-        "head_hash": verdict.head.as_ref().map(|(_, hash)| hash),
-        "unsealed": verdict.unsealed, "unaccounted": verdict.unaccounted,
-    })
+/// Whether the chain is what was written.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditVerdict)]
+pub struct Shown {
+    #[schema(example = true)]
+    ok: bool,
+    from: i64,
+    to: i64,
+    hash: String,
+    first_bad: Option<Spoilt>,
+    head_position: Option<i64>,
+    head_hash: Option<String>,
+    /// Lines that no position holds yet.
+    unsealed: i64,
+    /// Lines that should have a position and have none.
+    unaccounted: i64,
 }
 
-fn item(line: &Line) -> Value {
-    json!({
-        "id": line.id, "at": instant::text(line.at), "actor": line.actor, "actor_kind": line.actor_kind,
-        "session_id": line.session_id, "ip": line.ip, "action": line.action, "object_type": line.object_type,
-        "object_id": line.object_id, "detail": serde_json::from_str::<Value>(&line.detail).ok(), "request_id": line.request_id,
-    })
+/// The first position that is not what was written.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditFlaw)]
+struct Spoilt {
+    position: i64,
+    #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: Option<String>,
+    reason: Flaw,
+}
+
+fn shown(verdict: &Verdict) -> Shown {
+    let spoilt = |bad: &Bad| Spoilt { position: bad.position, id: bad.audit_id.clone(), reason: bad.flaw };
+    Shown {
+        ok: verdict.is_ok(),
+        from: verdict.from,
+        to: verdict.to,
+        hash: verdict.hash.clone(),
+        first_bad: verdict.first_bad.as_ref().map(spoilt),
+        head_position: verdict.head.as_ref().map(|(position, _)| *position),
+        head_hash: verdict.head.as_ref().map(|(_, hash)| hash.clone()),
+        unsealed: verdict.unsealed,
+        unaccounted: verdict.unaccounted,
+    }
+}
+
+/// A line of the log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditLine)]
+pub struct Told {
+    #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    at: Instant,
+    actor: Option<String>,
+    actor_kind: ActorKind,
+    session_id: Option<String>,
+    ip: Option<String>,
+    #[schema(example = "user.disabled")]
+    action: String,
+    #[schema(example = "user")]
+    object_type: Option<String>,
+    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    object_id: Option<String>,
+    #[schema(value_type = Option<Object>, example = json!({ "status": "disabled" }))]
+    detail: Option<Value>,
+    request_id: Option<String>,
+}
+
+/// A page of the log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditLog)]
+pub struct Listed {
+    data: Vec<Told>,
+    pagination: Place,
+}
+
+fn item(line: &Line) -> Told {
+    Told {
+        id: line.id.clone(),
+        at: Instant(line.at),
+        actor: line.actor.clone(),
+        actor_kind: line.actor_kind,
+        session_id: line.session_id.clone(),
+        ip: line.ip.clone(),
+        action: line.action.clone(),
+        object_type: line.object_type.clone(),
+        object_id: line.object_id.clone(),
+        detail: serde_json::from_str(&line.detail).ok(),
+        request_id: line.request_id.clone(),
+    }
 }

@@ -3,9 +3,9 @@
 use utoipa::OpenApi;
 
 use crate::{
-    api_key, approval, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, error, force_transfer, freeze,
-    health, holder, lock, mint, openapi, operation, reconcile, reconciliation, recover, restrict, retry, signer,
-    speed_up, unfreeze, unlock, unrestrict, user,
+    api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, error, force_transfer,
+    freeze, health, holder, lock, mint, openapi, operation, reconcile, reconciliation, recover, restrict, retry,
+    signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
 };
 
 /// The interface of the platform, as a portal integrates it.
@@ -50,6 +50,8 @@ use crate::{
         approval::decide::reject,
         approval::detail,
         approval::list,
+        audit::list,
+        audit::verify,
         bulk_retry::handle,
         cancel::handle,
         csrf::token,
@@ -95,6 +97,17 @@ use crate::{
         signer::pause,
         signer::resume,
         speed_up::handle,
+        subscription::act::accept,
+        subscription::act::cancel,
+        subscription::act::reconfirm,
+        subscription::act::reject,
+        subscription::detail,
+        subscription::list,
+        subscription::of_offering,
+        subscription::payment::payments,
+        subscription::payment::refund,
+        subscription::subscribe::subscribe,
+        subscription::wallet::change_wallet,
         unfreeze::unfreeze,
         unlock::unlock,
         unrestrict::unrestrict,

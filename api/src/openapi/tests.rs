@@ -16,8 +16,6 @@ const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 const NOT_WRITTEN_DOWN: &[&str] = &[
     "DELETE /v1/investor/wallets/{id}",
     "DELETE /v1/webhooks/endpoints/{id}",
-    "GET /v1/audit-log",
-    "GET /v1/audit-log/verify",
     "GET /v1/events",
     "GET /v1/events/{id}",
     "GET /v1/investor/profile",
@@ -29,21 +27,17 @@ const NOT_WRITTEN_DOWN: &[&str] = &[
     "GET /v1/offerings",
     "GET /v1/offerings/{id}",
     "GET /v1/offerings/{id}/documents",
-    "GET /v1/offerings/{id}/subscriptions",
+    "GET /v1/offerings/{id}/timeline",
     "GET /v1/offerings/{id}/token",
     "GET /v1/offerings/{id}/token/balances/{address}",
     "GET /v1/offerings/{id}/token/can-transfer",
     "GET /v1/offerings/{id}/token/frozen/{address}",
     "GET /v1/offerings/{id}/token/partitions/{partition}/restriction",
-    "GET /v1/offerings/{id}/timeline",
-    "GET /v1/subscriptions",
-    "GET /v1/subscriptions/{id}",
     "GET /v1/webhooks/endpoints",
     "GET /v1/webhooks/endpoints/{id}",
     "GET /v1/webhooks/event-types",
     "PATCH /v1/investor/profile",
     "PATCH /v1/offerings/{id}",
-    "PATCH /v1/subscriptions/{id}",
     "PATCH /v1/webhooks/endpoints/{id}",
     "POST /v1/investor/kyc",
     "POST /v1/investor/wallets",
@@ -65,13 +59,6 @@ const NOT_WRITTEN_DOWN: &[&str] = &[
     "POST /v1/offerings/{id}/request-changes",
     "POST /v1/offerings/{id}/resume",
     "POST /v1/offerings/{id}/submit",
-    "POST /v1/offerings/{id}/subscribe",
-    "POST /v1/subscriptions/{id}/accept",
-    "POST /v1/subscriptions/{id}/cancel",
-    "POST /v1/subscriptions/{id}/payments",
-    "POST /v1/subscriptions/{id}/reconfirm",
-    "POST /v1/subscriptions/{id}/refund",
-    "POST /v1/subscriptions/{id}/reject",
     "POST /v1/webhooks/endpoints",
     "POST /v1/webhooks/endpoints/{id}/rotate-secret",
 ];
@@ -167,11 +154,9 @@ fn every_code_of_the_table_is_some_answer_and_no_other_is() {
         }
     });
     let known: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
-    let before_any_route = "method_not_allowed";
-    // Those of the routes that are not written down yet.
-    let not_yet = ["cooling_off_elapsed", "duplicate_subscription", "email_not_verified", "offering_not_open"];
-    let nowhere = BTreeSet::from_iter(not_yet.into_iter().chain([before_any_route]));
-    let silent: Vec<_> = known.difference(&said).filter(|code| !nowhere.contains(**code)).collect();
+    // The first is answered before a route is found, the second by one that is not written down yet.
+    let nowhere = ["method_not_allowed", "email_not_verified"];
+    let silent: Vec<_> = known.difference(&said).filter(|code| !nowhere.contains(*code)).collect();
     assert!(said.is_subset(&known), "{said:?}");
     assert!(silent.is_empty(), "no route says that it answers {silent:?}");
 }

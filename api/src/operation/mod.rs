@@ -21,7 +21,7 @@ use crate::approval::record::Subject;
 use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::instant::Instant;
-use crate::pages::{Page, Paging, Parameters};
+use crate::pages::{Page, Paging, Parameters, Place};
 
 /// Where an operation is found.
 pub fn path(id: &str) -> String {
@@ -52,27 +52,6 @@ pub struct Listed {
     pagination: Place,
 }
 
-/// Where the page stands. What would have to be counted is missing after an id.
-#[derive(Serialize, ToSchema)]
-struct Place {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    page: Option<i64>,
-    limit: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    total: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    total_pages: Option<i64>,
-    /// Whether everything was counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    total_is_exact: Option<bool>,
-    /// The id to ask for the next page after; null on the last one.
-    next_after: Option<String>,
-}
-
 /// `GET /blockchain/operations`: newest first. After an id, a page costs what it holds; a numbered one counts, up to a bound.
 #[utoipa::path(
     get,
@@ -95,19 +74,10 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let next_after = operations.last().filter(|_| more).map(|op| op.id.clone());
     let data: Vec<_> = operations.iter().map(|op| short(&app, op)).collect();
     if filter.after.is_some() {
-        let (limit, total) = (page.limit, None);
-        let pagination = Place { page: None, limit, total, total_pages: None, total_is_exact: None, next_after };
-        return Ok(Json(Listed { data, pagination }));
+        return Ok(Json(Listed { data, pagination: Place::after(page, next_after) }));
     }
     let total = operation::count(&mut tx, &filter).await?;
-    let pagination = Place {
-        page: Some(page.number),
-        limit: page.limit,
-        total: Some(total),
-        total_pages: Some(page.pages(total)),
-        total_is_exact: Some(total < operation::COUNTED_MAX),
-        next_after,
-    };
+    let pagination = Place::counted(page, total, total < operation::COUNTED_MAX, next_after);
     Ok(Json(Listed { data, pagination }))
 }
 

@@ -12,13 +12,16 @@ use muniment_domain::user::Role;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription::{self as moves, By};
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use super::{acting_as, shown};
+use super::{Shown, acting_as, shown};
+use crate::act as acts;
 use crate::app::App;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, OptionalIdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
-use crate::{act as acts, idempotency};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
@@ -29,12 +32,18 @@ enum Act {
 }
 
 /// What each of them says besides its path; a field of another one is not known.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = SubscriptionMove)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
+    /// To cancel; staff has to say it.
+    #[schema(max_length = 500)]
     reason: Option<String>,
+    /// To reconfirm: what is said yes to.
     offering_version: Option<i64>,
+    /// To accept a part.
     quantity: Option<String>,
+    /// To reject.
     reason_code: Option<Rejection>,
     #[serde(skip)]
     asked: Option<(Act, Scope, String)>,
@@ -79,6 +88,14 @@ async fn act(
 }
 
 /// Calls it off: its investor while the cooling-off time runs, staff with a reason until it is minted.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/cancel",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
+)]
 pub async fn cancel(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -90,6 +107,14 @@ pub async fn cancel(
 }
 
 /// Says yes to changed terms.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/reconfirm",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
+)]
 pub async fn reconfirm(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -100,6 +125,14 @@ pub async fn reconfirm(
 }
 
 /// Takes it, once it has passed every gate.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/accept",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn accept(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -110,6 +143,14 @@ pub async fn accept(
 }
 
 /// Turns it down.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/reject",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn reject(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -143,13 +184,13 @@ impl Intent for Body {
             Act::Reject => moves::reject(tx, scope, id, self.reason_code.map_or("", Rejection::as_str), &by).await?,
         };
         let (_, body) = shown(tx, scope, id).await?;
-        Ok(Answer { status: 200, location: None, body: body.to_string() })
+        Ok(Answer { status: 200, location: None, body: json!(body).to_string() })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 

@@ -1,30 +1,28 @@
 //! `/v1/subscriptions`: what investors committed, and what becomes of it.
 
-mod act;
-mod payment;
-mod record;
-mod subscribe;
-mod wallet;
+pub mod act;
+pub mod payment;
+pub mod record;
+pub mod subscribe;
+pub mod wallet;
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::subscription::{self, Filter, Scope};
 use muniment_domain::user::Role;
 use muniment_domain::{id, principal};
-use serde_json::Value;
+use utoipa::IntoParams;
 
-pub use act::{accept, cancel, reconfirm, reject};
-pub use payment::{payments, refund};
-pub use subscribe::subscribe;
-pub use wallet::change_wallet;
+pub use record::Shown;
 
 use crate::app::App;
 use crate::error::Result;
 use crate::offering;
-use crate::pages::{Page, Parameters};
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::version::etag;
 
@@ -52,8 +50,31 @@ fn within(principal: &principal::Principal, parts: &[Role]) -> Scope {
     Scope::Own { user_id, issuer_id: principal.issuer_id.clone().filter(|_| is(Role::Issuer)) }
 }
 
+/// What a list of subscriptions takes besides its page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Wanted {
+    /// One of the statuses, or several with commas between them.
+    #[param(example = "committed,accepted")]
+    status: Option<String>,
+    #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    offering_id: Option<String>,
+    /// For the staff.
+    #[param(pattern = "^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    investor_id: Option<String>,
+    created_from: Option<DateTime<Utc>>,
+    created_to: Option<DateTime<Utc>>,
+}
+
 /// `GET /v1/subscriptions`: newest first.
-pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/subscriptions",
+    params(Wanted, Paging),
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<Shown>>> {
     let mut known = vec!["page", "limit", "status", "offering_id", "created_from", "created_to"];
     if principal.roles.is_staff() {
         known.push("investor_id");
@@ -71,12 +92,18 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
 }
 
 /// `GET /v1/offerings/{id}/subscriptions`: newest first, each with how far its mint is.
+#[utoipa::path(
+    get,
+    path = "/v1/offerings/{id}/subscriptions",
+    params(("status" = Option<String>, Query, example = "accepted"), Paging),
+    responses((status = 200, body = List<Shown>)),
+)]
 pub async fn of_offering(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<Value>> {
+) -> Result<Json<List<Shown>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
     let mut tx = app.db.read().await?;
     offering::find_run_by(&mut tx, &principal, &id).await?;
@@ -85,15 +112,20 @@ pub async fn of_offering(
     page(&app, &Scope::All, &filter, &parameters).await
 }
 
-async fn page(app: &App, scope: &Scope, filter: &Filter, parameters: &Parameters) -> Result<Json<Value>> {
+async fn page(app: &App, scope: &Scope, filter: &Filter, parameters: &Parameters) -> Result<Json<List<Shown>>> {
     let page = Page::of(parameters)?;
     let mut tx = app.db.read().await?;
     let (rows, total) = subscription::list(&mut tx, scope, filter, page.limit, page.offset()).await?;
     let data = rows.iter().map(|row| record::item(row, tx.now())).collect();
-    Ok(Json(page.answer(data, total)))
+    Ok(Json(page.list(data, total)))
 }
 
-/// `GET /v1/subscriptions/{id}`.
+/// `GET /v1/subscriptions/{id}`: one of them.
+#[utoipa::path(
+    get,
+    path = "/v1/subscriptions/{id}",
+    responses((status = 200, body = Shown)),
+)]
 pub async fn detail(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -106,7 +138,7 @@ pub async fn detail(
 }
 
 /// A subscription, whose id may be malformed, as answers show it.
-async fn shown(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<(i64, Value)> {
+async fn shown(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<(i64, Shown)> {
     id::check("sub", id)?;
     let row = subscription::listed(tx, scope, id).await?;
     Ok((row.subscription.version, record::item(&row, tx.now())))

@@ -10,27 +10,32 @@ use muniment_domain::money::Money;
 use muniment_domain::subscription::{Payment, PaymentKind, Scope};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription::{self, Receipt};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
-use super::{path, shown};
+use super::{Shown, path, shown};
 use crate::amount::Amount;
 use crate::app::App;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, instant};
 
 const METHOD_CHARACTERS_MAX: usize = 40;
 const REFERENCE_CHARACTERS_MAX: usize = 140;
 
 /// What a bank shows.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewPayment)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     #[serde(rename = "type")]
     kind: PaymentKind,
     amount: Amount,
+    #[schema(max_length = 40, example = "sepa")]
     method: String,
+    #[schema(max_length = 140)]
     external_reference: String,
     received_at: Option<DateTime<Utc>>,
     #[serde(skip)]
@@ -38,10 +43,12 @@ pub struct Body {
 }
 
 /// What a bank shows of a refund, which is all the money that is there.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refund {
+    #[schema(max_length = 40, example = "sepa")]
     method: String,
+    #[schema(max_length = 140)]
     external_reference: String,
     refunded_at: Option<DateTime<Utc>>,
     #[serde(skip)]
@@ -49,6 +56,14 @@ pub struct Refund {
 }
 
 /// Enters money that came or went: 201 with the payment and the subscription.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/payments",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 201, body = Entered)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn payments(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -60,6 +75,14 @@ pub async fn payments(
 }
 
 /// Enters that all the money of a subscription that ended went back: 200.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/refund",
+    request_body = Refund,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Entered)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn refund(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -127,17 +150,37 @@ fn named(pointer: &'static str, text: &str, characters_max: usize) -> Result<()>
 
 async fn answer(tx: &mut Tx, status: i64, payment: &Payment) -> muniment_domain::Result<Answer> {
     let (_, subscription) = shown(tx, &Scope::All, &payment.subscription_id).await?;
-    let mut body = record(payment);
-    body["subscription"] = subscription;
+    let body = json!(Entered {
+        id: payment.id.clone(),
+        subscription_id: payment.subscription_id.clone(),
+        kind: payment.kind,
+        amount: Amount(Money::from_minor(payment.amount)),
+        method: payment.method.clone(),
+        external_reference: payment.external_reference.clone(),
+        received_at: Instant(payment.received_at),
+        created_at: Instant(payment.created_at),
+        subscription,
+    });
     let location = (status == 201).then(|| path(&payment.subscription_id));
     Ok(Answer { status, location, body: body.to_string() })
 }
 
-fn record(payment: &Payment) -> Value {
-    json!({
-        "id": payment.id, "subscription_id": payment.subscription_id, "type": payment.kind,
-        "amount": Money::from_minor(payment.amount).to_string(), "method": payment.method,
-        "external_reference": payment.external_reference, "received_at": instant::text(payment.received_at),
-        "created_at": instant::text(payment.created_at),
-    })
+/// Money that moved, and the subscription after it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PaymentEntered)]
+pub struct Entered {
+    #[schema(example = "pay_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    subscription_id: String,
+    #[serde(rename = "type")]
+    kind: PaymentKind,
+    amount: Amount,
+    #[schema(example = "sepa")]
+    #[schema(max_length = 40, example = "sepa")]
+    method: String,
+    #[schema(max_length = 140)]
+    external_reference: String,
+    received_at: Instant,
+    created_at: Instant,
+    subscription: Shown,
 }

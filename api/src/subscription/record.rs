@@ -3,37 +3,135 @@
 use chrono::{DateTime, Utc};
 use muniment_domain::money::{self, Money};
 use muniment_domain::operation;
-use muniment_domain::subscription::{Listed, Status};
-use serde_json::{Value, json};
+use muniment_domain::subscription::{Listed, PaymentStatus, Status};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::instant;
+use crate::address::Typed;
+use crate::amount::Amount;
+use crate::instant::Instant;
 
-/// One subscription. What is derived here is stored nowhere: whether it may be withdrawn, what it still lacks, how far its mint is.
-pub fn item(row: &Listed, now: DateTime<Utc>) -> Value {
+/// A subscription. What is derived here is stored nowhere: whether it may be withdrawn, what it still lacks, how far its mint is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Subscription)]
+pub struct Shown {
+    subscription_id: String,
+    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    offering_id: String,
+    offering_name: String,
+    investor_id: String,
+    status: Status,
+    status_reason: Option<String>,
+    amount: Amount,
+    currency: String,
+    unit_price: Amount,
+    quantity: Option<String>,
+    base_units: Option<String>,
+    wallet_address: Option<Typed>,
+    #[schema(example = "my first one")]
+    reference: Option<String>,
+    cooling_off: CoolingOff,
+    cooling_off_expires_at: Instant,
+    reconfirm_by: Option<Instant>,
+    payment: Paid,
+    /// What has to be so before it is minted.
+    gates: Vec<Gate>,
+    mint: Minted,
+    accepted_at: Option<Instant>,
+    version: i64,
+    created_at: Instant,
+    updated_at: Instant,
+}
+
+/// The time in which it may be withdrawn without a reason.
+#[derive(Serialize, ToSchema)]
+struct CoolingOff {
+    expires_at: Instant,
+    active: bool,
+}
+
+/// How far it is paid.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SubscriptionPayment)]
+struct Paid {
+    status: PaymentStatus,
+    due_at: Option<Instant>,
+    received_amount: Amount,
+    refunded_amount: Amount,
+    #[schema(example = "sepa")]
+    method: Option<String>,
+    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    reference: String,
+}
+
+/// One condition.
+#[derive(Serialize, ToSchema)]
+struct Gate {
+    #[schema(example = "kyc_required")]
+    code: &'static str,
+    satisfied: bool,
+}
+
+/// How far its tokens are.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SubscriptionMint)]
+struct Minted {
+    /// `none`, `pending`, `submitted`, `failed`, `needs_attention` or `minted`.
+    #[schema(example = "none")]
+    status: &'static str,
+    operation_id: Option<String>,
+    tx_hash: Option<String>,
+    block_number: Option<i64>,
+    minted_at: Option<Instant>,
+    lock_release_at: Option<Instant>,
+}
+
+/// One subscription, as it stands now.
+pub fn item(row: &Listed, now: DateTime<Utc>) -> Shown {
     let s = &row.subscription;
     let decimals = u32::try_from(row.token_decimals).unwrap_or(0);
-    let (money, expires_at) = (|minor| Money::from_minor(minor).to_string(), instant::text(s.cooling_off_expires_at));
-    json!({
-        "subscription_id": s.id, "id": s.id, "offering_id": s.offering_id, "offering_name": row.offering_name,
-        "investor_id": s.investor_id, "status": s.status, "status_reason": s.status_reason, "amount": money(s.amount),
-        "currency": row.currency, "unit_price": money(row.unit_price),
-        "quantity": s.quantity.map(|q| money::quantity(q.0, decimals)), "base_units": s.quantity.map(|q| q.to_string()),
-        "wallet_address": s.wallet_address.map(|a| a.0.to_checksum(None)), "reference": s.reference,
-        "cooling_off": { "expires_at": expires_at, "active": is_cooling_off(row, now) }, "cooling_off_expires_at": expires_at,
-        "reconfirm_by": instant::optional(s.reconfirm_by),
-        "payment": {
-            "status": s.payment_status(), "due_at": instant::optional(s.payment_due_at), "received_amount": money(s.received_amount),
-            "refunded_amount": money(s.refunded_amount), "method": s.payment_method, "reference": s.id,
+    let (money, expires_at) = (|minor| Amount(Money::from_minor(minor)), Instant(s.cooling_off_expires_at));
+    Shown {
+        subscription_id: s.id.clone(),
+        id: s.id.clone(),
+        offering_id: s.offering_id.clone(),
+        offering_name: row.offering_name.clone(),
+        investor_id: s.investor_id.clone(),
+        status: s.status,
+        status_reason: s.status_reason.clone(),
+        amount: money(s.amount),
+        currency: row.currency.clone(),
+        unit_price: money(row.unit_price),
+        quantity: s.quantity.map(|q| money::quantity(q.0, decimals)),
+        base_units: s.quantity.map(|q| q.to_string()),
+        wallet_address: s.wallet_address.map(|address| Typed(address.0)),
+        reference: s.reference.clone(),
+        cooling_off: CoolingOff { expires_at, active: is_cooling_off(row, now) },
+        cooling_off_expires_at: expires_at,
+        reconfirm_by: s.reconfirm_by.map(Instant),
+        payment: Paid {
+            status: s.payment_status(),
+            due_at: s.payment_due_at.map(Instant),
+            received_amount: money(s.received_amount),
+            refunded_amount: money(s.refunded_amount),
+            method: s.payment_method.clone(),
+            reference: s.id.clone(),
         },
-        "gates": gates(row, now),
-        "mint": {
-            "status": mint_status(row), "operation_id": s.mint_operation_id.as_ref().or(row.live_operation_id.as_ref()),
-            "tx_hash": s.mint_tx_hash.map(|h| h.to_string()), "block_number": s.mint_block_number,
-            "minted_at": instant::optional(s.minted_at), "lock_release_at": instant::optional(s.lock_release_at),
+        gates: gates(row, now),
+        mint: Minted {
+            status: mint_status(row),
+            operation_id: s.mint_operation_id.as_ref().or(row.live_operation_id.as_ref()).cloned(),
+            tx_hash: s.mint_tx_hash.map(|hash| hash.to_string()),
+            block_number: s.mint_block_number,
+            minted_at: s.minted_at.map(Instant),
+            lock_release_at: s.lock_release_at.map(Instant),
         },
-        "accepted_at": instant::optional(s.accepted_at), "version": s.version, "created_at": instant::text(s.created_at),
-        "updated_at": instant::text(s.updated_at),
-    })
+        accepted_at: s.accepted_at.map(Instant),
+        version: s.version,
+        created_at: Instant(s.created_at),
+        updated_at: Instant(s.updated_at),
+    }
 }
 
 fn is_cooling_off(row: &Listed, now: DateTime<Utc>) -> bool {
@@ -41,10 +139,10 @@ fn is_cooling_off(row: &Listed, now: DateTime<Utc>) -> bool {
 }
 
 /// What has to be so before it is minted. What has ended lacks nothing any more.
-fn gates(row: &Listed, now: DateTime<Utc>) -> Value {
+fn gates(row: &Listed, now: DateTime<Utc>) -> Vec<Gate> {
     let s = &row.subscription;
     if !s.status.is_open() && s.status != Status::Minted {
-        return json!([]);
+        return Vec::new();
     }
     let taken = matches!(s.status, Status::Accepted | Status::Minted);
     let gates = [
@@ -56,7 +154,7 @@ fn gates(row: &Listed, now: DateTime<Utc>) -> Value {
         ("wallet_unverified", taken || row.wallet_verified_at.is_some()),
         ("acceptance_required", taken),
     ];
-    gates.iter().map(|(code, satisfied)| json!({ "code": code, "satisfied": satisfied })).collect()
+    gates.into_iter().map(|(code, satisfied)| Gate { code, satisfied }).collect()
 }
 
 // Derived, never stored: minted is what the final commit wrote, everything before is the operation's.

@@ -15,37 +15,51 @@ use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription::{self, Asked, Preview};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::path;
 use crate::address::Typed;
 use crate::amount::Amount;
 use crate::app::App;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::instant::{self, Instant};
 use crate::pages::Parameters;
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, instant};
 
 const REFERENCE_CHARACTERS_MAX: usize = 140;
 const ACKNOWLEDGEMENTS_MAX: usize = 20;
 const ACKNOWLEDGEMENT_CHARACTERS_MAX: usize = 200;
 
 /// What is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Subscribe)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     amount: Amount,
     wallet_address: Option<Typed>,
+    #[schema(max_length = 140, example = "my first one")]
     reference: Option<String>,
     #[serde(default)]
+    #[schema(max_items = 20, example = json!(["risk"]))]
     acknowledgements: Vec<String>,
     investor_id: Option<String>,
+    #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
     consent_document_id: Option<String>,
     #[serde(skip)]
     offering_id: String,
 }
 
 /// Commits: 201 with where it is.
+#[utoipa::path(
+    post,
+    path = "/v1/offerings/{id}/subscribe",
+    request_body = Body,
+    params(OptionalIdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether only to show what it would come to.")),
+    responses((status = 200, body = Previewed), (status = 201, body = Created<'static>)),
+    extensions(("x-codes" = json!(["offering_not_open", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
+)]
 pub async fn subscribe(
     State(app): State<App>,
     Path(offering_id): Path<String>,
@@ -115,17 +129,25 @@ impl Intent for Body {
 }
 
 /// The specification's three fields stand first and in its order; what follows is ours.
-#[derive(Serialize)]
-struct Created<'a> {
+#[derive(Serialize, ToSchema)]
+#[schema(as = Subscribed)]
+pub struct Created<'a> {
     subscription_id: &'a str,
     status: Status,
+    #[schema(format = DateTime)]
     cooling_off_expires_at: String,
+    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: &'a str,
     offering_id: &'a str,
+    #[schema(value_type = Amount)]
     amount: String,
     currency: &'a str,
+    #[schema(value_type = Option<Typed>)]
     wallet_address: Option<String>,
+    /// Where the money goes, under which reference, and until when.
+    #[schema(value_type = Object, example = json!({ "method": "sepa", "reference": "sub_01jc8yq3k5e9v8w2m4n6p7r9st", "amount": "25000.00" }))]
     payment_instructions: Value,
+    #[schema(format = DateTime)]
     created_at: String,
 }
 
@@ -151,18 +173,41 @@ impl<'a> Created<'a> {
     }
 }
 
-fn shown(asked: &Asked, preview: &Preview) -> Value {
+/// What a subscription would come to. Nothing was written.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SubscriptionPreview)]
+pub struct Previewed {
+    #[schema(example = true)]
+    dry_run: bool,
+    eligible: bool,
+    /// What was looked at, passed or not.
+    #[schema(value_type = Vec<Object>, example = json!([{ "code": "kyc_required", "passed": true }]))]
+    checks: Value,
+    offering_id: String,
+    amount: Amount,
+    currency: String,
+    quantity: Option<String>,
+    wallet_address: Option<Typed>,
+    cooling_off_expires_at: Instant,
+    payment_due_at: Instant,
+}
+
+fn shown(asked: &Asked, preview: &Preview) -> Previewed {
     let offering = &preview.offering;
     let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
     let units = asked.amount.base_units(Money::from_minor(offering.unit_price), decimals);
-    json!({
-        "dry_run": true, "eligible": preview.checks.iter().all(|check| check.refused.is_none()),
-        "checks": eligibility::shown(&preview.checks), "offering_id": offering.id, "amount": asked.amount.to_string(),
-        "currency": offering.currency, "quantity": units.map(|units| money::quantity(units, decimals)),
-        "wallet_address": preview.wallet_address.map(|address| address.to_checksum(None)),
-        "cooling_off_expires_at": instant::text(preview.cooling_off_expires_at),
-        "payment_due_at": instant::text(preview.payment_due_at),
-    })
+    Previewed {
+        dry_run: true,
+        eligible: preview.checks.iter().all(|check| check.refused.is_none()),
+        checks: json!(eligibility::shown(&preview.checks)),
+        offering_id: offering.id.clone(),
+        amount: Amount(asked.amount),
+        currency: offering.currency.clone(),
+        quantity: units.map(|units| money::quantity(units, decimals)),
+        wallet_address: preview.wallet_address.map(Typed),
+        cooling_off_expires_at: Instant(preview.cooling_off_expires_at),
+        payment_due_at: Instant(preview.payment_due_at),
+    }
 }
 
 #[cfg(test)]

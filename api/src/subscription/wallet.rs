@@ -11,17 +11,20 @@ use muniment_domain::user::Role;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription;
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use super::{acting_as, shown};
+use super::{Shown, acting_as, shown};
 use crate::address::Typed;
 use crate::app::App;
 use crate::error::Result;
-use crate::idempotency;
+use crate::idempotency::{self, OptionalIdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
 /// What may be changed.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ChangeOfSubscription)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     wallet_address: Typed,
@@ -30,6 +33,14 @@ pub struct Body {
 }
 
 /// Names another wallet.
+#[utoipa::path(
+    patch,
+    path = "/v1/subscriptions/{id}",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "wallet_in_use"]))),
+)]
 pub async fn change_wallet(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -54,6 +65,6 @@ impl Intent for Body {
         };
         subscription::change_wallet(tx, scope, id, self.wallet_address.0, &by).await?;
         let (_, body) = shown(tx, scope, id).await?;
-        Ok(Answer { status: 200, location: None, body: body.to_string() })
+        Ok(Answer { status: 200, location: None, body: json!(body).to_string() })
     }
 }
