@@ -178,8 +178,8 @@ on_both_databases! {
         let id = raise.committed("1500.00").await;
         let stranger = raise.another("sven").await;
         let outsider = raise.door.person(&raise.server, "otto", Role::Issuer).await;
-        raise.write(&format!("insert into issuers (id, name, status, version, created_at, updated_at) select 'iss_01jc0000000000000000000000', \
-            'Others', 'active', 1, created_at, created_at from issuers")).await;
+        raise.write("insert into issuers (id, name, status, version, created_at, updated_at) select 'iss_01jc0000000000000000000000', \
+            'Others', 'active', 1, created_at, created_at from issuers").await;
         raise.write(&format!("update users set issuer_id = 'iss_01jc0000000000000000000000' where id = '{}'", outsider.id)).await;
         let auditor = raise.door.person(&raise.server, "anna", Role::Auditor).await;
         for (person, sees) in [(&raise.investor, 1), (&raise.issuer, 1), (&raise.operator, 1), (&auditor, 1), (&stranger, 0), (&outsider, 0)] {

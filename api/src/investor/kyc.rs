@@ -79,20 +79,12 @@ pub async fn submit(
 fn check(body: &Papers) -> Result<()> {
     match (&body.provider_reference, &body.data) {
         (None, None) => {
-            return Err(Problem::field(
-                "/data",
-                "required",
-                "Hand in data, or the reference of a provider that has it.",
-            ));
+            Err(Problem::field("/data", "required", "Hand in data, or the reference of a provider that has it."))
         }
         (Some(_), Some(_)) => {
-            return Err(Problem::field(
-                "/data",
-                "unexpected",
-                "Either a provider has the data, or it is handed in here.",
-            ));
+            Err(Problem::field("/data", "unexpected", "Either a provider has the data, or it is handed in here."))
         }
-        (Some(reference), None) => return check_text("/provider_reference", Some(reference), REFERENCE_CHARACTERS_MAX),
+        (Some(reference), None) => check_text("/provider_reference", Some(reference), REFERENCE_CHARACTERS_MAX),
         (None, Some(data)) => check_data(data, body.level),
     }
 }
