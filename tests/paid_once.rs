@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use muniment_activities::registry::Roles;
 use muniment_activities::token;
 use muniment_domain::point::Point;
-use serde_json::json;
+use serde_json::{Value, json};
 use world::{Database, KEYS, on_both_databases};
 
 use crate::foreign_key::send;
@@ -72,11 +72,25 @@ async fn sent(day: &Payday, id: &str, count: i64) {
     day.site.until("it is sent", async || day.site.count(&of).await == count).await;
 }
 
-/// Waits until a block would take something of the platform: its next nonce is in the pool.
+/// Waits until a block would take something of the platform: the very next nonce is in the pool. A later one alone says nothing, and after
+/// a reorganisation the node counts it all the same.
 async fn in_pool(day: &Payday) {
-    let rpc = day.site.anvil.rpc();
-    let count = async |at: &str| rpc.number("eth_getTransactionCount", json!([signer_of(KEYS[1]), at])).await;
-    day.site.until("it is in the pool", async || count("pending").await > count("latest").await).await;
+    let (rpc, signer) = (day.site.anvil.rpc(), signer_of(KEYS[1]));
+    let next = async || rpc.number("eth_getTransactionCount", json!([signer, "latest"])).await.to_string();
+    let of_signer = |pool: &Value| {
+        let by_address = pool["pending"].as_object().cloned().unwrap_or_default();
+        by_address
+            .into_iter()
+            .find(|(address, _)| address.eq_ignore_ascii_case(&signer.to_string()))
+            .map(|(_, txs)| txs)
+    };
+    day.site
+        .until("it is in the pool", async || {
+            let pool = rpc.call("txpool_content", json!([])).await;
+            let next = next().await;
+            of_signer(&pool).is_some_and(|transactions| transactions.get(&next).is_some())
+        })
+        .await;
 }
 
 /// One payment whose blocks vanish twice, after another one that made the allowance.

@@ -1,12 +1,14 @@
 //! The engine in the test's own process, with an operator before it: what has no endpoint is called as a function.
 
+use std::time::Instant;
+
 use muniment_activities::chain::Chain;
 use muniment_activities::config::{ChainConfig, Profile};
 use muniment_activities::signer::Signer;
 use muniment_domain::clock::Clock;
 use muniment_domain::operation::Operation;
 use muniment_domain::point::{Point, When, plan};
-use muniment_domain::{Error, lane, operation};
+use muniment_domain::{Code, Error, lane, operation};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::settings::Settings;
@@ -15,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use world::KEYS;
 
-use super::{CHAIN_ID, Installation, data};
+use super::{CHAIN_ID, Installation, PATIENCE, POLL, data};
 
 /// An engine under way.
 pub struct Desk {
@@ -83,12 +85,21 @@ impl Desk {
         operation::find(&mut tx, id).await.unwrap()
     }
 
-    /// Lets the only lane sign again.
+    /// Lets the only lane sign again, as soon as what the chain has of it is final.
     pub async fn resume(&self) {
         let mut tx = self.engine.db.read().await.unwrap();
         let lane = lane::of_chain(&mut tx, CHAIN_ID).await.unwrap().remove(0);
         drop(tx);
-        muniment_workflows::lane::resume(&self.engine, &lane.id, "operator", "looked at it").await.unwrap();
+        let start = Instant::now();
+        loop {
+            let resumed = muniment_workflows::lane::resume(&self.engine, &lane.id, "operator", "looked at it").await;
+            match resumed {
+                Err(Error::Refused { code: Code::NonceStillOpen, .. }) if start.elapsed() < PATIENCE => {
+                    tokio::time::sleep(POLL).await
+                }
+                other => return other.unwrap(),
+            }
+        }
     }
 
     /// Lets the engine finish its moves.

@@ -87,42 +87,4 @@ impl Move {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_cell_of_the_table_is_as_it_was_designed() {
-        use {Move as M, Status as S};
-        let allowed: Vec<_> = S::ALL
-            .iter()
-            .flat_map(|from| M::ALL.iter().filter_map(|by| from.next(*by).map(|to| (*from, *by, to))))
-            .collect();
-        let wanted = [
-            (S::NotStarted, M::Submit, S::Pending),
-            (S::Pending, M::StartReview, S::InReview),
-            (S::Pending, M::Approve, S::Approved),
-            (S::Pending, M::Reject, S::Rejected),
-            (S::Pending, M::NeedsInformation, S::NeedsInformation),
-            (S::InReview, M::Approve, S::Approved),
-            (S::InReview, M::Reject, S::Rejected),
-            (S::InReview, M::NeedsInformation, S::NeedsInformation),
-            (S::NeedsInformation, M::Submit, S::Pending),
-            (S::Approved, M::Expire, S::Expired),
-            (S::Approved, M::Suspend, S::Suspended),
-            (S::Rejected, M::Submit, S::Pending),
-            (S::Rejected, M::Reset, S::NotStarted),
-            (S::Expired, M::Submit, S::Pending),
-            (S::Expired, M::Suspend, S::Suspended),
-            (S::Suspended, M::Reinstate, S::Approved),
-        ];
-        assert_eq!(allowed, wanted);
-    }
-
-    #[test]
-    fn the_migration_checks_the_same_words() {
-        let migration = include_str!("../../../migrations/0010_subscription.sql");
-        let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
-        let listed = Status::ALL.iter().map(|s| format!("'{s}'")).collect::<Vec<_>>().join(", ");
-        assert!(flat.contains(&format!("check (kyc_status in ({listed}))")), "the CHECK differs from Status");
-    }
-}
+mod tests;

@@ -1,0 +1,40 @@
+use super::*;
+
+#[test]
+fn every_cell_of_the_table_is_as_it_was_designed() {
+    use {Move as M, Status as S};
+    let allowed: Vec<_> = S::ALL
+        .iter()
+        .flat_map(|from| M::ALL.iter().filter_map(|by| from.next(*by).map(|to| (*from, *by, to))))
+        .collect();
+    let wanted = [
+        (S::Draft, M::Snapshot, S::Snapshotting),
+        (S::Draft, M::Cancel, S::Cancelled),
+        (S::Snapshotting, M::Take, S::Snapshotted),
+        (S::Snapshotting, M::Cancel, S::Cancelled),
+        (S::Snapshotted, M::Calculate, S::Calculated),
+        (S::Snapshotted, M::Cancel, S::Cancelled),
+        (S::Calculated, M::Ask, S::AwaitingApproval),
+        (S::Calculated, M::Approve, S::Approved),
+        (S::Calculated, M::Cancel, S::Cancelled),
+        (S::AwaitingApproval, M::Approve, S::Approved),
+        (S::AwaitingApproval, M::Revise, S::Calculated),
+        (S::AwaitingApproval, M::Cancel, S::Cancelled),
+        (S::Approved, M::Revise, S::Calculated),
+        (S::Approved, M::Execute, S::Executing),
+        (S::Approved, M::Cancel, S::Cancelled),
+        (S::Executing, M::Complete, S::Completed),
+        (S::Executing, M::CompletePartly, S::PartiallyCompleted),
+        (S::PartiallyCompleted, M::Complete, S::Completed),
+        (S::PartiallyCompleted, M::Resume, S::Executing),
+    ];
+    assert_eq!(allowed, wanted);
+}
+
+#[test]
+fn the_migration_checks_the_same_words() {
+    let migration = include_str!("../../../migrations/0014_distribution.sql");
+    let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words: Vec<_> = Status::ALL.iter().map(|s| format!("'{s}'")).collect();
+    assert!(flat.contains(&format!("check (status in ({}))", words.join(", "))), "the CHECK differs from Status");
+}

@@ -1,0 +1,53 @@
+use super::{Move as M, Status as S, *};
+
+fn cells(has_money: bool) -> Vec<(S, M, S)> {
+    let to = |from: S, by: M| from.next(by, Some(S::Binding), has_money).map(|to| (from, by, to));
+    S::ALL.iter().flat_map(|from| M::ALL.iter().filter_map(move |by| to(*from, *by))).collect()
+}
+
+#[test]
+fn every_cell_of_the_table_is_as_it_was_designed() {
+    let wanted = [
+        (S::Committed, M::Withdraw, S::Cancelled),
+        (S::Committed, M::Cancel, S::Cancelled),
+        (S::Committed, M::Bind, S::Binding),
+        (S::Committed, M::ChangeTerms, S::PendingReconfirmation),
+        (S::Committed, M::Reject, S::Rejected),
+        (S::Committed, M::End, S::Cancelled),
+        (S::PendingReconfirmation, M::Withdraw, S::Cancelled),
+        (S::PendingReconfirmation, M::Cancel, S::Cancelled),
+        (S::PendingReconfirmation, M::Reconfirm, S::Binding),
+        (S::PendingReconfirmation, M::Lapse, S::Cancelled),
+        (S::PendingReconfirmation, M::End, S::Cancelled),
+        (S::Binding, M::Cancel, S::Cancelled),
+        (S::Binding, M::ChangeTerms, S::PendingReconfirmation),
+        (S::Binding, M::Accept, S::Accepted),
+        (S::Binding, M::Expire, S::Expired),
+        (S::Binding, M::Reject, S::Rejected),
+        (S::Binding, M::End, S::Cancelled),
+        (S::Accepted, M::Cancel, S::Cancelled),
+        (S::Accepted, M::Mint, S::Minted),
+        (S::Accepted, M::End, S::Cancelled),
+        (S::RefundPending, M::Refund, S::Refunded),
+    ];
+    assert_eq!(cells(false), wanted);
+    let over = [S::Cancelled, S::Rejected, S::Expired];
+    let with_money = wanted.map(|(from, by, to)| (from, by, if over.contains(&to) { S::RefundPending } else { to }));
+    assert_eq!(cells(true), with_money);
+}
+
+#[test]
+fn what_is_final_moves_no_more_and_reserves_only_when_it_was_minted() {
+    for status in S::ALL {
+        assert_eq!(status.is_final(), status.moves().is_empty(), "{status}");
+        assert_eq!(status.reserves(), status.is_open() || *status == S::Minted, "{status}");
+    }
+}
+
+#[test]
+fn the_migration_checks_the_same_words() {
+    let migration = include_str!("../../../migrations/0010_subscription.sql");
+    let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words: Vec<_> = Status::ALL.iter().map(|s| format!("'{s}'")).collect();
+    assert!(flat.contains(&format!("check (status in ({}))", words.join(", "))), "the CHECK differs from Status");
+}
