@@ -1,3 +1,5 @@
+//! What is promised of `direct_payout.rs`.
+
 use alloy::{primitives::Bytes, sol_types::SolEvent};
 
 use super::*;

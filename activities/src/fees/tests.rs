@@ -1,3 +1,5 @@
+//! What is promised of `fees.rs`.
+
 use super::*;
 
 const GWEI: u128 = 1_000_000_000;

@@ -1,3 +1,5 @@
+//! What is promised of `wallet_proof.rs`.
+
 use alloy::primitives::U256;
 use alloy::signers::{SignerSync, local::PrivateKeySigner};
 

@@ -1,3 +1,5 @@
+//! What is promised of `id.rs`.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! What is promised of `money.rs`.
+
 use super::*;
 
 #[test]

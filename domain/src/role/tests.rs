@@ -1,3 +1,5 @@
+//! What is promised of `role.rs`.
+
 use super::*;
 
 #[test]

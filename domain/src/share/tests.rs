@@ -1,3 +1,5 @@
+//! What is promised of `share.rs`.
+
 use super::*;
 
 fn holders(balances: &[u128]) -> Vec<(Address, u128)> {

@@ -1,3 +1,5 @@
+//! What is promised of `state.rs`.
+
 use super::*;
 
 #[test]
@@ -26,7 +28,7 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    let migration = include_str!("../../../migrations/0014_distribution.sql");
+    let migration = include_str!("../../../../migrations/0014_distribution.sql");
     let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
     let listed = |words: Vec<&str>| words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(", ");
     let statuses = listed(Status::ALL.iter().map(|s| s.as_str()).collect());

@@ -1,3 +1,5 @@
+//! What is promised of `state.rs`.
+
 use super::*;
 
 #[test]
@@ -30,7 +32,7 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    let migration = include_str!("../../../migrations/0010_subscription.sql");
+    let migration = include_str!("../../../../migrations/0010_subscription.sql");
     let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
     let listed = Status::ALL.iter().map(|s| format!("'{s}'")).collect::<Vec<_>>().join(", ");
     assert!(flat.contains(&format!("check (kyc_status in ({listed}))")), "the CHECK differs from Status");

@@ -1,3 +1,5 @@
+//! What is promised of `state.rs`.
+
 use super::*;
 
 #[test]
@@ -27,13 +29,13 @@ fn every_cell_of_the_table_is_as_the_specification_says() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    let migration = include_str!("../../../migrations/0003_operation.sql");
+    let migration = include_str!("../../../../migrations/0003_operation.sql");
     let words: Vec<_> = Status::ALL.iter().map(|s| format!("'{s}'")).collect();
     assert!(migration.contains(&format!("check (status in ({}))", words.join(", "))), "the CHECK differs from Status");
 }
 
 #[test]
 fn the_picture_in_the_architecture_is_this_table() {
-    let architecture = include_str!("../../../ARCHITECTURE.md");
+    let architecture = include_str!("../../../../ARCHITECTURE.md");
     assert!(architecture.contains(&picture()), "ARCHITECTURE.md shows another table; the right one is:\n{}", picture());
 }

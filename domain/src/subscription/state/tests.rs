@@ -1,3 +1,5 @@
+//! What is promised of `state.rs`.
+
 use super::{Move as M, Status as S, *};
 
 fn cells(has_money: bool) -> Vec<(S, M, S)> {
@@ -46,7 +48,7 @@ fn what_is_final_moves_no_more_and_reserves_only_when_it_was_minted() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    let migration = include_str!("../../../migrations/0010_subscription.sql");
+    let migration = include_str!("../../../../migrations/0010_subscription.sql");
     let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
     let words: Vec<_> = Status::ALL.iter().map(|s| format!("'{s}'")).collect();
     assert!(flat.contains(&format!("check (status in ({}))", words.join(", "))), "the CHECK differs from Status");

@@ -1,3 +1,5 @@
+//! What is promised of `url.rs`.
+
 use super::*;
 
 #[test]
