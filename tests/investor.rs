@@ -72,7 +72,7 @@ on_both_databases! {
         assert_eq!(words, ["pending", "in_review", &first.text("/kyc/status")]);
         assert_eq!(shown.text("/decisions/2/decided_by"), olga.id);
         assert!(!shown.body.to_string().contains(NUMBER) && !ada.get("/v1/investor/profile").await.body.to_string().contains(NUMBER));
-        assert_eq!(door.count("events where type in ('investor.approved', 'investor.rejected')").await, 1);
+        assert_eq!(door.count("events where type in ('investor.kyc_approved', 'investor.kyc_rejected')").await, 1);
     }
 
     async fn an_approval_has_an_end_that_a_timer_brings_also_without_its_wake(database: Database) {
@@ -103,7 +103,7 @@ on_both_databases! {
         engine.db.close().await;
         drop(engine);
         assert_eq!(door.rows("select kyc_status from investors").await, [["expired"]]);
-        assert_eq!((door.count("events where type = 'investor.expired'").await, door.count("timers where subject_id like 'inv%'").await), (1, 0));
+        assert_eq!((door.count("events where type = 'investor.kyc_expired'").await, door.count("timers where subject_id like 'inv%'").await), (1, 0));
         let server = door.open().await;
         let ada = Person::log_in(&server, &ada.email).await;
         assert_eq!(ada.get("/v1/investor/profile").await.body["kyc"]["required_documents"], json!(["identity_document", "proof_of_address"]));
@@ -149,7 +149,7 @@ on_both_databases! {
         let allowed = server.approve(&petra, &asked).await;
         assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
         assert_eq!(ada.get("/v1/investor/profile").await.text("/sanctions/status"), "clear");
-        assert_eq!(door.count("events where type in ('investor.suspended', 'investor.reinstated')").await, 2);
+        assert_eq!(door.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
         assert_eq!(door.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
     }
 

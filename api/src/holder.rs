@@ -35,7 +35,7 @@ pub async fn list(
     let offering = offering::find_run_by(&mut tx, &principal, &id).await?;
     let (rows, total) = holding::page(&mut tx, &id, page.limit, page.offset()).await?;
     let read = token_read::cursor(&mut tx, &id).await?;
-    let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
+    let decimals = offering.decimals();
     let data = rows.iter().map(|row| item(row, decimals)).collect();
     let as_of = read.map(|r| AsOf { block: r.block_number, read_at: Instant(r.read_at) });
     Ok(Json(Holders { list: page.list(data, total), as_of }))

@@ -7,7 +7,7 @@ use axum::{Extension, Json};
 use muniment_activities::block::Header;
 use muniment_activities::token_view::{self, Read};
 use muniment_domain::db::Tx;
-use muniment_domain::offering::{self, Offering, Scope};
+use muniment_domain::offering::{self, Offering};
 use muniment_domain::user::Role;
 use muniment_domain::{Code as Refusal, Error, money, token, wallet};
 use muniment_workflows::engine::Network;
@@ -18,6 +18,7 @@ use crate::address::Typed;
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
+use crate::offering::{Audience, seeing};
 use crate::pages::Parameters;
 use crate::principal::Principal;
 
@@ -94,8 +95,9 @@ pub async fn can_transfer(
     let offering = of_holder(&app, &principal, &id, from).await?;
     let r = Reading::open(&app, offering).await?;
     let number = r.partition(parameters.text("partition")).map_err(|why| invalid("partition", &why))?;
-    let units = money::units(needed("quantity")?, r.decimals());
-    let units = units.ok_or_else(|| invalid("quantity", &format!("at most {} decimals are expected", r.decimals())))?;
+    let units = money::units(needed("quantity")?, r.offering.decimals());
+    let units = units
+        .ok_or_else(|| invalid("quantity", &format!("at most {} decimals are expected", r.offering.decimals())))?;
     let verdict = r.ask(token_view::can_transfer(r.token, from, to, number, U256::from(units), data)).await?;
     Ok(r.answer(json!({
         "from": from.to_checksum(None), "to": to.to_checksum(None), "partition": number.to_string(),
@@ -139,16 +141,8 @@ pub async fn frozen(
 
 /// The offering, if the caller sees it.
 async fn see(tx: &mut Tx, principal: Option<&Principal>, id: &str) -> Result<Offering> {
-    let scope = match principal {
-        None => Scope::Anybody,
-        Some(p) if p.is_staff() => Scope::All,
-        Some(p) => match &p.0.issuer_id {
-            Some(issuer_id) => Scope::Org(issuer_id.clone()),
-            None => Scope::Member(p.0.user_id.clone()),
-        },
-    };
     muniment_domain::id::check("off", id)?;
-    Ok(offering::see(tx, &scope, id).await?.offering)
+    Ok(offering::see(tx, &seeing(principal), id).await?.offering)
 }
 
 /// The offering, if the caller sees it and may ask about this holder: staff and the issuer about everybody, an investor about himself.
@@ -156,7 +150,7 @@ async fn of_holder(app: &App, principal: &Principal, id: &str, holder: Address) 
     let mut tx = app.db.read().await?;
     let offering = see(&mut tx, Some(principal), id).await?;
     let caller = &principal.0;
-    if principal.is_staff() || caller.issuer_id.as_ref() == Some(&offering.issuer_id) {
+    if Audience::of(Some(principal), &offering) != Audience::Public {
         return Ok(offering);
     }
     let owner = wallet::find(&mut tx, holder).await?.filter(|w| w.verified_at.is_some()).map(|w| w.investor_id);
@@ -201,13 +195,9 @@ impl<'a> Reading<'a> {
         known.ok_or_else(|| format!("the token has the partitions 1 to {}", self.partition_count))
     }
 
-    fn decimals(&self) -> u32 {
-        u32::try_from(self.offering.token_decimals).unwrap_or(0)
-    }
-
     /// Units as people read them.
     fn quantity(&self, units: U256) -> String {
-        money::quantity(units.saturating_to(), self.decimals())
+        money::quantity(units.saturating_to(), self.offering.decimals())
     }
 
     fn answer(&self, mut body: Value) -> Json<Value> {

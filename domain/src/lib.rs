@@ -54,6 +54,8 @@ pub mod share;
 pub mod snapshot;
 pub mod step;
 pub mod subscription;
+#[cfg(test)]
+mod table_test;
 pub mod timer;
 pub mod token;
 pub mod token_event;

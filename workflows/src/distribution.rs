@@ -114,7 +114,7 @@ fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i6
             "Nobody held a unit at the record date: there is nobody to pay.",
         ));
     }
-    let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
+    let decimals = offering.decimals();
     let total = match (d.total_amount, d.per_unit_amount) {
         (Some(total), _) => Some(total),
         (None, each) => share::total_of(each.unwrap_or(0), supply, decimals),

@@ -32,7 +32,7 @@ pub async fn report(State(app): State<App>, Path(id): Path<String>, uri: Uri) ->
     let parameters = Parameters::read(&uri, &["format"])?;
     let mut tx = app.db.read().await?;
     let d = find(&mut tx, &Scope::All, &id).await?;
-    let decimals = u32::try_from(offering::find(&mut tx, &d.offering_id).await?.token_decimals).unwrap_or(0);
+    let decimals = offering::find(&mut tx, &d.offering_id).await?.decimals();
     let lines = entitlement::report(&mut tx, &id).await?;
     let table = table(&d, decimals, &lines);
     match parameters.text("format").unwrap_or("json") {

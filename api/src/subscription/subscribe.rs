@@ -194,7 +194,7 @@ pub struct Previewed {
 
 fn shown(asked: &Asked, preview: &Preview) -> Previewed {
     let offering = &preview.offering;
-    let decimals = u32::try_from(offering.token_decimals).unwrap_or(0);
+    let decimals = offering.decimals();
     let units = asked.amount.base_units(Money::from_minor(offering.unit_price), decimals);
     Previewed {
         dry_run: true,

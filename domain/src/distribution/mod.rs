@@ -124,7 +124,8 @@ fn refusal(d: &Distribution, by: Move) -> Error {
 }
 
 /// The word in the event's name, which follows the catalogue of events where that differs from the status.
-const fn told_as(by: Move, to: Status) -> &'static str {
+/// Under which name a move is told.
+pub const fn told_as(by: Move, to: Status) -> &'static str {
     match (by, to) {
         (Move::Ask, _) => "approval_requested",
         (Move::Revise, _) => "revised",

@@ -74,14 +74,14 @@ impl Move {
     pub const fn event(self) -> &'static str {
         match self {
             Self::Submit => "investor.kyc_submitted",
-            Self::StartReview => "investor.in_review",
-            Self::Approve => "investor.approved",
-            Self::Reject => "investor.rejected",
-            Self::NeedsInformation => "investor.needs_information",
-            Self::Reset => "investor.reset",
-            Self::Expire => "investor.expired",
-            Self::Suspend => "investor.suspended",
-            Self::Reinstate => "investor.reinstated",
+            Self::StartReview => "investor.kyc_in_review",
+            Self::Approve => "investor.kyc_approved",
+            Self::Reject => "investor.kyc_rejected",
+            Self::NeedsInformation => "investor.kyc_needs_information",
+            Self::Reset => "investor.kyc_reset",
+            Self::Expire => "investor.kyc_expired",
+            Self::Suspend => "investor.kyc_suspended",
+            Self::Reinstate => "investor.kyc_reinstated",
         }
     }
 }

@@ -85,6 +85,11 @@ pub struct Offering {
 }
 
 impl Offering {
+    /// How many decimals its token has.
+    pub fn decimals(&self) -> u32 {
+        u32::try_from(self.token_decimals).unwrap_or(0)
+    }
+
     /// Whether its token may be deployed in this state.
     pub const fn may_deploy(&self) -> bool {
         matches!(self.status, Status::Approved | Status::Open | Status::Paused | Status::Closed)

@@ -169,7 +169,7 @@ fn check_amounts(o: &Offering) -> Result<()> {
         let detail = format!("The hard cap must be a multiple of the unit price, {}.", shown(o.unit_price));
         return Err(Error::field("/hard_cap", "amount_not_multiple", detail).with_params(params));
     }
-    let decimals = u32::try_from(o.token_decimals).unwrap_or(0);
+    let decimals = o.decimals();
     let bounds = [("/minimum_investment", Some(o.minimum_investment)), ("/maximum_investment", o.maximum_investment)];
     let buys = |amount: i64| Money::from_minor(amount).base_units(Money::from_minor(o.unit_price), decimals).is_some();
     match bounds.iter().find(|(_, amount)| amount.is_some_and(|amount| !buys(amount))) {

@@ -127,7 +127,7 @@ impl Ground {
 
     /// The base units of a quantity in the token's own decimals.
     pub fn units(&self, quantity: &str) -> Result<u128> {
-        let decimals = u32::try_from(self.offering.token_decimals).unwrap_or(0);
+        let decimals = self.offering.decimals();
         let detail = || format!("A quantity of this token is a decimal string with at most {decimals} decimals.");
         match money::units(quantity, decimals) {
             Some(0) => Err(Error::field("/quantity", "below_minimum", "The quantity must be above zero.")),
@@ -141,7 +141,7 @@ impl Ground {
 
     /// Units as people read them.
     pub fn quantity(&self, units: u128) -> String {
-        money::quantity(units, u32::try_from(self.offering.token_decimals).unwrap_or(0))
+        money::quantity(units, self.offering.decimals())
     }
 
     /// Refuses while an operation on one of the subjects is not finished: the next one waits for its finality.

@@ -37,8 +37,8 @@ pub async fn accept(
     let facts = Facts { stage: Stage::Accept, offering: &offering, investor: &investor, amount, held, standing, now };
     let record = eligibility::verdict(eligibility::evaluate(&facts))?;
     let units = units(&offering, amount)?;
-    if named.is_some_and(|named| money::units(named, decimals(&offering)) != Some(units)) {
-        let right = money::quantity(units, decimals(&offering));
+    if named.is_some_and(|named| money::units(named, offering.decimals()) != Some(units)) {
+        let right = money::quantity(units, offering.decimals());
         let error = Error::field("/quantity", "quantity_mismatch", format!("The amount buys {right} units."));
         return Err(error.with_params(json!({ "quantity": right })));
     }
@@ -51,15 +51,11 @@ pub async fn accept(
 fn units(offering: &Offering, amount: i64) -> Result<u128> {
     let price = Money::from_minor(offering.unit_price);
     // The rules have just said that it buys whole units.
-    Money::from_minor(amount).base_units(price, decimals(offering)).ok_or_else(|| Error::Unreadable {
+    Money::from_minor(amount).base_units(price, offering.decimals()).ok_or_else(|| Error::Unreadable {
         what: "offering",
         id: offering.id.clone(),
         why: "its price does not divide what was let in".to_owned(),
     })
-}
-
-fn decimals(offering: &Offering) -> u32 {
-    u32::try_from(offering.token_decimals).unwrap_or(0)
 }
 
 /// Turns a subscription down, for a reason that has a code.

@@ -61,7 +61,7 @@ pub async fn subscribe(
     let record = eligibility::verdict(checks(tx, &offering, &investor, asked).await?)?;
     let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
     if let Some(new) = wallet.filter(|wallet| wallet.is_new) {
-        wallet::keep(tx, &investor.id, new.address).await?;
+        muniment_domain::wallet::insert_unverified(tx, &investor.id, new.address).await?;
     }
     let now = tx.now();
     let new = New {

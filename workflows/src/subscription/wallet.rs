@@ -41,8 +41,3 @@ pub async fn choose(
         Some(_) => Ok(Some(Chosen { address, is_new: false })),
     }
 }
-
-/// Keeps a new wallet for an investor, unproved; `wallet_in_use` if somebody else was quicker.
-pub async fn keep(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
-    wallet::insert_unverified(tx, investor_id, address).await
-}

@@ -104,7 +104,7 @@ pub async fn change_wallet(
     if let Some(chosen) =
         wallet::choose(tx, &offering, &s.investor_id, Some(address)).await?.filter(|chosen| chosen.is_new)
     {
-        wallet::keep(tx, &s.investor_id, chosen.address).await?;
+        muniment_domain::wallet::insert_unverified(tx, &s.investor_id, chosen.address).await?;
     }
     s.wallet_address = Some(Hex(address));
     subscription::save(tx, &mut s).await?;

@@ -1,14 +1,12 @@
 //! What is promised of `state.rs`.
 
 use super::*;
+use crate::table_test::{assert_checked, cells};
 
 #[test]
 fn every_cell_of_the_table_is_as_it_was_designed() {
     use {Move as M, Status as S};
-    let allowed: Vec<_> = S::ALL
-        .iter()
-        .flat_map(|from| M::ALL.iter().filter_map(|by| from.next(*by).map(|to| (*from, *by, to))))
-        .collect();
+    let allowed = cells(S::ALL, M::ALL, S::next);
     let wanted = [
         (S::Calculated, M::Hold, S::Held),
         (S::Calculated, M::Exclude, S::Excluded),
@@ -29,10 +27,6 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 #[test]
 fn the_migration_checks_the_same_words() {
     let migration = include_str!("../../../../migrations/0014_distribution.sql");
-    let flat: String = migration.split_whitespace().collect::<Vec<_>>().join(" ");
-    let listed = |words: Vec<&str>| words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(", ");
-    let statuses = listed(Status::ALL.iter().map(|s| s.as_str()).collect());
-    let reasons = listed(HoldReason::ALL.iter().map(|s| s.as_str()).collect());
-    assert!(flat.contains(&format!("check (status in ({statuses}))")), "the CHECK differs from Status");
-    assert!(flat.contains(&format!("check (hold_reason in ({reasons}))")), "the CHECK differs from HoldReason");
+    assert_checked(migration, "status", Status::ALL);
+    assert_checked(migration, "hold_reason", HoldReason::ALL);
 }
