@@ -8,7 +8,7 @@ use world::{Mining, on_both_databases};
 use crate::installation::{Answer, Installation, Payday, Person, Server, Terms, wallet};
 
 /// Somebody who logs in as the investor of the wallet of this number.
-async fn holder(site: &Installation, server: &Server, number: usize) -> (Person, String) {
+pub async fn holder(site: &Installation, server: &Server, number: usize) -> (Person, String) {
     let person = site.person(server, &format!("holder-{number}"), Role::Investor).await;
     let investor = site.rows(&format!("select investor_id from wallets where address = '{:#x}'", wallet(number))).await
         [0][0]

@@ -48,6 +48,11 @@ pub async fn balance_of(chain: &Chain, asset: Address, account: Address, at: At)
     view(chain, asset, &DemoCoin::balanceOfCall { account }, at).await
 }
 
+/// How much of its coin an account lets another one pull.
+pub async fn allowance(chain: &Chain, asset: Address, owner: Address, spender: Address, at: At) -> Result<U256, Fault> {
+    view(chain, asset, &DemoCoin::allowanceCall { owner, spender }, at).await
+}
+
 /// Makes play money. Only the coin of the demonstration lets anybody do this.
 pub fn mint_play_money(from: Address, asset: Address, to: Address, amount: U256) -> Call {
     Call { from, to: Some(asset), data: DemoCoin::mintCall { to, amount }.abi_encode().into() }

@@ -34,6 +34,13 @@ pub struct GasModel {
 impl GasModel {
     /// A page that whitelists, mints and locks, with the measured figures rounded up.
     pub const MINT_PAGE: GasModel = GasModel { base: 120_000, per_holder: 36_000 };
+    /// A page that pays, by either way, to holders who are new to the coin.
+    pub const PAYOUT_PAGE: GasModel = GasModel { base: 120_000, per_holder: 32_000 };
+
+    /// What so many holders in so many pages take.
+    pub fn of_pages(self, pages: usize, holders: usize) -> u128 {
+        u128::from(self.base) * pages as u128 + u128::from(self.per_holder) * holders as u128
+    }
 }
 
 /// How many holders a page may have so that its limit, margin included, stays below the cap; one at least.

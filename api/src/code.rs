@@ -72,6 +72,7 @@ codes! {
     CoolingOffElapsed = "cooling_off_elapsed", 409, "The time to withdraw is over";
     WalletInUse = "wallet_in_use", 409, "The wallet belongs to another investor";
     NothingToPay = "nothing_to_pay", 409, "Nobody can be paid now";
+    PayerUnfunded = "payer_unfunded", 409, "The payer has not what the payout takes";
     PayoutTokenUnknown = "payout_token_unknown", 409, "The coin is none that the platform pays in";
     WalletRequired = "wallet_required", 409, "The wallet belongs to nobody that is known";
     UnknownChain = "unknown_chain", 409, "The chain is not configured";
@@ -109,6 +110,7 @@ impl Code {
             Self::IdempotencyInProgress
                 | Self::OperationInProgress
                 | Self::NonceStillOpen
+                | Self::PayerUnfunded
                 | Self::RateLimited
                 | Self::LoginThrottled
                 | Self::ServiceUnavailable

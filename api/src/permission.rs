@@ -70,8 +70,10 @@ const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" 
 const PERSON: Access = Access::Person { roles: OPERATORS };
 const FREEZE: Access = Access::Caller { roles: OPERATORS, scope: "ops:freeze" };
 const DISTRIBUTIONS: Access = Access::Caller { roles: READERS, scope: "distributions:read" };
-const OWN_DISTRIBUTIONS: Access = Access::Caller { roles: INVESTORS_TOO, scope: "distributions:read" };
-const DISTRIBUTING: Access = Access::Caller { roles: OPERATORS, scope: "distributions:write" };
+const OWN_DISTRIBUTIONS: Access = Access::Caller { roles: INVOLVED, scope: "distributions:read" };
+const ORG_DISTRIBUTIONS: Access = Access::Caller { roles: ISSUERS_TOO, scope: "distributions:read" };
+const DISTRIBUTING: Access = Access::Caller { roles: ORGANISERS, scope: "distributions:write" };
+const AUDITING: Access = Access::Caller { roles: OPERATORS, scope: "distributions:write" };
 
 const INVOLVED: &[Role] = &[Role::Investor, Role::Issuer, Role::Operator, Role::Admin, Role::Auditor];
 const SUBSCRIPTIONS: Access = Access::Caller { roles: INVOLVED, scope: "subscriptions:read" };
@@ -196,7 +198,7 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/investors/{id}/reinstate", IDENTITIES),
     row("GET", "/v1/distributions", OWN_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}", OWN_DISTRIBUTIONS),
-    row("GET", "/v1/distributions/{id}/entitlements", DISTRIBUTIONS),
+    row("GET", "/v1/distributions/{id}/entitlements", ORG_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}/report", DISTRIBUTIONS),
     row("POST", "/v1/distributions", DISTRIBUTING),
     row("POST", "/v1/distributions/{id}/snapshot", DISTRIBUTING),
@@ -204,7 +206,7 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/distributions/{id}/submit", DISTRIBUTING),
     row("POST", "/v1/distributions/{id}/execute", PERSON),
     row("POST", "/v1/distributions/{id}/cancel", DISTRIBUTING),
-    row("POST", "/v1/distributions/{id}/declare-audit", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/declare-audit", AUDITING),
     row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/hold", PERSON),
     row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/release", PERSON),
     row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/exclude", PERSON),

@@ -246,7 +246,7 @@ fn distributions() -> Vec<Route> {
         on_post("/v1/distributions/{id}/snapshot", post(distribution::act::snapshot)),
         on_post("/v1/distributions/{id}/calculate", post(distribution::act::calculate)),
         on_post("/v1/distributions/{id}/submit", post(distribution::act::submit)),
-        on_post("/v1/distributions/{id}/execute", post(distribution::act::execute)),
+        on_post("/v1/distributions/{id}/execute", post(distribution::execute::execute)),
         on_post("/v1/distributions/{id}/cancel", post(distribution::act::cancel)),
         on_post("/v1/distributions/{id}/declare-audit", post(distribution::act::declare_audit)),
         on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/hold", post(distribution::entitlement::hold)),

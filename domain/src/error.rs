@@ -143,6 +143,8 @@ crate::words! {
         WalletInUse = "wallet_in_use",
         /// Nobody can be paid now.
         NothingToPay = "nothing_to_pay",
+        /// The payer has not what the payout takes.
+        PayerUnfunded = "payer_unfunded",
         /// The coin is none that the platform pays in.
         PayoutTokenUnknown = "payout_token_unknown",
         /// The wallet belongs to nobody that the platform knows.

@@ -24,7 +24,7 @@ pub struct Market {
 }
 
 /// Registers the first person of an organisation; its id.
-async fn found(server: &Server, name: &str) -> (Person, String) {
+pub async fn found(server: &Server, name: &str) -> (Person, String) {
     let email = format!("{name}@issuer.example");
     let body = json!({ "email": email, "password": PASSWORD, "name": name, "account_type": "issuer",
         "organization_name": format!("{name} Estates") });

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use alloy::primitives::{Address, U256};
 use alloy::sol;
 use chrono::Duration;
-use muniment_domain::distribution::{Kind, Method};
+use muniment_domain::distribution::{Kind, Method, Scope};
+use muniment_domain::offering::Scope as Offerings;
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, on};
 use muniment_workflows::distribution::{self, Draft};
@@ -76,7 +77,7 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
         payment_date: now,
         memo: None,
     };
-    let drafted = distribution::create(&mut tx, &draft, &maker()).await?;
+    let drafted = distribution::create(&mut tx, &Offerings::All, &draft, &maker()).await?;
     tx.commit(Point::Accept).await?;
     Ok(format!("{} of {cents} cents by {method}", drafted.id))
 }
@@ -84,9 +85,9 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
 async fn step(life: &Life, id: &str, status: &str) -> Result<String> {
     let mut tx = life.stage.db.begin().await?;
     match status {
-        "draft" => drop(distribution::ask_for_snapshot(&mut tx, id, &maker()).await?),
-        "snapshotted" => drop(distribution::calculate(&mut tx, &life.settings, id, &maker()).await?),
-        "calculated" => drop(payout_approval::submit(&mut tx, &life.settings, id, &maker()).await?),
+        "draft" => drop(distribution::ask_for_snapshot(&mut tx, &Scope::All, id, &maker()).await?),
+        "snapshotted" => drop(distribution::calculate(&mut tx, &life.settings, &Scope::All, id, &maker()).await?),
+        "calculated" => drop(payout_approval::submit(&mut tx, &life.settings, &Scope::All, id, &maker()).await?),
         _ => drop(payout::execute(&mut tx, &life.settings, id, &maker()).await?),
     }
     tx.commit(Point::Accept).await?;

@@ -40,9 +40,9 @@ pub struct Draft {
     pub memo: Option<String>,
 }
 
-/// Writes a draft.
-pub async fn create(tx: &mut Tx, draft: &Draft, by: &Requester) -> Result<Distribution> {
-    let offering = offering::find(tx, &draft.offering_id).await?;
+/// Writes a draft for one of these offerings.
+pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by: &Requester) -> Result<Distribution> {
+    let offering = offering::see(tx, offerings, &draft.offering_id).await?.offering;
     let Some(token) = offering.token_address.map(|a| a.0) else {
         return Err(Error::refused(
             Code::InvalidState,
@@ -71,8 +71,8 @@ pub async fn create(tx: &mut Tx, draft: &Draft, by: &Requester) -> Result<Distri
 }
 
 /// Asks for the balances of the record date. A job of its own finds them; until they are proved it is looked at again.
-pub async fn ask_for_snapshot(tx: &mut Tx, id: &str, by: &Requester) -> Result<Distribution> {
-    let mut d = distribution::find(tx, &Scope::All, id).await?;
+pub async fn ask_for_snapshot(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Distribution> {
+    let mut d = distribution::find(tx, scope, id).await?;
     let now = tx.now();
     if d.status == Status::Draft && d.record_date > now {
         let detail = format!("The record date {} has not come yet.", d.record_date.to_rfc3339());
@@ -86,7 +86,14 @@ pub async fn ask_for_snapshot(tx: &mut Tx, id: &str, by: &Requester) -> Result<D
 }
 
 /// Fixes each holder's part, once and for all.
-pub async fn calculate(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Distribution> {
+pub async fn calculate(
+    tx: &mut Tx,
+    settings: &Settings,
+    scope: &Scope,
+    id: &str,
+    by: &Requester,
+) -> Result<Distribution> {
+    distribution::find(tx, scope, id).await?;
     // Locked before the holders are looked at: who is suspended meanwhile is either seen here or held afterwards.
     let mut d = distribution::lock(tx, id).await?;
     let offering = offering::find(tx, &d.offering_id).await?;
@@ -166,8 +173,8 @@ async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
 }
 
 /// Calls it off before anybody was paid.
-pub async fn cancel(tx: &mut Tx, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
-    let mut d = distribution::find(tx, &Scope::All, id).await?;
+pub async fn cancel(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
+    let mut d = distribution::find(tx, scope, id).await?;
     distribution::transition(tx, &mut d, Move::Cancel, &by.actor, reason).await?;
     Ok(d)
 }

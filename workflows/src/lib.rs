@@ -23,6 +23,7 @@ pub mod finalise;
 pub mod follow;
 pub mod force_transfer;
 pub mod freeze;
+pub mod funding;
 mod held;
 mod identity;
 pub mod import;

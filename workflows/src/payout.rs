@@ -33,19 +33,25 @@ pub struct Accepted {
     pub operations: Vec<Operation>,
 }
 
-/// Accepts the payment of everything that was agreed on.
-pub async fn execute(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Accepted> {
-    let mut d = distribution::find(tx, &Scope::All, id).await?;
-    let agreed = d.status.next(Move::Execute).is_some();
-    if agreed && d.payment_date > tx.now() {
+/// What can be paid of a distribution now, exactly as it was agreed on; a refusal says what stands in the way.
+pub async fn due(tx: &mut Tx, id: &str) -> Result<(Distribution, Vec<Entitlement>)> {
+    let d = distribution::find(tx, &Scope::All, id).await?;
+    distribution::allowed(&d, Move::Execute)?;
+    if d.payment_date > tx.now() {
         let detail = format!("The payment date {} has not come yet.", d.payment_date.to_rfc3339());
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let list = if agreed { people::agreed_list(tx, &d).await? } else { Vec::new() };
-    distribution::transition(tx, &mut d, Move::Execute, &by.actor, "its payment was asked for").await?;
+    let list = people::agreed_list(tx, &d).await?;
     if list.is_empty() {
         return Err(Error::refused(Code::NothingToPay, "Nobody of this distribution can be paid now: all are held."));
     }
+    Ok((d, list))
+}
+
+/// Accepts the payment of everything that was agreed on. Whether the payer has the money, [`crate::funding`] asks before.
+pub async fn execute(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Accepted> {
+    let (mut d, list) = due(tx, id).await?;
+    distribution::transition(tx, &mut d, Move::Execute, &by.actor, "its payment was asked for").await?;
     let operations = match d.method {
         Method::DirectPayout => pay(tx, settings, &d, &list, by).await?,
         Method::Distributor => vec![distributor_payout::pay(tx, settings, &d, &list, by).await?],

@@ -59,10 +59,11 @@ pub fn about(r: &Named, what: &str) -> About {
 pub async fn submit(
     tx: &mut Tx,
     settings: &Settings,
+    scope: &Scope,
     id: &str,
     by: &Requester,
 ) -> Result<(Distribution, Option<Approval>)> {
-    let mut d = distribution::find(tx, &Scope::All, id).await?;
+    let mut d = distribution::find(tx, scope, id).await?;
     if matches!(d.status, Status::AwaitingApproval | Status::Approved) {
         again(tx, &mut d, by).await?;
     }

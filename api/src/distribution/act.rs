@@ -1,23 +1,24 @@
-//! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, execute, cancel, declare-audit.
+//! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, declare-audit.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::{self, Distribution, Scope, Status};
+use muniment_domain::distribution::{self, Distribution, Scope};
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{distribution as moves, distributor_payout, payout, payout_approval};
+use muniment_workflows::{distribution as moves, distributor_payout, payout_approval};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{path, record};
+use super::{Shown, path, running, shown, unnamed};
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
+use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 use crate::{approval, operation};
 
@@ -28,7 +29,6 @@ enum Act {
     Snapshot,
     Calculate,
     Submit,
-    Execute,
     Cancel,
     DeclareAudit,
 }
@@ -44,7 +44,7 @@ pub struct Body {
     /// Needed to declare an audit, and for nothing else.
     report_sha256: Option<Digest>,
     #[serde(skip)]
-    asked: Option<(Act, String)>,
+    asked: Option<(Act, String, Scope)>,
 }
 
 /// A distribution that waits for a second person.
@@ -52,22 +52,11 @@ pub struct Body {
 #[schema(as = DistributionSubmitted)]
 pub struct Submitted {
     #[serde(flatten)]
-    full: record::Full,
+    shown: Shown,
     approval: approval::Short,
 }
 
-/// A distribution that is being paid.
-#[derive(Serialize, ToSchema)]
-#[schema(as = DistributionPaying)]
-pub struct Paying {
-    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    status: Status,
-    version: i64,
-    operations: Vec<operation::Short>,
-}
-
-async fn act(app: &App, act: Act, id: String, mut submission: Submission<Body>) -> Result<Response> {
+async fn act(app: &App, act: Act, id: String, by: &Principal, mut submission: Submission<Body>) -> Result<Response> {
     id::check("dist", &id)?;
     let body = &mut submission.body;
     if act == Act::Cancel && body.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
@@ -76,10 +65,10 @@ async fn act(app: &App, act: Act, id: String, mut submission: Submission<Body>) 
     if act == Act::DeclareAudit && body.report_sha256.is_none() {
         return Err(Problem::field("/report_sha256", "required", "Name the SHA-256 of the report."));
     }
-    if act != Act::DeclareAudit && body.report_sha256.is_some() {
-        return Err(Problem::field("/report_sha256", "unknown_field", "Only declare-audit takes a report."));
+    if act != Act::DeclareAudit {
+        body.takes_no_report()?;
     }
-    body.asked = Some((act, id));
+    body.asked = Some((act, id, running(by)));
     idempotency::once(app, &submission).await
 }
 
@@ -89,15 +78,16 @@ async fn act(app: &App, act: Act, id: String, mut submission: Submission<Body>) 
     path = "/v1/distributions/{id}/snapshot",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 202, body = record::Full)),
+    responses((status = 202, body = Shown)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn snapshot(
     State(app): State<App>,
     Path(id): Path<String>,
+    principal: Principal,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    act(&app, Act::Snapshot, id, submission).await
+    act(&app, Act::Snapshot, id, &principal, submission).await
 }
 
 /// Fixes each holder's part.
@@ -106,15 +96,16 @@ pub async fn snapshot(
     path = "/v1/distributions/{id}/calculate",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = record::Full)),
+    responses((status = 200, body = Shown)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
 )]
 pub async fn calculate(
     State(app): State<App>,
     Path(id): Path<String>,
+    principal: Principal,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    act(&app, Act::Calculate, id, submission).await
+    act(&app, Act::Calculate, id, &principal, submission).await
 }
 
 /// Offers it for execution: below the threshold it is approved, from there on a second person is asked.
@@ -123,24 +114,16 @@ pub async fn calculate(
     path = "/v1/distributions/{id}/submit",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = record::Full), (status = 202, body = Submitted)),
+    responses((status = 200, body = Shown), (status = 202, body = Submitted)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
 )]
-pub async fn submit(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    act(&app, Act::Submit, id, submission).await
-}
-
-/// Pays: 202 with the operations.
-#[utoipa::path(
-    post,
-    path = "/v1/distributions/{id}/execute",
-    request_body = Body,
-    params(IdempotencyKey),
-    responses((status = 202, body = Paying)),
-    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "snapshot_mismatch", "operation_in_progress", "unknown_chain", "contract_missing"]))),
-)]
-pub async fn execute(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    act(&app, Act::Execute, id, submission).await
+pub async fn submit(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Submit, id, &principal, submission).await
 }
 
 /// Calls it off.
@@ -149,11 +132,16 @@ pub async fn execute(State(app): State<App>, Path(id): Path<String>, submission:
     path = "/v1/distributions/{id}/cancel",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = record::Full)),
+    responses((status = 200, body = Shown)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
-pub async fn cancel(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    act(&app, Act::Cancel, id, submission).await
+pub async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Cancel, id, &principal, submission).await
 }
 
 /// Declares the hash of an audit report on the chain: 202 with the operation.
@@ -168,9 +156,20 @@ pub async fn cancel(State(app): State<App>, Path(id): Path<String>, submission: 
 pub async fn declare_audit(
     State(app): State<App>,
     Path(id): Path<String>,
+    principal: Principal,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    act(&app, Act::DeclareAudit, id, submission).await
+    act(&app, Act::DeclareAudit, id, &principal, submission).await
+}
+
+impl Body {
+    /// Refuses a report where there is nothing to declare.
+    pub fn takes_no_report(&self) -> Result<()> {
+        match self.report_sha256 {
+            Some(_) => Err(Problem::field("/report_sha256", "unknown_field", "Only declare-audit takes a report.")),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Intent for Body {
@@ -179,34 +178,28 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some((act, id)) = &self.asked else {
-            return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No distribution was named."));
-        };
+        let Some((act, id, scope)) = &self.asked else { return Err(unnamed()) };
         match act {
             Act::Snapshot => {
-                let d = moves::ask_for_snapshot(tx, id, &by).await?;
-                answer(tx, 202, &d).await
+                let d = moves::ask_for_snapshot(tx, scope, id, &by).await?;
+                answer(tx, 202, scope, &d).await
             }
             Act::Calculate => {
-                let d = moves::calculate(tx, &app.settings, id, &by).await?;
-                answer(tx, 200, &d).await
+                let d = moves::calculate(tx, &app.settings, scope, id, &by).await?;
+                answer(tx, 200, scope, &d).await
             }
             Act::Submit => {
-                let (d, asked) = payout_approval::submit(tx, &app.settings, id, &by).await?;
-                let Some(asked) = asked else { return answer(tx, 200, &d).await };
-                let body = json!(Submitted { full: record::full(tx, &d).await?, approval: approval::short(&asked) });
+                let (d, asked) = payout_approval::submit(tx, &app.settings, scope, id, &by).await?;
+                let Some(asked) = asked else { return answer(tx, 200, scope, &d).await };
+                let body = json!(Submitted { shown: shown(tx, scope, &d).await?, approval: approval::short(&asked) });
                 Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() })
             }
-            Act::Execute => {
-                let accepted = payout::execute(tx, &app.settings, id, &by).await?;
-                Ok(paying(app, &accepted))
-            }
             Act::Cancel => {
-                let d = moves::cancel(tx, id, &by, self.reason.as_deref().unwrap_or_default()).await?;
-                answer(tx, 200, &d).await
+                let d = moves::cancel(tx, scope, id, &by, self.reason.as_deref().unwrap_or_default()).await?;
+                answer(tx, 200, scope, &d).await
             }
             Act::DeclareAudit => {
-                let d = distribution::find(tx, &Scope::All, id).await?;
+                let d = distribution::find(tx, scope, id).await?;
                 let report = self.report_sha256.map(|digest| digest.0).unwrap_or_default();
                 let op = distributor_payout::declare_audit(tx, &d, report, &by).await?;
                 Ok(operation::accepted(app, &op))
@@ -224,21 +217,7 @@ pub fn check_reason(reason: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-async fn answer(tx: &mut Tx, status: i64, d: &Distribution) -> muniment_domain::Result<Answer> {
+async fn answer(tx: &mut Tx, status: i64, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Answer> {
     let location = (status == 202).then(|| path(&d.id));
-    Ok(Answer { status, location, body: json!(record::full(tx, d).await?).to_string() })
-}
-
-fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
-    let d = &accepted.distribution;
-    let location = match accepted.operations.as_slice() {
-        [only] => operation::path(&only.id),
-        many => {
-            let batch = many.iter().find_map(|op| op.batch_id.clone()).unwrap_or_default();
-            format!("/blockchain/operations?batch_id={batch}")
-        }
-    };
-    let operations: Vec<_> = accepted.operations.iter().map(|op| operation::short(app, op)).collect();
-    let body = json!(Paying { id: d.id.clone(), status: d.status, version: d.version, operations });
-    Answer { status: 202, location: Some(location), body: body.to_string() }
+    Ok(Answer { status, location, body: json!(shown(tx, scope, d).await?).to_string() })
 }

@@ -4,8 +4,9 @@ use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::{Kind, Method};
+use muniment_domain::distribution::{Kind, Method, Scope};
 use muniment_domain::idempotency::Answer;
+use muniment_domain::offering;
 use muniment_workflows::distribution::{self, Draft};
 use muniment_workflows::requester::Requester;
 use serde::de::Error;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{path, record};
+use super::{Shown, path, running, shown, unnamed};
 use crate::address::Typed;
 use crate::amount::Amount;
 use crate::app::App;
@@ -21,6 +22,7 @@ use crate::cause::Partition;
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
+use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
 const MEMO_CHARACTERS_MAX: usize = 500;
@@ -48,6 +50,15 @@ pub struct Body {
     partition: Option<Partition>,
     #[schema(max_length = 500)]
     memo: Option<String>,
+    #[serde(skip)]
+    whose: Option<Whose>,
+}
+
+/// Whose offerings the caller may write one for, and as whom he is answered.
+#[derive(Debug)]
+struct Whose {
+    offerings: offering::Scope,
+    distributions: Scope,
 }
 
 /// A day, or a moment of one.
@@ -90,10 +101,16 @@ impl Moment {
     path = "/v1/distributions",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 201, body = record::Full)),
+    responses((status = 201, body = Shown)),
     extensions(("x-codes" = json!(["not_found", "invalid_state", "payout_token_unknown", "unknown_chain"]))),
 )]
-pub async fn create(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
+pub async fn create(
+    State(app): State<App>,
+    principal: Principal,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    let whose = Whose { offerings: crate::offering::running(&principal), distributions: running(&principal) };
+    submission.body.whose = Some(whose);
     idempotency::once(&app, &submission).await
 }
 
@@ -135,6 +152,7 @@ impl Intent for Body {
     }
 
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let Some(whose) = &self.whose else { return Err(unnamed()) };
         let draft = Draft {
             offering_id: self.offering_id.clone(),
             kind: self.kind,
@@ -147,8 +165,8 @@ impl Intent for Body {
             payment_date: self.payment_date.first(),
             memo: self.memo.clone(),
         };
-        let d = distribution::create(tx, &draft, &by).await?;
-        let body = json!(record::full(tx, &d).await?).to_string();
+        let d = distribution::create(tx, &whose.offerings, &draft, &by).await?;
+        let body = json!(shown(tx, &whose.distributions, &d).await?).to_string();
         Ok(Answer { status: 201, location: Some(path(&d.id)), body })
     }
 }

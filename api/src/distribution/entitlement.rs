@@ -6,41 +6,61 @@ use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::Scope;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::{entitlement as rows, id, offering};
 use muniment_workflows::action::Action;
 use muniment_workflows::entitlement::{self, Request};
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::act::check_reason;
-use super::{find, record};
+use super::{find, record, running};
 use crate::app::App;
 use crate::approval::{self, Asked};
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
 use crate::operation;
 use crate::pages::{List, Page, Paging, Parameters};
+use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
+
+/// An entitlement, as the caller may see it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EntitlementShown)]
+#[serde(untagged)]
+pub enum Shown {
+    /// For the staff.
+    Full(Box<record::Line>),
+    /// For the issuer.
+    Org(Box<record::OrgLine>),
+}
 
 /// `GET /v1/distributions/{id}/entitlements`: what each holder is to get, in the order of the wallets.
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}/entitlements",
     params(Paging, ("status" = Option<String>, Query, example = "held")),
-    responses((status = 200, body = List<record::Line>)),
+    responses((status = 200, body = List<Shown>)),
 )]
-pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<List<record::Line>>> {
+pub async fn list(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+) -> Result<Json<List<Shown>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
     let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
     let mut tx = app.db.read().await?;
-    let d = find(&mut tx, &Scope::All, &id).await?;
+    let d = find(&mut tx, &running(&principal), &id).await?;
     let decimals = offering::find(&mut tx, &d.offering_id).await?.token_decimals;
     let (found, total) = rows::list(&mut tx, &id, status, page.limit, page.offset()).await?;
-    Ok(Json(page.list(found.iter().map(|e| record::line(e, decimals)).collect(), total)))
+    let item = |row: &rows::Listed| match principal.is_staff() {
+        true => Shown::Full(Box::new(record::line(&row.entitlement, decimals))),
+        false => Shown::Org(Box::new(record::org_line(row, decimals))),
+    };
+    Ok(Json(page.list(found.iter().map(item).collect(), total)))
 }
 
 #[derive(Clone, Copy, Debug)]

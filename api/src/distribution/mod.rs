@@ -3,6 +3,7 @@
 pub mod act;
 pub mod create;
 pub mod entitlement;
+pub mod execute;
 pub mod record;
 pub mod report;
 
@@ -12,7 +13,8 @@ use axum::http::{HeaderMap, Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
-use muniment_domain::id;
+use muniment_domain::user::Role;
+use muniment_domain::{Code, Error, id, offering};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -27,9 +29,24 @@ pub fn path(id: &str) -> String {
     format!("/v1/distributions/{id}")
 }
 
-/// Which distributions a caller sees: staff all of them, an investor those that are also about him.
-pub fn scope(principal: &Principal) -> Scope {
-    if principal.is_staff() { Scope::All } else { Scope::Own(principal.0.user_id.clone()) }
+/// Which distributions a caller sees: staff all of them, an investor those that are also about him, an issuer those of the organisation.
+fn seeing(principal: &Principal) -> Scope {
+    match running(principal) {
+        Scope::Own { issuer_id, .. } => {
+            let user_id = principal.0.has_role(Role::Investor).then(|| principal.0.user_id.clone());
+            Scope::Own { user_id, issuer_id }
+        }
+        all => all,
+    }
+}
+
+/// Which distributions a caller runs: who is investor and issuer does not run those that are only about him.
+fn running(principal: &Principal) -> Scope {
+    if principal.is_staff() {
+        return Scope::All;
+    }
+    let issuer_id = principal.0.issuer_id.clone().filter(|_| principal.0.has_role(Role::Issuer));
+    Scope::Own { user_id: None, issuer_id }
 }
 
 /// A distribution, as the caller may see it.
@@ -39,11 +56,14 @@ pub fn scope(principal: &Principal) -> Scope {
 pub enum Shown {
     /// For the staff.
     Full(Box<record::Full>),
+    /// For the issuer.
+    Org(Box<record::Org>),
     /// For an investor.
     Own(Box<record::Own>),
 }
 
-/// `GET /v1/distributions`: newest first. An investor sees his own part of each and nothing of the others.
+/// `GET /v1/distributions`: newest first. An investor sees his own part of each and nothing of the others, an issuer those of the
+/// organisation.
 #[utoipa::path(
     get,
     path = "/v1/distributions",
@@ -54,7 +74,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let parameters = Parameters::read(&uri, &["page", "limit", "status", "offering_id"])?;
     let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
     let offering_id = parameters.id("offering_id", "off")?;
-    let (mut tx, scope) = (app.db.read().await?, scope(&principal));
+    let (mut tx, scope) = (app.db.read().await?, seeing(&principal));
     let (rows, total) =
         distribution::list(&mut tx, &scope, offering_id.as_deref(), status, page.limit, page.offset()).await?;
     let mut data = Vec::with_capacity(rows.len());
@@ -76,7 +96,7 @@ pub async fn detail(
     principal: Principal,
     _: HeaderMap,
 ) -> Result<Response> {
-    let (mut tx, scope) = (app.db.read().await?, scope(&principal));
+    let (mut tx, scope) = (app.db.read().await?, seeing(&principal));
     let d = find(&mut tx, &scope, &id).await?;
     let kept = [(header::ETAG, etag(d.version)), (header::CACHE_CONTROL, "no-store".to_owned())];
     Ok((kept, Json(shown(&mut tx, &scope, &d).await?)).into_response())
@@ -91,6 +111,17 @@ async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<D
 async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Shown> {
     Ok(match scope {
         Scope::All => Shown::Full(Box::new(record::full(tx, d).await?)),
-        Scope::Own(user_id) => Shown::Own(Box::new(record::own(tx, d, user_id).await?)),
+        Scope::Own { user_id, issuer_id } => {
+            let offering = offering::find(tx, &d.offering_id).await?;
+            match user_id {
+                _ if issuer_id.as_ref() == Some(&offering.issuer_id) => Shown::Org(Box::new(record::org(tx, d).await?)),
+                user_id => Shown::Own(Box::new(record::own(tx, d, user_id.as_deref().unwrap_or_default()).await?)),
+            }
+        }
     })
+}
+
+/// A handler forgot to say what is meant.
+fn unnamed() -> Error {
+    Error::refused(Code::NotFound, "No distribution was named.")
 }

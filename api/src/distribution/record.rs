@@ -2,7 +2,7 @@
 
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Status};
-use muniment_domain::entitlement::{self, Entitlement, HoldReason, Totals};
+use muniment_domain::entitlement::{self, Entitlement, HoldReason, Listed, Totals};
 use muniment_domain::money::{self, Money};
 use muniment_domain::snapshot::{self, Snapshot};
 use muniment_domain::{Result, approval, offering, operation};
@@ -61,16 +61,15 @@ struct Block {
     time: Instant,
 }
 
-/// Everything about one, for the staff.
+/// What whoever runs one knows of it besides.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Distribution)]
-pub struct Full {
+#[schema(as = DistributionAccount)]
+struct Account {
     #[serde(flatten)]
     facts: Facts,
     total_amount: Option<Amount>,
     method: Method,
     memo: Option<String>,
-    funding_wallet: Typed,
     holder_count: Option<i64>,
     #[schema(example = "1000000")]
     total_supply: Option<String>,
@@ -78,10 +77,28 @@ pub struct Full {
     entitlements_root: Option<String>,
     totals: Sums,
     problem: Option<Trouble>,
-    operations: Vec<Paid>,
     approval: Option<Asked>,
     audit_declaration: Option<Declaration>,
+}
+
+/// Everything about one, for the staff.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Distribution)]
+pub struct Full {
+    #[serde(flatten)]
+    account: Account,
+    funding_wallet: Typed,
+    operations: Vec<Paid>,
     created_by: String,
+}
+
+/// One as its issuer sees it: by which transactions the platform pays, and out of which wallet, is the platform's business.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OrgDistribution)]
+pub struct Org {
+    #[serde(flatten)]
+    account: Account,
+    operation_count: usize,
 }
 
 /// What it comes to.
@@ -131,31 +148,43 @@ struct Declaration {
 
 /// Everything about one.
 pub async fn full(tx: &mut Tx, d: &Distribution) -> Result<Full> {
+    let operations = distribution::operations_of(tx, &d.id).await?.into_iter();
+    Ok(Full {
+        account: account(tx, d).await?,
+        funding_wallet: Typed(d.funding_wallet.0),
+        operations: operations.map(|(id, status, recipient_count)| Paid { id, status, recipient_count }).collect(),
+        created_by: d.created_by.clone(),
+    })
+}
+
+/// One for its issuer.
+pub async fn org(tx: &mut Tx, d: &Distribution) -> Result<Org> {
+    let operation_count = distribution::operations_of(tx, &d.id).await?.len();
+    Ok(Org { account: account(tx, d).await?, operation_count })
+}
+
+async fn account(tx: &mut Tx, d: &Distribution) -> Result<Account> {
     let (snapshot, totals) = (snapshot::find(tx, &d.id).await?, entitlement::totals(tx, &d.id).await?);
     let offering = offering::find(tx, &d.offering_id).await?;
     let asked = match &d.approval_id {
         Some(id) => Some(approval::find(tx, id).await?),
         None => None,
     };
-    let operations = distribution::operations_of(tx, &d.id).await?.into_iter();
     let declared = d.audit_report_sha256.zip(d.audit_tx_hash);
-    Ok(Full {
+    Ok(Account {
         facts: facts(d, &offering.name, snapshot.as_ref()),
         total_amount: d.total_amount.map(cents),
         method: d.method,
         memo: d.memo.clone(),
-        funding_wallet: Typed(d.funding_wallet.0),
         holder_count: snapshot.as_ref().map(|s| s.holder_count),
         total_supply: snapshot.as_ref().map(|s| s.total_supply.to_string()),
         snapshot_sha256: snapshot.map(|s| s.sha256),
         entitlements_root: d.entitlements_root.map(|root| root.to_string()),
         totals: sums(d, &totals),
         problem: d.problem_code.as_ref().map(|code| Trouble { code: code.clone(), detail: d.problem_detail.clone() }),
-        operations: operations.map(|(id, status, recipient_count)| Paid { id, status, recipient_count }).collect(),
         approval: asked.map(|a| Asked { id: a.id, status: a.status }),
         audit_declaration: declared
             .map(|(report, tx_hash)| Declaration { tx_hash: tx_hash.to_string(), report_hash: report.to_string() }),
-        created_by: d.created_by.clone(),
     })
 }
 
@@ -268,6 +297,33 @@ pub struct Line {
     note: Option<String>,
     operation_id: Option<String>,
     version: i64,
+}
+
+/// An entitlement, as the issuer sees it: who holds, and what they get. Why the platform decided so about them is not the issuer's.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OrgEntitlement)]
+pub struct OrgLine {
+    #[serde(flatten)]
+    part: Part,
+    holder: Holder,
+}
+
+/// Who is behind a wallet; nulls if nobody is known.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EntitledHolder)]
+struct Holder {
+    investor_id: Option<String>,
+    #[schema(example = "Ada Almeida")]
+    display_name: Option<String>,
+    #[schema(example = "DE")]
+    country: Option<String>,
+}
+
+/// One entitlement for the issuer.
+pub fn org_line(row: &Listed, token_decimals: i64) -> OrgLine {
+    let (investor_id, display_name) = (row.entitlement.investor_id.clone(), row.legal_name.clone());
+    let holder = Holder { investor_id, display_name, country: row.country.clone() };
+    OrgLine { part: part(&row.entitlement, token_decimals), holder }
 }
 
 /// One entitlement.

@@ -12,27 +12,34 @@ use crate::{Code, Error, Result, on};
 pub enum Scope {
     /// All of them.
     All,
-    /// Those in which this person, as an investor, has an entitlement.
-    Own(String),
+    /// Those in which this person, as an investor, has an entitlement, and those of this organisation's offerings.
+    Own {
+        /// The person, if an investor.
+        user_id: Option<String>,
+        /// The organisation, if a member of one.
+        issuer_id: Option<String>,
+    },
 }
 
 impl Scope {
-    /// The condition, over `d`, with the one text that it needs as `$2`.
+    /// The condition, over `d`, with the two texts that it needs as `$2` and `$3`.
     const fn condition(&self) -> &'static str {
         match self {
-            Self::All => "cast($2 as text) is not null",
-            Self::Own(_) => {
-                "exists (select 1 from entitlements e join investors i on i.id = e.investor_id where e.distribution_id = d.id and \
-                 i.user_id = $2)"
+            Self::All => "cast($2 as text) is not null and cast($3 as text) is not null",
+            Self::Own { .. } => {
+                "(exists (select 1 from entitlements e join investors i on i.id = e.investor_id where e.distribution_id = d.id and \
+                 i.user_id = $2) or exists (select 1 from offerings o where o.id = d.offering_id and o.issuer_id = $3))"
             }
         }
     }
 
-    /// The text.
-    fn whose(&self) -> &str {
+    /// The person and the organisation. Ids are never empty.
+    fn whose(&self) -> (&str, &str) {
         match self {
-            Self::All => "",
-            Self::Own(id) => id,
+            Self::All => ("", ""),
+            Self::Own { user_id, issuer_id } => {
+                (user_id.as_deref().unwrap_or_default(), issuer_id.as_deref().unwrap_or_default())
+            }
         }
     }
 }
@@ -40,7 +47,8 @@ impl Scope {
 /// One distribution; `not_found` if there is none, or it is not yours to see.
 pub async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Distribution> {
     let sql = format!("select d.* from distributions d where d.id = $1 and {}", scope.condition());
-    on!(tx, conn => sqlx::query_as::<_, Distribution>(sqlx::AssertSqlSafe(sql)).bind(id).bind(scope.whose())
+    let (user_id, issuer_id) = scope.whose();
+    on!(tx, conn => sqlx::query_as::<_, Distribution>(sqlx::AssertSqlSafe(sql)).bind(id).bind(user_id).bind(issuer_id)
         .fetch_optional(conn).await?)
     .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no distribution {id}.")))
 }
@@ -62,18 +70,18 @@ pub async fn list(
     offset: i64,
 ) -> Result<(Vec<Distribution>, i64)> {
     let conditions = format!(
-        "(cast($1 as text) is null or d.offering_id = $1) and {} and (cast($3 as text) is null or d.status = $3)",
+        "(cast($1 as text) is null or d.offering_id = $1) and {} and (cast($4 as text) is null or d.status = $4)",
         scope.condition()
     );
     let (page, all) = (
-        format!("select d.* from distributions d where {conditions} order by d.id desc limit $4 offset $5"),
+        format!("select d.* from distributions d where {conditions} order by d.id desc limit $5 offset $6"),
         format!("select count(*) from distributions d where {conditions}"),
     );
-    let status = status.map(Status::as_str);
-    let rows = on!(tx, conn => sqlx::query_as::<_, Distribution>(sqlx::AssertSqlSafe(page)).bind(offering_id).bind(scope.whose())
-        .bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(all)).bind(offering_id).bind(scope.whose())
-        .bind(status).fetch_one(conn).await?);
+    let (status, (user_id, issuer_id)) = (status.map(Status::as_str), scope.whose());
+    let rows = on!(tx, conn => sqlx::query_as::<_, Distribution>(sqlx::AssertSqlSafe(page)).bind(offering_id).bind(user_id)
+        .bind(issuer_id).bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(all)).bind(offering_id).bind(user_id)
+        .bind(issuer_id).bind(status).fetch_one(conn).await?);
     Ok((rows, total))
 }
 

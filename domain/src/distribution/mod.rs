@@ -98,7 +98,7 @@ impl Distribution {
 /// Moves a distribution, with its event, if nobody moved it since it was read.
 pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str, reason: &str) -> Result<()> {
     let from = d.status;
-    let to = from.next(by).ok_or_else(|| refusal(d, by))?;
+    let to = allowed(d, by)?;
     d.status = to;
     match to {
         Status::Executing => d.executed_at = d.executed_at.or(Some(tx.now())),
@@ -114,13 +114,16 @@ pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str
     tell(tx, d, told_as(by, to), json!({ "from": from, "actor": actor, "reason": reason })).await
 }
 
-fn refusal(d: &Distribution, by: Move) -> Error {
-    let detail = format!(
-        "The distribution is {}; the move {by} is not allowed there. Allowed are: {}.",
-        d.status,
-        d.status.moves().join(", ")
-    );
-    Error::refused(Code::InvalidState, detail)
+/// Where a move leads from where a distribution is; a refusal if it is not allowed there.
+pub fn allowed(d: &Distribution, by: Move) -> Result<Status> {
+    d.status.next(by).ok_or_else(|| {
+        let detail = format!(
+            "The distribution is {}; the move {by} is not allowed there. Allowed are: {}.",
+            d.status,
+            d.status.moves().join(", ")
+        );
+        Error::refused(Code::InvalidState, detail)
+    })
 }
 
 /// The word in the event's name, which follows the catalogue of events where that differs from the status.

@@ -53,6 +53,16 @@ pub async fn any_queued(tx: &mut Tx, distribution_id: &str) -> Result<bool> {
         .bind(distribution_id).fetch_one(conn).await?))
 }
 
+/// One line of a list: the entitlement with whom it is for.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Listed {
+    #[sqlx(flatten)]
+    pub entitlement: Entitlement,
+    pub legal_name: Option<String>,
+    pub country: Option<String>,
+}
+
 /// A page of a distribution's entitlements, in the order of the wallets, and how many there are.
 pub async fn list(
     tx: &mut Tx,
@@ -60,11 +70,11 @@ pub async fn list(
     status: Option<Status>,
     limit: i64,
     offset: i64,
-) -> Result<(Vec<Entitlement>, i64)> {
+) -> Result<(Vec<Listed>, i64)> {
     let status = status.map(Status::as_str);
-    let rows = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
-        "select * from entitlements where distribution_id = $1 and (cast($2 as text) is null or status = $2) \
-         order by wallet_address limit $3 offset $4")
+    let rows = on!(tx, conn => sqlx::query_as::<_, Listed>(
+        "select e.*, i.legal_name, i.country from entitlements e left join investors i on i.id = e.investor_id \
+         where e.distribution_id = $1 and (cast($2 as text) is null or e.status = $2) order by e.wallet_address limit $3 offset $4")
         .bind(distribution_id).bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
     let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
         "select count(*) from entitlements where distribution_id = $1 and (cast($2 as text) is null or status = $2)")

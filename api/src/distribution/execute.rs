@@ -1,0 +1,79 @@
+//! `POST /v1/distributions/{id}/execute`: what was agreed on is paid.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::Status;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::point::Point;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::{funding, payout};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::act::Body;
+use crate::act::{self, Act};
+use crate::app::App;
+use crate::error::Result;
+use crate::idempotency::IdempotencyKey;
+use crate::operation;
+use crate::submission::Submission;
+
+/// A distribution that is being paid.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DistributionPaying)]
+pub struct Paying {
+    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: Status,
+    version: i64,
+    operations: Vec<operation::Short>,
+}
+
+/// Pays: 202 with the operations.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/execute",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Paying)),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "snapshot_mismatch", "operation_in_progress", "unknown_chain", "contract_missing", "payer_unfunded", "chain_unavailable"]))),
+)]
+pub async fn execute(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
+    id::check("dist", &id)?;
+    submission.body.takes_no_report()?;
+    act::perform(&app, &submission, &Execute { id: &id }).await
+}
+
+struct Execute<'a> {
+    id: &'a str,
+}
+
+impl Act for Execute<'_> {
+    type Decision = ();
+
+    async fn decide(&self, app: &App) -> Result<()> {
+        Ok(funding::check(&app.desk, self.id).await?)
+    }
+
+    async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
+        let accepted = payout::execute(tx, &app.settings, self.id, &by).await?;
+        Ok((paying(app, &accepted), Point::Accept))
+    }
+}
+
+fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
+    let d = &accepted.distribution;
+    let location = match accepted.operations.as_slice() {
+        [only] => operation::path(&only.id),
+        many => {
+            let batch = many.iter().find_map(|op| op.batch_id.clone()).unwrap_or_default();
+            format!("/blockchain/operations?batch_id={batch}")
+        }
+    };
+    let operations: Vec<_> = accepted.operations.iter().map(|op| operation::short(app, op)).collect();
+    let body = json!(Paying { id: d.id.clone(), status: d.status, version: d.version, operations });
+    Answer { status: 202, location: Some(location), body: body.to_string() }
+}

@@ -1,0 +1,115 @@
+//! A payout is accepted only when its payer can pay it, by the chain's own word: coin, allowance and gas. Otherwise nothing happens.
+
+use std::sync::OnceLock;
+
+use alloy::primitives::{Address, B256, U256, keccak256};
+use serde_json::json;
+use world::{Fault, FaultProxy, KEYS, Rule, on_both_databases};
+
+use crate::installation::{Payday, UNITS_OF_A_CENT, signer_of};
+
+/// Where the coin keeps balances and allowances.
+const BALANCES: u8 = 0;
+const ALLOWANCES: u8 = 1;
+
+fn within(slot: B256, key: Address) -> B256 {
+    keccak256([key.into_word().0, slot.0].concat())
+}
+
+/// Changes what the coin remembers of the payer, without a transaction of the payer's key.
+async fn remember(day: &Payday, slot: B256, units: U256) {
+    let rpc = day.site.anvil.rpc();
+    rpc.call("anvil_setStorageAt", json!([day.site.platform.coin, slot, B256::from(units)])).await;
+}
+
+fn payer() -> Address {
+    signer_of(KEYS[1])
+}
+
+async fn set_coin(day: &Payday, cents: u64) {
+    let slot = within(B256::with_last_byte(BALANCES), payer());
+    remember(day, slot, U256::from(cents * UNITS_OF_A_CENT)).await;
+}
+
+async fn set_allowance(day: &Payday, spender: Address, units: U256) {
+    let slot = within(within(B256::with_last_byte(ALLOWANCES), payer()), spender);
+    remember(day, slot, units).await;
+}
+
+async fn set_ether(day: &Payday, wei: u64) {
+    day.site.anvil.set_balance(&payer().to_string(), wei).await;
+}
+
+/// Everything that an execution would have changed.
+async fn state(day: &Payday, id: &str) -> Vec<Vec<String>> {
+    let sql = format!(
+        "select status, cast(version as text), cast((select count(*) from operations) as text), \
+         cast((select count(*) from entitlements where status = 'calculated') as text), \
+         cast((select count(*) from events where type like 'distribution.%') as text) from distributions where id = '{id}'"
+    );
+    day.site.rows(&sql).await
+}
+
+on_both_databases! {
+    async fn a_payer_without_coin_allowance_or_gas_is_refused_and_pays_when_it_has_them(database: Database) {
+        let day = Payday::new(database, 3).await;
+        let (plenty, ether) = (1_000_000, 10_000_000_000_000_000_000);
+        for (method, spender) in [("direct_payout", day.token), ("distributor", day.site.platform.distributor)] {
+            // The first one makes the allowance, and is not asked for it.
+            let first = day.calculated(method, "3.00").await;
+            day.executed(&first).await;
+            day.reaches(&first, "completed").await;
+            let id = day.calculated(method, "30.00").await;
+            assert_eq!(day.act(&format!("submit-{id}"), &id, "submit").await.status, 200);
+            let (key, before) = (format!("execute-{id}"), state(&day, &id).await);
+            let refused = async |what: &str, words: &[&str]| {
+                let answer = day.act(&key, &id, "execute").await;
+                assert_eq!(answer.problem(), (409, "payer_unfunded".to_owned()), "{what}: {answer:?}");
+                for word in words {
+                    assert!(answer.text("/detail").contains(word), "{what}: {word}: {answer:?}");
+                }
+                assert_eq!(answer.body["retryable"], true);
+                assert_eq!(state(&day, &id).await, before, "{what} changed something");
+            };
+            set_coin(&day, 2_999).await;
+            refused("coin", &["has 29.990000", "of the 30.000000", "0.010000"]).await;
+            set_allowance(&day, spender, U256::from(1_000 * UNITS_OF_A_CENT)).await;
+            refused("coin and allowance", &["has 29.990000", "pull 10.000000", "20.000000", &spender.to_checksum(None)]).await;
+            set_coin(&day, plenty).await;
+            refused("allowance", &["pull 10.000000"]).await;
+            set_allowance(&day, spender, U256::MAX).await;
+            set_ether(&day, 1_000).await;
+            refused("gas", &["has 0.000000000000001000 for gas"]).await;
+            set_ether(&day, ether).await;
+            let executed = day.act(&key, &id, "execute").await;
+            assert_eq!((executed.status, executed.text("/status")), (202, "executing".to_owned()), "{executed:?}");
+            day.reaches(&id, "completed").await;
+            // What was answered is answered again, whatever the payer has now.
+            set_coin(&day, 0).await;
+            let again = day.act(&key, &id, "execute").await;
+            assert_eq!((again.status, again.headers.contains_key("idempotent-replayed")), (202, true), "{again:?}");
+            set_coin(&day, plenty).await;
+        }
+        assert_eq!(day.sums_agree().await, 12);
+    }
+
+    async fn while_the_chain_is_silent_nothing_is_executed(database: Database) {
+        let proxy = OnceLock::new();
+        let day = Payday::with(database, 2, |site| {
+            site.config.node(proxy.get_or_init(|| FaultProxy::start(site.anvil.url(), 7)).url());
+        })
+        .await;
+        let (proxy, id) = (proxy.get().unwrap(), day.calculated("direct_payout", "20.00").await);
+        assert_eq!(day.act("submit", &id, "submit").await.status, 200);
+        let before = state(&day, &id).await;
+        let silence = proxy.add(Rule::new(Fault::DropRequest).on(&["eth_call"]));
+        let silent = day.act("execute", &id, "execute").await;
+        assert_eq!(silent.problem(), (503, "chain_unavailable".to_owned()), "{silent:?}");
+        assert!(silent.headers.contains_key("retry-after") && proxy.hits(silence) > 0);
+        assert_eq!(state(&day, &id).await, before);
+        proxy.heal();
+        assert_eq!(day.act("execute", &id, "execute").await.status, 202);
+        day.reaches(&id, "completed").await;
+        assert_eq!(day.sums_agree().await, 2);
+    }
+}

@@ -1,0 +1,127 @@
+//! Distributions of an organisation: its people bring them as far as the operator, see what became of them, and know of no others.
+
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::installation::{Answer, Payday, Person, found, wallet};
+use crate::portfolio::holder;
+
+/// A member of the organisation whose offering it is.
+async fn member(day: &Payday, name: &str) -> Person {
+    let person = day.site.person(&day.server, name, Role::Issuer).await;
+    let (offering, id) = (&day.site.offerings[0], &person.id);
+    let organisation = format!("(select issuer_id from offerings where id = '{offering}')");
+    day.site.write(&format!("update users set issuer_id = {organisation} where id = '{id}'")).await;
+    person
+}
+
+async fn act(person: &Person, key: &str, id: &str, verb: &str, body: Value) -> Answer {
+    person.client().post(&format!("/v1/distributions/{id}/{verb}"), key, body).await.unwrap()
+}
+
+async fn status(person: &Person, id: &str) -> String {
+    person.get(&format!("/v1/distributions/{id}")).await.text("/status")
+}
+
+fn has(answer: &Value, field: &str) -> bool {
+    answer.as_object().unwrap().contains_key(field)
+}
+
+on_both_databases! {
+    async fn an_issuer_brings_it_as_far_as_the_operator_and_sees_that_everybody_is_paid(database: Database) {
+        let day = Payday::new(database, 3).await;
+        let ida = member(&day, "ida").await;
+        let draft = day.body("direct_payout", "300.00").await;
+        let drafted = ida.client().post("/v1/distributions", "draft", draft.clone()).await.unwrap();
+        assert_eq!((drafted.status, drafted.text("/status")), (201, "draft".to_owned()), "{drafted:?}");
+        let again = ida.client().post("/v1/distributions", "draft", draft).await.unwrap();
+        assert_eq!((again.body == drafted.body, again.headers.contains_key("idempotent-replayed")), (true, true));
+        let id = drafted.text("/id");
+        assert_eq!(act(&ida, "early", &id, "calculate", json!({})).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(act(&ida, "snapshot", &id, "snapshot", json!({})).await.status, 202);
+        day.site.until("the balances are known", async || status(&ida, &id).await == "snapshotted").await;
+        for (verb, reached) in [("calculate", "calculated"), ("submit", "approved")] {
+            let moved = act(&ida, verb, &id, verb, json!({})).await;
+            assert_eq!((moved.status, moved.text("/status")), (200, reached.to_owned()), "{moved:?}");
+        }
+        // Money takes the platform's word, and what pays it is the platform's.
+        assert_eq!(act(&ida, "execute", &id, "execute", json!({})).await.problem(), (403, "role_forbidden".to_owned()));
+        assert_eq!(day.act("execute", &id, "execute").await.status, 202);
+        day.reaches(&id, "completed").await;
+        let shown = ida.get(&format!("/v1/distributions/{id}")).await;
+        assert_eq!((shown.text("/totals/paid"), shown.body["operation_count"].clone()), ("300.00".to_owned(), json!(3)), "{shown:?}");
+        for field in ["funding_wallet", "operations", "created_by"] {
+            assert!(has(&day.shown(&id).await.body, field) && !has(&shown.body, field), "{field}");
+        }
+        let lines = format!("/v1/distributions/{id}/entitlements");
+        let (full, org) = (day.server.get(&lines).await, ida.get(&lines).await);
+        for place in 0..3 {
+            let (full, org) = (&full.body["data"][place], &org.body["data"][place]);
+            assert_eq!((&org["id"], &org["net_amount"], &org["status"]), (&full["id"], &full["net_amount"], &json!("paid")));
+            assert_eq!((&org["holder"]["investor_id"], &org["holder"]["country"]), (&full["investor_id"], &json!("DE")));
+            assert!(org["holder"]["display_name"].as_str().unwrap().starts_with("Investor "), "{org}");
+            assert!(has(full, "note") && has(full, "operation_id") && !has(org, "note") && !has(org, "operation_id"));
+        }
+        assert_eq!(ida.get(&format!("/v1/distributions/{id}/report")).await.problem(), (403, "role_forbidden".to_owned()));
+        assert_eq!(day.sums_agree().await, 3);
+    }
+
+    async fn of_another_organisation_and_of_other_holders_nobody_learns_anything(database: Database) {
+        let day = Payday::new(database, 2).await;
+        let (ida, (eve, _)) = (member(&day, "ida").await, found(&day.server, "eve").await);
+        let loose = day.site.person(&day.server, "loose", Role::Issuer).await;
+        let id = day.calculated("direct_payout", "20.00").await;
+        let (nobody, none) = ("dist_01jc0000000000000000000000", (404, "not_found".to_owned()));
+        for stranger in [&eve, &loose] {
+            for id in [id.as_str(), nobody] {
+                for path in [format!("/v1/distributions/{id}"), format!("/v1/distributions/{id}/entitlements")] {
+                    assert_eq!(stranger.get(&path).await.problem(), none, "{path}");
+                }
+                for verb in ["snapshot", "calculate", "submit", "cancel"] {
+                    let body = if verb == "cancel" { json!({ "reason": "mine" }) } else { json!({}) };
+                    assert_eq!(act(stranger, verb, id, verb, body).await.problem(), none, "{verb}");
+                }
+            }
+            let draft = day.body("direct_payout", "1.00").await;
+            assert_eq!(stranger.client().post("/v1/distributions", "draft", draft).await.unwrap().problem(), none);
+            assert_eq!(stranger.get("/v1/distributions").await.body["pagination"]["total"], json!(0));
+        }
+        let shown = day.shown(&id).await;
+        assert_eq!((shown.text("/status"), day.site.count("distributions").await), ("calculated".to_owned(), 1));
+        let own = ida.get("/v1/distributions").await;
+        assert_eq!((own.body["pagination"]["total"].clone(), own.text("/data/0/id")), (json!(1), id.clone()), "{own:?}");
+
+        // An investor sees what is his of it. Whoever is both sees the organisation's whole, and of others his own part.
+        let (ada, _) = holder(&day.site, &day.server, 0).await;
+        let part = ada.get(&format!("/v1/distributions/{id}")).await;
+        assert_eq!(part.text("/my_entitlement/wallet_address"), wallet(0).to_checksum(None), "{part:?}");
+        assert_eq!((part.body["my_entitlements"].as_array().unwrap().len(), has(&part.body, "totals")), (1, false));
+        assert_eq!(ada.get(&format!("/v1/distributions/{id}/entitlements")).await.problem().0, 403);
+        let join = |of: &str| format!("update users set roles = 'investor issuer', issuer_id = ({of}) where id = '{}'", ada.id);
+        day.site.write(&join(&format!("select issuer_id from users where id = '{}'", eve.id))).await;
+        let both = ada.get(&format!("/v1/distributions/{id}")).await;
+        assert_eq!((both.body["my_entitlement"] == part.body["my_entitlement"], has(&both.body, "totals")), (true, false));
+        assert_eq!(act(&ada, "mine", &id, "submit", json!({})).await.problem(), none, "holding a share is not running it");
+        day.site.write(&join(&format!("select issuer_id from users where id = '{}'", ida.id))).await;
+        assert!(has(&ada.get(&format!("/v1/distributions/{id}")).await.body, "totals"));
+        // Who is no issuer any more has no organisation, whatever the row says.
+        day.site.write(&format!("update users set roles = 'investor' where id = '{}'", ida.id)).await;
+        assert_eq!(ida.get(&format!("/v1/distributions/{id}")).await.problem(), none);
+    }
+
+    async fn of_two_who_submit_at_once_one_does(database: Database) {
+        let day = Payday::new(database, 2).await;
+        let (ida, isa) = (member(&day, "ida").await, member(&day, "isa").await);
+        let id = day.calculated("direct_payout", "20.00").await;
+        let (one, other) = futures::join!(act(&ida, "a", &id, "submit", json!({})), act(&isa, "b", &id, "submit", json!({})));
+        let mut found = [one.status, other.status];
+        found.sort_unstable();
+        assert_eq!(found, [200, 409], "{one:?} {other:?}");
+        let called_off = act(&isa, "c", &id, "cancel", json!({ "reason": "no money" })).await;
+        assert_eq!((called_off.status, called_off.text("/status")), (200, "cancelled".to_owned()), "{called_off:?}");
+        let told = day.site.rows(&format!("select type from events where subject_id = '{id}' order by sequence")).await;
+        let wanted = ["created", "snapshotting", "snapshotted", "calculated", "approved", "cancelled"];
+        assert_eq!(told.concat(), wanted.map(|w| format!("distribution.{w}")));
+    }
+}
