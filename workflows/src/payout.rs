@@ -41,7 +41,14 @@ pub async fn due(tx: &mut Tx, id: &str) -> Result<(Distribution, Vec<Entitlement
         let detail = format!("The payment date {} has not come yet.", d.payment_date.to_rfc3339());
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let list = people::agreed_list(tx, &d).await?;
+    let list = match people::agreed_list(tx, &d).await {
+        Ok(list) => list,
+        Err(differs) => {
+            // Whoever executed it between the two looks is the reason, and not that the list is another one.
+            distribution::allowed(&distribution::find(tx, &Scope::All, id).await?, Move::Execute)?;
+            return Err(differs);
+        }
+    };
     if list.is_empty() {
         return Err(Error::refused(Code::NothingToPay, "Nobody of this distribution can be paid now: all are held."));
     }
