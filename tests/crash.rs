@@ -3,13 +3,12 @@
 use std::os::unix::process::ExitStatusExt;
 
 use muniment_domain::point::Point;
-use serde_json::json;
-use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
+use world::{Binary, Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 
-use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms, wallet};
+use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms};
 use crate::{approval, audit, foreign_key, offering_calendar, operator, reconciliation, sessions, wish};
 
-const SIDES: [&str; 2] = ["before", "after"];
+pub const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;
 
 /// The points at which a process is ended here; `operator` ends its moves at the others.
@@ -63,8 +62,7 @@ async fn ends_at(site: &Installation, offering: &str, plan: &str) {
         }
         Err(process) => process,
     };
-    let status = process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
-    assert_eq!(status.signal(), Some(SIGABRT), "{plan}: {status}\n{}", process.log());
+    died(&mut process, plan);
 }
 
 /// At each passing of a point and on both sides of it the process ends; everything is confirmed once after the next start.
@@ -91,99 +89,18 @@ async fn plain(database: Database, point: Point, passings: &[u64]) {
     survives(&site, point, passings, || {}).await;
 }
 
-/// Freezes and locks by turns, so that each meets both sides of some point.
-const fn locks(holder: usize) -> bool {
-    (holder + holder / 2) % 2 == 1
-}
-
-/// One wish of compliance, each about a subject of its own.
-fn asked_of(site: &Installation, holder: usize) -> (&'static str, serde_json::Value) {
-    let address = wallet(holder).to_checksum(None);
-    match locks(holder) {
-        false => ("/blockchain/freeze", site.about(json!({ "address": address }))),
-        true => {
-            let until = "2099-01-01T00:00:00Z";
-            let lock = json!({ "address": address, "partition": "1", "quantity": "1.00", "release_at": until });
-            ("/blockchain/lock", site.about(lock))
-        }
-    }
-}
-
-/// Starts the platform with a crash planned, and asks until it has ended.
-async fn ends_while_asked(site: &Installation, plan: &str, path: &str, key: &str, body: &serde_json::Value) {
-    let process = site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
-    let mut process = match Server::of(process, &site.key).await {
-        Ok(server) => {
-            let client = if path.ends_with("/lock") { server.session().await } else { server.client() };
-            _ = client.post(path, key, body.clone()).await;
-            server.process
-        }
-        Err(process) => process,
-    };
-    let status = process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
-    assert_eq!(status.signal(), Some(SIGABRT), "{plan}: {status}\n{}", process.log());
-}
-
 /// Starts the platform with a crash planned, and waits for it.
-async fn ends(site: &Installation, plan: &str) {
-    let mut process = site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
-    let status = process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
+pub async fn ends(site: &Installation, plan: &str) {
+    died(&mut site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn(), plan);
+}
+
+/// Waits until a process has ended as it was planned.
+pub fn died(process: &mut Binary, plan: &str) {
+    let status = process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached\n{}", process.log()));
     assert_eq!(status.signal(), Some(SIGABRT), "{plan}: {status}\n{}", process.log());
 }
 
 on_both_databases! {
-    async fn around_each_write_of_a_freeze_and_of_a_lock(database: Database) {
-        let points = [Point::Accept, Point::Sign, Point::Send, Point::Answer, Point::Finalise];
-        let plans: Vec<_> = points.iter().flat_map(|p| SIDES.iter().map(move |side| format!("{p}.{side}:1"))).collect();
-        let site = Installation::new(database, Mining::Quick, &[Terms::free(plans.len())]).await;
-        let mut server = site.start().await;
-        let token = site.minted(&server).await;
-        server.process.kill();
-        for (holder, plan) in plans.iter().enumerate() {
-            let ((path, body), key) = (asked_of(&site, holder), format!("key-{holder}"));
-            ends_while_asked(&site, plan, path, &key, &body).await;
-            let mut server = site.start().await;
-            let accepted = server.post(path, &key, body).await;
-            assert_eq!(accepted.status, 202, "{plan}: {accepted:?}");
-            site.settled().await;
-            server.process.kill();
-        }
-        for holder in 0..plans.len() {
-            let (frozen, found) = (site.is_frozen(token, wallet(holder)).await, site.tranches_of(token, wallet(holder), 1).await);
-            assert_eq!((frozen, found.len()), (!locks(holder), usize::from(locks(holder))), "holder {holder}");
-            if let [(units, _)] = found[..] {
-                assert_eq!(units, alloy::primitives::U256::from(100), "locked once");
-            }
-        }
-        let asked = i64::try_from(plans.len()).unwrap();
-        assert_eq!(site.count("operations where kind in ('freeze', 'lock') and status = 'confirmed'").await, asked);
-        assert_eq!(site.exactly_once().await.attention, 0);
-    }
-
-    async fn around_the_final_word_on_a_recovery(database: Database) {
-        let site = Installation::new(database, Mining::Quick, &[Terms::locked(SIDES.len())]).await;
-        let mut server = site.start().await;
-        let second = site.second_person(&server).await;
-        let token = site.minted(&server).await;
-        for (holder, side) in SIDES.iter().enumerate() {
-            site.lanes("paused").await;
-            let owner = site.rows(&format!("select investor_id from wallets where address = '{:#x}'", wallet(holder))).await;
-            let body = json!({ "offering_id": site.offerings[0], "investor_id": owner[0][0], "evidence_document_sha256": "cd".repeat(32),
-                "lost_address": wallet(holder).to_checksum(None), "new_address": wallet(holder + 100).to_checksum(None) });
-            server.two(&second, "/blockchain/recover", &format!("recover-{holder}"), body).await;
-            server.process.kill();
-            site.lanes("active").await;
-            ends(&site, &format!("finalise.{side}:1")).await;
-            server = site.start().await;
-            site.settled().await;
-            assert_eq!(site.successor_of(token, wallet(holder)).await, wallet(holder + 100));
-        }
-        server.process.kill();
-        let followed = "wallets where successor is not null";
-        assert_eq!((site.count(followed).await, site.count("events where type = 'wallet.recovered'").await), (2, 2));
-        assert_eq!(site.exactly_once().await.attention, 0);
-    }
-
     async fn around_the_acceptance_of_a_request(database: Database) {
         plain(database, Point::Accept, &[1, 2]).await;
     }

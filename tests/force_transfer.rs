@@ -6,7 +6,7 @@ use muniment_workflows::retry;
 use serde_json::{Value, json};
 use world::{Database, KEYS, Mining, on_both_databases};
 
-use crate::foreign_key::{execute_elsewhere, send};
+use crate::foreign_key::send;
 use crate::installation::{Installation, Person, Server, Terms, signer_of, wallet};
 
 const PATH: &str = "/blockchain/force-transfer";
@@ -91,20 +91,6 @@ on_both_databases! {
         .await;
         assert_eq!(desk.operation(&id).await.status, muniment_domain::operation::Status::Confirmed);
         desk.close().await;
-        assert_eq!(site.exactly_once().await.attention, 0);
-    }
-
-    async fn a_transfer_that_the_chain_knows_already_is_adopted_and_not_repeated(database: Database) {
-        let (site, server, second, token) = frozen(database, Terms::free(2)).await;
-        let before = site.balance_of(token, wallet(0)).await;
-        site.lanes("paused").await;
-        let id = server.two(&second, PATH, "force", transfer(&site, "1")).await.text("/id");
-        execute_elsewhere(&site, &id).await;
-        site.lanes("active").await;
-        site.settled().await;
-        let shown = server.get(&format!("/blockchain/operations/{id}")).await;
-        assert_eq!((shown.text("/status"), &shown.body["candidates"]), ("confirmed".into(), &json!([])), "nothing was signed");
-        assert_eq!(site.balance_of(token, wallet(0)).await, before - U256::from(100));
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 

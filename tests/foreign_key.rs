@@ -31,17 +31,23 @@ pub async fn send(anvil: &Anvil, key: &str, nonce: u64, to: Address, input: Byte
     hash.as_str().unwrap().to_owned()
 }
 
-/// Executes the call of an operation's only step with the key of another agent, as an operator's own script might.
-pub async fn execute_elsewhere(site: &Installation, operation_id: &str) -> String {
+/// The calls of an operation's steps in their order: whom, and with what.
+pub async fn calls_of(site: &Installation, operation_id: &str) -> Vec<(Address, Bytes)> {
     let hexadecimal =
         if matches!(site.database, Database::Sqlite(_)) { "hex(calldata)" } else { "encode(calldata, 'hex')" };
-    let step = site
-        .rows(&format!("select target, {hexadecimal} from operation_steps where operation_id = '{operation_id}'"))
-        .await;
-    let [target, calldata] = step[0].clone().try_into().unwrap();
+    let steps = format!(
+        "select target, {hexadecimal} from operation_steps where operation_id = '{operation_id}' order by position"
+    );
+    let call = |row: Vec<String>| (row[0].parse().unwrap(), hex::decode(&row[1]).unwrap().into());
+    site.rows(&steps).await.into_iter().map(call).collect()
+}
+
+/// Executes the call of an operation's only step with the key of another agent, as an operator's own script might.
+pub async fn execute_elsewhere(site: &Installation, operation_id: &str) -> String {
+    let (target, calldata) = calls_of(site, operation_id).await.remove(0);
     let count = json!([signer_of(KEYS[2]), "latest"]);
     let nonce = site.anvil.rpc().number("eth_getTransactionCount", count).await;
-    send(&site.anvil, KEYS[2], nonce, target.parse().unwrap(), hex::decode(calldata).unwrap().into()).await
+    send(&site.anvil, KEYS[2], nonce, target, calldata).await
 }
 
 async fn mode(site: &Installation) -> String {

@@ -150,33 +150,6 @@ on_both_databases! {
         assert_eq!(done, site.rows("select id from users where email = 'operator@test.example'").await, "it is the maker's");
         assert_eq!(site.exactly_once().await.attention, 0);
     }
-
-    async fn a_freeze_whose_block_is_gone_is_sent_again_and_told_once(database: Database) {
-        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
-        let server = site.start().await;
-        let token = site.minted(&server).await;
-        site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
-        site.anvil.rpc().call("evm_setAutomine", json!([false])).await;
-        assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
-        let in_state = async |state: &str| site.count(&format!("operation_steps where name = 'freezeAddress' and state = '{state}'")).await == 1;
-        let sent = "attempts a join operations o on o.id = a.operation_id where o.kind = 'freeze' and a.sends > 0";
-        site.until("it is sent", async || site.count(sent).await == 1).await;
-        site.anvil.mine(1).await;
-        site.until("it is in a block", async || in_state("included").await).await;
-        site.anvil.reorg(1).await;
-        site.until("it is taken back", async || in_state("signed").await).await;
-        assert!(!site.is_frozen(token, wallet(0)).await);
-        assert_eq!(site.count("events where type = 'wallet.frozen'").await, 0);
-        site.until("it is final", async || {
-            site.anvil.mine(1).await;
-            in_state("final").await
-        })
-        .await;
-        site.settled().await;
-        assert!(site.is_frozen(token, wallet(0)).await);
-        assert_eq!(site.count("events where type = 'wallet.frozen'").await, 1);
-        site.exactly_once().await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

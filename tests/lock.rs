@@ -63,21 +63,6 @@ on_both_databases! {
         assert_eq!(site.count("operations where kind = 'unlock' and status = 'confirmed'").await, 1);
     }
 
-    async fn a_lock_that_the_chain_knows_already_is_adopted_and_not_repeated(database: Database) {
-        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
-        let server = site.start().await;
-        let token = site.minted(&server).await;
-        site.lanes("paused").await;
-        let accepted = lock(&site, &server, "lock", "10").await;
-        execute_elsewhere(&site, &accepted.text("/id")).await;
-        site.lanes("active").await;
-        site.settled().await;
-        let shown = server.get(accepted.headers["location"].to_str().unwrap()).await;
-        assert_eq!((shown.text("/status"), &shown.body["candidates"]), ("confirmed".into(), &json!([])), "nothing was signed");
-        assert_eq!(site.locked_of(token, wallet(0)).await, alloy::primitives::U256::from(1_000));
-        site.exactly_once().await;
-    }
-
     async fn a_retry_of_a_lock_that_another_agent_made_confirms_it(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let mut server = site.start().await;

@@ -7,7 +7,7 @@ use muniment_activities::{coin, token};
 use serde_json::json;
 use world::{KEYS, on_both_databases};
 
-use crate::foreign_key::execute_elsewhere;
+use crate::foreign_key::send;
 use crate::installation::{Payday, signer_of, wallet};
 
 async fn freeze(day: &Payday, holder: usize) {
@@ -16,6 +16,14 @@ async fn freeze(day: &Payday, holder: usize) {
 
 async fn unfreeze(day: &Payday, holder: usize) {
     day.stranger(token::unfreeze(Address::ZERO, day.token, wallet(holder), Bytes::new())).await;
+}
+
+/// A holder is frozen or freed by another agent, in the next block and before all that the platform sends.
+async fn frozen_next(day: &Payday, holder: usize, frozen: bool) {
+    let (agent, call) = (signer_of(KEYS[2]), if frozen { token::freeze } else { token::unfreeze });
+    let data = call(agent, day.token, wallet(holder), Bytes::new()).data;
+    let nonce = day.site.anvil.rpc().number("eth_getTransactionCount", json!([agent, "latest"])).await;
+    send(&day.site.anvil, KEYS[2], nonce, day.token, data).await;
 }
 
 on_both_databases! {
@@ -78,23 +86,28 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 4);
     }
 
-    async fn a_page_that_another_agent_executed_is_adopted(database: Database) {
+    async fn a_page_that_reverted_on_the_chain_is_paid_after_a_retry(database: Database) {
         let day = Payday::new(database, 2).await;
-        let first = day.calculated("direct_payout", "10.00").await;
+        let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;
         day.reaches(&first, "completed").await;
-        let other = signer_of(KEYS[2]);
-        day.fund(other, 1_000).await;
-        let second = day.calculated("direct_payout", "20.00").await;
-        day.site.lanes("paused").await;
-        let executed = day.executed(&second).await;
-        let call = coin::approve(other, day.site.platform.coin, day.token);
-        day.send_as(KEYS[2], call).await;
-        execute_elsewhere(&day.site, &executed.text("/operations/0/id")).await;
-        day.site.lanes("active").await;
-        day.reaches(&second, "completed").await;
+        let id = day.calculated("direct_payout", "20.00").await;
+        day.site.hold_blocks().await;
+        let op = day.executed(&id).await.text("/operations/0/id");
+        day.site.all_in_pool(1).await;
+        frozen_next(&day, 1, true).await;
+        day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
+        assert_eq!(day.server.state(&op).await, ("failed".to_owned(), "reverted".to_owned()));
+        assert_eq!((day.shown(&id).await.text("/status"), day.sums_agree().await), ("executing".to_owned(), 2));
+        // A page that was signed once stays whole: while its holder is frozen it is refused before it costs anything.
+        assert_eq!(day.server.retry("too-early", &op).await.status, 202);
+        day.site.settled().await;
+        assert_eq!(day.server.state(&op).await.0, "failed");
+        frozen_next(&day, 1, false).await;
+        day.site.mined_until("the holder is free", async || !day.site.is_frozen(day.token, wallet(1)).await).await;
+        assert_eq!(day.server.retry("again", &op).await.status, 202);
+        day.site.mined_until("everybody is paid", async || day.shown(&id).await.text("/status") == "completed").await;
         assert_eq!(day.sums_agree().await, 4);
-        assert_eq!(day.site.count("attempts a join operations o on o.id = a.operation_id where o.kind = 'payout'").await, 2);
     }
 
     async fn one_bad_page_of_fifty_ends_at_a_person_and_the_others_are_paid(database: Database) {

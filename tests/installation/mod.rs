@@ -1,5 +1,6 @@
 //! Muniment as somebody installed it: a chain with the platform's contracts, a database with offerings, a configuration and a key.
 
+mod blocks;
 mod chain;
 mod client;
 mod compliance;
@@ -63,7 +64,11 @@ impl Installation {
 
     /// With so many signers, each a lane of its own.
     pub async fn with_signers(database: Database, mining: Mining, terms: &[Terms], signers: usize) -> Self {
-        let anvil = Anvil::start(mining);
+        Self::on(Anvil::start(mining), database, mining, terms, signers).await
+    }
+
+    /// On a node that runs already.
+    pub async fn on(anvil: Anvil, database: Database, mining: Mining, terms: &[Terms], signers: usize) -> Self {
         let keys = &world::KEYS[1..=signers];
         // Every known key may act for the platform; those that are not configured are other agents.
         let platform = chain::deploy(&anvil, mining, &world::KEYS[1..]).await;

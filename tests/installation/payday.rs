@@ -23,7 +23,7 @@ pub struct Payday {
     pub site: Installation,
     pub server: Server,
     pub token: Address,
-    colleague: Person,
+    pub colleague: Person,
 }
 
 impl Payday {
@@ -57,14 +57,15 @@ impl Payday {
         self.send_as(KEYS[3], call).await;
     }
 
-    /// Sends a call with a known key, past the platform.
-    pub async fn send_as(&self, key: &str, call: muniment_activities::simulate::Call) {
+    /// Sends a call with a known key, past the platform; its hash.
+    pub async fn send_as(&self, key: &str, call: muniment_activities::simulate::Call) -> String {
         let count = json!([signer_of(key), "latest"]);
         let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
         let hash = send(&self.site.anvil, key, nonce, call.to.unwrap(), call.data).await;
         let receipt = async || self.site.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
         self.site.until("it is mined", async || !receipt().await.is_null()).await;
         assert_eq!(receipt().await["status"], "0x1", "the stranger's call reverted");
+        hash
     }
 
     /// What somebody has of the coin, in cents.
@@ -85,8 +86,12 @@ impl Payday {
 
     /// The body of a draft that can be paid at once.
     pub async fn body(&self, method: &str, total: &str) -> Value {
+        self.body_of(&self.site.offerings[0], method, total).await
+    }
+
+    async fn body_of(&self, offering: &str, method: &str, total: &str) -> Value {
         let now = self.chain_time().await;
-        json!({ "offering_id": self.site.offerings[0], "type": "dividend", "method": method, "total_amount": total,
+        json!({ "offering_id": offering, "type": "dividend", "method": method, "total_amount": total,
             "record_date": now, "payment_date": now })
     }
 
@@ -103,8 +108,13 @@ impl Payday {
 
     /// A distribution whose balances are known.
     pub async fn snapshotted(&self, method: &str, total: &str) -> String {
-        let body = self.body(method, total).await;
-        let drafted = self.server.post("/v1/distributions", &format!("draft-{method}-{total}"), body).await;
+        self.snapshotted_of(&self.site.offerings[0], method, total).await
+    }
+
+    async fn snapshotted_of(&self, offering: &str, method: &str, total: &str) -> String {
+        let body = self.body_of(offering, method, total).await;
+        let key = format!("draft-{offering}-{method}-{total}");
+        let drafted = self.server.post("/v1/distributions", &key, body).await;
         assert_eq!(drafted.status, 201, "{drafted:?}");
         let id = drafted.text("/id");
         let asked = self.act(&format!("snapshot-{id}"), &id, "snapshot").await;
@@ -115,20 +125,30 @@ impl Payday {
 
     /// A distribution whose parts are fixed.
     pub async fn calculated(&self, method: &str, total: &str) -> String {
-        let id = self.snapshotted(method, total).await;
+        self.calculated_of(&self.site.offerings[0], method, total).await
+    }
+
+    /// The same, of any offering.
+    pub async fn calculated_of(&self, offering: &str, method: &str, total: &str) -> String {
+        let id = self.snapshotted_of(offering, method, total).await;
         let done = self.act(&format!("calculate-{id}"), &id, "calculate").await;
         assert_eq!((done.status, done.text("/status")), (200, "calculated".to_owned()), "{done:?}");
         id
     }
 
-    /// Submits and executes.
-    pub async fn executed(&self, id: &str) -> Answer {
+    /// Submits, with a second person where it takes one.
+    pub async fn submitted(&self, id: &str) {
         let submitted = self.act(&format!("submit-{id}"), id, "submit").await;
         if submitted.status == 202 {
             self.approve(&submitted).await;
         } else {
             assert_eq!((submitted.status, submitted.text("/status")), (200, "approved".to_owned()), "{submitted:?}");
         }
+    }
+
+    /// Submits and executes.
+    pub async fn executed(&self, id: &str) -> Answer {
+        self.submitted(id).await;
         let executed = self.act(&format!("execute-{id}"), id, "execute").await;
         assert_eq!((executed.status, executed.text("/status")), (202, "executing".to_owned()), "{executed:?}");
         executed

@@ -16,17 +16,18 @@ impl Installation {
 impl Server {
     /// Lets the second person allow what an answer says is waiting, as it is now.
     pub async fn approve(&self, second: &Person, asked: &Answer) -> Answer {
-        assert_eq!(asked.status, 202, "{asked:?}");
-        self.allow(second, asked.headers["location"].to_str().unwrap()).await
+        self.try_approve(second, asked).await.unwrap()
     }
 
-    /// Lets the second person allow what waits here, as it is now.
-    pub async fn allow(&self, second: &Person, path: &str) -> Answer {
+    /// The same; none if the process ends before it answers.
+    pub async fn try_approve(&self, second: &Person, asked: &Answer) -> Option<Answer> {
+        assert_eq!(asked.status, 202, "{asked:?}");
+        let path = asked.headers["location"].to_str().unwrap();
         let client = self.client().in_session(&second.access_token, &second.csrf_token);
-        let shown = client.get(path).await.unwrap();
+        let shown = client.get(path).await?;
         let body = json!({ "payload_sha256": shown.text("/payload_sha256") });
         let client = client.on_version(shown.body["version"].as_i64().unwrap());
-        client.post(&format!("{path}/approve"), &format!("allow-{path}"), body).await.unwrap()
+        client.post(&format!("{path}/approve"), &format!("allow-{path}"), body).await
     }
 
     /// Asks, and lets the second person allow it: the operation that comes of it.

@@ -94,9 +94,14 @@ impl Server {
 
     /// Posts with this idempotency key, and must be answered; by the key, or in person where a key may not ask.
     pub async fn post(&self, path: &str, idempotency_key: &str, body: Value) -> Answer {
+        self.try_post(path, idempotency_key, body).await.unwrap()
+    }
+
+    /// The same; none if the process ends before it answers.
+    pub async fn try_post(&self, path: &str, idempotency_key: &str, body: Value) -> Option<Answer> {
         let verb = path.rsplit('/').next().unwrap_or_default();
         let client = if IN_PERSON.contains(&verb) { self.session().await } else { self.client() };
-        client.post(path, idempotency_key, body).await.unwrap()
+        client.post(path, idempotency_key, body).await
     }
 
     /// Asks for the deployment of an offering's token.

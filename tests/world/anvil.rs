@@ -37,7 +37,8 @@ pub enum Mining {
 
 /// A running node, ended with the value.
 pub struct Anvil {
-    child: Child,
+    /// None where somebody else ends it.
+    child: Option<Child>,
     url: String,
     log: Log,
 }
@@ -80,7 +81,12 @@ impl Anvil {
             let _ = child.kill();
             panic!("anvil did not start.\n{}", log.text());
         };
-        Self { child, url: format!("http://{}", address.trim()), log }
+        Self { child: Some(child), url: format!("http://{}", address.trim()), log }
+    }
+
+    /// Another node that takes the same orders, such as the embedded chain.
+    pub fn at(url: &str) -> Self {
+        Self { child: None, url: url.to_owned(), log: Log::default() }
     }
 
     /// Its address.
@@ -136,8 +142,10 @@ impl Anvil {
 
 impl Drop for Anvil {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

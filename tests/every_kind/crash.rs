@@ -1,0 +1,165 @@
+//! The process ends before and after each durable write on the way of every kind of operation. Each life goes on where the one before it
+//! was ended, and the last one finds everything done once.
+
+use muniment_domain::point::Point;
+use world::{Database, Fault, FaultProxy, Rule, on_both_databases};
+
+use super::kind::{ALL, Kind};
+use super::stage::{Node, Stage};
+use crate::crash::{SIDES, died, ends};
+use crate::installation::Server;
+
+/// More lives than a write takes that is made in parts.
+const LIVES_MAX: usize = 8;
+
+/// How far everything is that was asked for, as a life left it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Left {
+    /// Transactions with stored bytes.
+    signed: u64,
+    /// What a block would take.
+    in_pool: u64,
+    /// Transactions that a node took, as the database knows.
+    noted: u64,
+    /// Steps in a block, as the database knows.
+    included: u64,
+    confirmed: u64,
+}
+
+/// A stage whose process ends again and again.
+struct Lives {
+    stage: Stage,
+    proxy: FaultProxy,
+    /// What was there before.
+    base: Left,
+}
+
+impl Lives {
+    async fn begin(database: Database) -> Self {
+        let mut stage = Stage::new(Node::Anvil, database, 1).await;
+        stage.day.server.process.kill();
+        let proxy = FaultProxy::start(stage.site().anvil.url(), 1);
+        stage.day.site.config.node(proxy.url());
+        stage.site().hold_blocks().await;
+        let mut lives = Self { stage, proxy, base: Left::default() };
+        lives.base = lives.left().await;
+        lives
+    }
+
+    async fn left(&self) -> Left {
+        let site = self.stage.site();
+        let count = async |of: &str| site.count(of).await.cast_unsigned();
+        Left {
+            signed: count("attempts").await - self.base.signed,
+            in_pool: site.in_pool().await,
+            noted: count("attempts where last_answer in ('accepted', 'already_known')").await - self.base.noted,
+            included: count("operation_steps where state in ('included', 'final')").await - self.base.included,
+            confirmed: count("operations where status = 'confirmed'").await - self.base.confirmed,
+        }
+    }
+
+    /// A life that is planned to end, once it serves; none if it ended before.
+    async fn serves(&mut self, plan: &str) -> bool {
+        let process = self.stage.site().launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
+        match Server::of(process, &self.stage.site().key).await {
+            Ok(server) => {
+                self.stage.day.server = server;
+                true
+            }
+            Err(mut process) => {
+                died(&mut process, plan);
+                false
+            }
+        }
+    }
+
+    /// Ends at the acceptance of a kind, and around the commit that signs its first step.
+    async fn ends_up_to_the_signature(&mut self, kind: Kind, side: &str, signed: u64) {
+        // Where it takes two, the wish of the first one is accepted before.
+        let accepted = format!("{}.{side}:{}", Point::Accept, kind.facts().people);
+        assert!(self.serves(&accepted).await, "{kind:?}: {accepted} was met by something else");
+        let answer = self.stage.try_ask(kind, 0).await;
+        assert!(answer.is_none(), "{kind:?}: {accepted} was not met: {answer:?}");
+        died(&mut self.stage.day.server.process, &accepted);
+        let plan = format!("{}.before:1", Point::Sign);
+        // What was accepted goes on by itself; what was not is asked for again.
+        if self.serves(&plan).await {
+            if side == "before" {
+                _ = self.stage.try_ask(kind, 0).await;
+            }
+            died(&mut self.stage.day.server.process, &plan);
+        }
+        assert_eq!(self.left().await.signed, signed, "{kind:?}: {plan}");
+        let plan = format!("{}.after:1", Point::Sign);
+        ends(self.stage.site(), &plan).await;
+        assert_eq!(self.left().await.signed, signed + 1, "{kind:?}: {plan}");
+    }
+
+    /// Ends before a point, which changes nothing, and after it, until this is left.
+    async fn ends_around(&self, point: Point, after: Left) {
+        let before = self.left().await;
+        ends(self.stage.site(), &format!("{point}.before:1")).await;
+        assert_eq!(self.left().await, before, "{point}.before");
+        for _ in 0..LIVES_MAX {
+            ends(self.stage.site(), &format!("{point}.after:1")).await;
+            if self.left().await == after {
+                return;
+            }
+        }
+        panic!("{point}.after left {:?}, and not {after:?}", self.left().await);
+    }
+
+    /// From stored bytes of so many to their block, after so many others.
+    async fn ends_up_to_the_block(&self, earlier: u64, now: u64) {
+        let all = earlier + now;
+        let mut left = Left { signed: all, in_pool: now, noted: earlier, included: earlier, ..self.left().await };
+        self.ends_around(Point::Send, left).await;
+        left.noted = all;
+        self.ends_around(Point::Answer, left).await;
+        self.stage.site().anvil.mine(1).await;
+        (left.in_pool, left.included) = (0, all);
+        self.ends_around(Point::Follow, left).await;
+    }
+
+    /// Ends around the last words on so many operations more.
+    async fn ends_at_the_last_words(&self, operations: u64) {
+        self.stage.site().anvil.mine(3).await;
+        let left = self.left().await;
+        self.ends_around(Point::Index, left).await;
+        self.ends_around(Point::Finalise, Left { confirmed: left.confirmed + operations, ..left }).await;
+    }
+}
+
+on_both_databases! {
+    async fn whatever_ends_the_process_every_kind_is_done_once(database: Database) {
+        // The acceptance of every second kind is ended before its commit on one database, and after it on the other one.
+        let first = usize::from(matches!(database, Database::Postgres(_)));
+        let mut lives = Lives::begin(database).await;
+        let others: Vec<Kind> = ALL.into_iter().filter(|kind| *kind != Kind::Escrow).collect();
+        let count = others.len() as u64;
+        // Until everything is signed nothing gets to the node, so that all of it goes there in one call.
+        let refused = Fault::Error(-32000, "txpool is full".to_owned());
+        lives.proxy.add(Rule::new(refused).on(&["eth_sendRawTransaction"]));
+        for (number, kind) in others.into_iter().enumerate() {
+            lives.ends_up_to_the_signature(kind, SIDES[(number + first) % 2], number as u64).await;
+        }
+        lives.proxy.heal();
+        lives.ends_up_to_the_block(0, count).await;
+        lives.ends_at_the_last_words(count).await;
+        // What has several steps goes after them, so that every commit is about one step of it.
+        lives.ends_up_to_the_signature(Kind::Escrow, SIDES[first], count).await;
+        for step in 0..Kind::Escrow.facts().steps.len() as u64 {
+            if step > 0 {
+                lives.ends_around(Point::Sign, Left { signed: count + step + 1, ..lives.left().await }).await;
+            }
+            lives.ends_up_to_the_block(count + step, 1).await;
+        }
+        lives.ends_at_the_last_words(1).await;
+        lives.stage.day.server = lives.stage.site().start().await;
+        let (stage, asked) = (&lives.stage, lives.stage.ask_all(0).await);
+        stage.site().mined_until("nothing is unfinished", async || stage.site().unfinished().await == 0).await;
+        stage.is_done(&asked, |_| 1).await;
+        assert_eq!(stage.site().exactly_once().await.attention, 0);
+        stage.day.sums_agree().await;
+    }
+}

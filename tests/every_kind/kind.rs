@@ -1,0 +1,117 @@
+//! The table: everything that a person can ask the platform to do on a chain, one row each.
+
+use muniment_domain::operation;
+
+/// A row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Deploy,
+    Mint,
+    MintLocked,
+    Freeze,
+    Unfreeze,
+    Lock,
+    Unlock,
+    Restrict,
+    Unrestrict,
+    Force,
+    Recover,
+    /// One holder, straight from the payer.
+    Pay,
+    /// A page of holders, straight from the payer.
+    PayBatch,
+    /// Through the distributor: the sum into escrow, then page after page.
+    Escrow,
+    Audit,
+}
+
+/// What becomes of an operation whose very call another agent of the platform has executed before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// The chain knows its id: the other's transaction is taken over, and nothing is signed.
+    Adopted,
+    /// It has no id on the chain, and is the same when it is done twice.
+    Harmless,
+    /// It has no id, and the contract says that there is nothing to do: a person names the other's transaction as the proof.
+    Refused,
+}
+
+/// What holds for a row whatever happens to it.
+pub struct Facts {
+    pub of: operation::Kind,
+    /// The functions that are called, in their order.
+    pub steps: &'static [&'static str],
+    /// How many people it takes.
+    pub people: u8,
+    pub again: Again,
+    /// What the portals are told of it besides that an operation is confirmed.
+    pub told: Option<&'static str>,
+}
+
+pub const ALL: [Kind; 15] = [
+    Kind::Deploy,
+    Kind::Mint,
+    Kind::MintLocked,
+    Kind::Freeze,
+    Kind::Unfreeze,
+    Kind::Lock,
+    Kind::Unlock,
+    Kind::Restrict,
+    Kind::Unrestrict,
+    Kind::Force,
+    Kind::Recover,
+    Kind::Pay,
+    Kind::PayBatch,
+    Kind::Escrow,
+    Kind::Audit,
+];
+
+const fn row(
+    of: operation::Kind,
+    steps: &'static [&'static str],
+    people: u8,
+    again: Again,
+    told: Option<&'static str>,
+) -> Facts {
+    Facts { of, steps, people, again, told }
+}
+
+impl Kind {
+    pub const fn facts(self) -> Facts {
+        use Again::{Adopted, Harmless, Refused};
+        use operation::Kind as Of;
+        const PAID: Option<&str> = Some("distribution.entitlement_paid");
+        const MINTED: Option<&str> = Some("subscription.minted");
+        match self {
+            Self::Deploy => row(Of::DeployToken, &["deployToken"], 1, Harmless, Some("offering.token_deployed")),
+            Self::Mint | Self::MintLocked => row(Of::Mint, &["mintPage"], 1, Adopted, MINTED),
+            Self::Freeze => row(Of::Freeze, &["freezeAddress"], 1, Harmless, Some("wallet.frozen")),
+            Self::Unfreeze => row(Of::Unfreeze, &["unFreeze"], 2, Harmless, Some("wallet.unfrozen")),
+            Self::Lock => row(Of::Lock, &["lockTokens"], 1, Adopted, None),
+            Self::Unlock => row(Of::Unlock, &["unlockToken"], 2, Refused, None),
+            Self::Restrict => row(Of::RestrictPartition, &["restrictTransfer"], 1, Harmless, None),
+            Self::Unrestrict => row(Of::UnrestrictPartition, &["removeRestriction"], 2, Refused, None),
+            Self::Force => row(Of::ForceTransfer, &["forceTransfer"], 2, Adopted, None),
+            Self::Recover => row(Of::Recover, &["recoveryAddress"], 2, Adopted, Some("wallet.recovered")),
+            Self::Pay => row(Of::Payout, &["payout"], 1, Adopted, PAID),
+            Self::PayBatch => row(Of::Payout, &["batchPayout"], 1, Adopted, PAID),
+            Self::Escrow => row(
+                Of::DistributorPayout,
+                &["createDistribution", "payoutForDistribution", "payoutForDistribution"],
+                1,
+                Adopted,
+                PAID,
+            ),
+            Self::Audit => {
+                row(Of::AuditDeclaration, &["declareAudit"], 1, Harmless, Some("distribution.audit_declared"))
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_operation_has_a_row() {
+    for kind in operation::Kind::ALL {
+        assert!(ALL.iter().any(|row| row.facts().of == *kind), "no row makes a {kind}");
+    }
+}

@@ -1,0 +1,224 @@
+//! A platform on which every kind of operation can be asked for, so often: what each of them needs is there.
+
+use std::time::Duration;
+
+use alloy::primitives::Address;
+use futures::future::join_all;
+use muniment_devchain::{Config, Devchain};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use world::{Anvil, Database, KEYS, Mining};
+
+use super::kind::Kind;
+use crate::installation::{Installation, Payday, Terms, in_days, signer_of, wallet};
+
+/// Places in the list of offerings.
+const MINTED_TO: [usize; 3] = [PAY, BATCH, ESCROW];
+const MINT: usize = 1;
+const MINT_LOCKED: usize = 2;
+const PAY: usize = 3;
+const BATCH: usize = 4;
+const ESCROW: usize = 5;
+const DEPLOY: usize = 6;
+/// Holders of the first offering's token that a round uses up.
+const HOLDERS: usize = 7;
+/// The due locks are due after so many days.
+const DUE_DAYS: i64 = 30;
+
+/// Where the contracts run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    Anvil,
+    /// The chain that the platform brings with it.
+    Embedded,
+}
+
+pub struct Stage {
+    pub day: Payday,
+    /// Distributions that are agreed on, by their offering's place and the round.
+    agreed: [Vec<String>; 3],
+    /// Distributions that were paid before anything else: what an audit can be declared of.
+    paid: Vec<String>,
+    _chain: Option<DropGuard>,
+}
+
+/// Serves the embedded chain until the guard goes.
+async fn embedded() -> (Anvil, DropGuard) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (chain, stop) = (Devchain::open(Config::default()).unwrap(), CancellationToken::new());
+    let told = stop.clone();
+    tokio::spawn(async move { chain.serve(listener, told).await.unwrap() });
+    (Anvil::at(&url), stop.drop_guard())
+}
+
+fn terms(rounds: usize) -> Vec<Terms> {
+    let mut terms = vec![Terms::free(HOLDERS * rounds), Terms::free(rounds), Terms::locked(rounds)];
+    terms.extend([Terms::free(1), Terms::free(2), Terms::free(3)]);
+    terms.extend(vec![Terms::free(1); rounds]);
+    terms
+}
+
+impl Stage {
+    /// Ready for so many rounds.
+    pub async fn new(node: Node, database: Database, rounds: usize) -> Self {
+        let (anvil, chain) = match node {
+            Node::Anvil => (Anvil::start(Mining::Quick), None),
+            Node::Embedded => {
+                let (anvil, guard) = embedded().await;
+                (anvil, Some(guard))
+            }
+        };
+        let mut site = Installation::on(anvil, database, Mining::Quick, &terms(rounds), 1).await;
+        site.config.pays_in(&site.platform, signer_of(KEYS[1]));
+        site.config.engine("payout_page_holders", 2);
+        // Nothing is replaced while a test holds the blocks.
+        site.config.chain("bump_after_seconds", "600");
+        let server = site.start().await;
+        let colleague = site.second_person(&server).await;
+        let day = Payday { site, server, token: Address::ZERO, colleague };
+        let mut stage = Self { day, agreed: Default::default(), paid: Vec::new(), _chain: chain };
+        stage.tokens(rounds).await;
+        stage.money(rounds).await;
+        stage.holders(rounds).await;
+        stage
+    }
+
+    pub fn site(&self) -> &Installation {
+        &self.day.site
+    }
+
+    /// Deploys every token but those that are to be deployed, and mints what is to be held.
+    async fn tokens(&mut self, rounds: usize) {
+        let (site, server) = (&self.day.site, &self.day.server);
+        // Units stand in the first partition; each round restricts one and frees another.
+        let restricted = |number: usize| json!({ "restricted": number > 0 && number.is_multiple_of(2) });
+        let partitions: Vec<Value> = (0..=2 * rounds).map(restricted).collect();
+        let body = json!({ "offering_id": site.offerings[0], "partitions": partitions });
+        assert_eq!(server.post("/blockchain/deploy-token", "token-0", body).await.status, 202);
+        for number in MINT..DEPLOY {
+            assert_eq!(server.deploy(&format!("token-{number}"), &site.offerings[number]).await.status, 202);
+        }
+        site.settled().await;
+        for number in [0].into_iter().chain(MINTED_TO) {
+            assert_eq!(server.mint(&format!("units-{number}"), &site.offerings[number]).await.status, 202);
+        }
+        site.settled().await;
+        self.day.token = self.token(0).await;
+    }
+
+    /// Gives the payer money, pays everybody once, and has what is to be paid next agreed on. Each amount is another one.
+    async fn money(&mut self, rounds: usize) {
+        self.day.fund(signer_of(KEYS[1]), 1_000_000).await;
+        let day = &self.day;
+        let ways = MINTED_TO.iter().enumerate().map(|(at, place)| (at, day.site.offerings[*place].clone()));
+        let all = ways.flat_map(|(at, offering)| (0..=rounds).map(move |number| (at, number, offering.clone())));
+        let calculated = all.map(|(at, number, offering)| async move {
+            let cents = (at + 1) * (700 + 400 * at + 31 * number);
+            let method = if MINTED_TO[at] == ESCROW { "distributor" } else { "direct_payout" };
+            let total = format!("{}.{:02}", cents / 100, cents % 100);
+            (at, number, day.calculated_of(&offering, method, &total).await)
+        });
+        for (at, number, id) in join_all(calculated).await {
+            if number == 0 {
+                day.executed(&id).await;
+                self.paid.push(id);
+            } else {
+                day.submitted(&id).await;
+                self.agreed[at].push(id);
+            }
+        }
+        for id in &self.paid {
+            day.reaches(id, "completed").await;
+        }
+    }
+
+    /// Freezes who is to be freed or moved, and lets locks become due.
+    async fn holders(&self, rounds: usize) {
+        let (site, server) = (&self.day.site, &self.day.server);
+        for round in 0..rounds {
+            for kind in [Kind::Unfreeze, Kind::Force] {
+                let frozen = site.freeze(server, &format!("frozen-{round}-{kind:?}"), holder(kind, round)).await;
+                assert_eq!(frozen.status, 202, "{frozen:?}");
+            }
+            let address = wallet(holder(Kind::Unlock, round)).to_checksum(None);
+            let due = in_days(DUE_DAYS).to_rfc3339();
+            let body =
+                site.about(json!({ "address": address, "partition": "1", "quantity": "5.00", "release_at": due }));
+            assert_eq!(server.post("/blockchain/lock", &format!("due-{round}"), body).await.status, 202);
+        }
+        site.settled().await;
+        // Time on the chain is what decides, and nothing else here hangs on it.
+        let passed = Duration::from_secs(86_400 * (DUE_DAYS.cast_unsigned() + 1)).as_secs();
+        site.anvil.rpc().call("evm_increaseTime", json!([passed])).await;
+        site.anvil.mine(1).await;
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
+    /// The offering that a row is about.
+    pub fn offering(&self, kind: Kind, round: usize) -> &str {
+        let place = match kind {
+            Kind::Deploy => DEPLOY + round,
+            Kind::Mint => MINT,
+            Kind::MintLocked => MINT_LOCKED,
+            Kind::Pay => PAY,
+            Kind::PayBatch => BATCH,
+            Kind::Escrow => ESCROW,
+            Kind::Audit => MINTED_TO[round],
+            _ => 0,
+        };
+        &self.site().offerings[place]
+    }
+
+    /// The token of an offering.
+    pub async fn token(&self, place: usize) -> Address {
+        self.site().tokens_of(&self.site().offerings[place]).await[0].address
+    }
+
+    /// The distribution that a row is about.
+    pub fn distribution(&self, kind: Kind, round: usize) -> &str {
+        match kind {
+            Kind::Pay => &self.agreed[0][round],
+            Kind::PayBatch => &self.agreed[1][round],
+            Kind::Escrow => &self.agreed[2][round],
+            _ => &self.paid[round],
+        }
+    }
+}
+
+/// The number of the investor whom a row is about.
+pub fn holder(kind: Kind, round: usize) -> usize {
+    let place = match kind {
+        // Each round mints one subscription, of the holder with its number.
+        Kind::Mint | Kind::MintLocked => return round,
+        Kind::Freeze => 0,
+        Kind::Unfreeze => 1,
+        Kind::Lock => 2,
+        Kind::Unlock => 3,
+        Kind::Force => 4,
+        Kind::Recover => 6,
+        _ => return 0,
+    };
+    HOLDERS * round + place
+}
+
+/// The one who gets what is moved by force.
+pub fn receiver(round: usize) -> usize {
+    HOLDERS * round + 5
+}
+
+/// The partition that a row is about.
+pub fn partition(kind: Kind, round: usize) -> u64 {
+    2 * round as u64 + if kind == Kind::Restrict { 2 } else { 3 }
+}
+
+/// The wallet that follows a lost one.
+pub fn replacement(round: usize) -> Address {
+    wallet(1_000 + round)
+}
+
+/// What is declared to have been reported.
+pub fn report(round: usize) -> String {
+    format!("{round:02x}").repeat(32).replace("00", "a0")
+}
