@@ -38,7 +38,12 @@ async fn asked_to_abandon(database: Database) -> (Installation, Desk, String, Ap
 
 async fn ask_to_abandon(engine: &Engine, operation_id: &str) -> Result<Approval, Error> {
     let mut tx = engine.db.begin().await?;
-    let request = abandon::Request { operation_id: operation_id.to_owned(), reason: "a test".to_owned() };
+    let request = abandon::Request {
+        operation_id: operation_id.to_owned(),
+        reason: "a test".to_owned(),
+        missing: Vec::new(),
+        unsent: false,
+    };
     let asked = approval::ask(&mut tx, &engine.settings, Action::Abandon(request), &person("maker")).await?;
     tx.commit(Point::Accept).await?;
     Ok(asked)

@@ -122,6 +122,38 @@ on_both_databases! {
         site.exactly_once().await;
     }
 
+    async fn what_was_retried_is_not_ended_by_one_person(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        let mint = site.mint_refused(&server, 0).await;
+        site.lanes("paused").await;
+        assert_eq!(server.retry("retry", &mint).await.status, 202);
+        let by_key = server.act("key", &mint, "cancel", because("unsent")).await;
+        assert_eq!(by_key.problem(), (403, "role_forbidden".to_owned()));
+        let path = format!("/blockchain/operations/{mint}/cancel");
+        let asked = server.session().await.post(&path, "person", because("unsent")).await.unwrap();
+        assert_eq!((asked.status, asked.text("/approval/action")), (202, "abandon".to_owned()), "{asked:?}");
+        assert_eq!(server.state(&mint).await.0, "pending", "nothing is over yet");
+        assert_eq!(server.approve(&second, &asked).await.status, 202);
+        let gone = format!("operations where id = '{mint}' and status = 'failed' and resolution = 'abandoned'");
+        site.until("it is over", async || site.count(&gone).await == 1).await;
+        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
+        // Asked for while it waited, and signed before anybody allowed it: then there is nothing unsent to end.
+        let again = server.mint("again", &site.offerings[0]).await.text("/operations/0/id");
+        site.write(&format!("update operations set cycle = 2 where id = '{again}'")).await;
+        let path = format!("/blockchain/operations/{again}/cancel");
+        let asked = server.session().await.post(&path, "late", because("unsent")).await.unwrap();
+        assert_eq!(asked.status, 202, "{asked:?}");
+        site.set_roles(Roles::ALL).await;
+        site.lanes("active").await;
+        site.settled().await;
+        server.approve(&second, &asked).await;
+        let refused = "approvals where status = 'execution_failed' and error_code = 'invalid_state'";
+        site.until("it is refused", async || site.count(refused).await == 1).await;
+        assert_eq!(server.state(&again).await.0, "confirmed");
+    }
+
     async fn who_may_not_cancel_changes_nothing(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;

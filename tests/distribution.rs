@@ -70,7 +70,7 @@ on_both_databases! {
         assert_eq!((of(0).3, of(0).4), ("held".to_owned(), "wallet_required".to_owned()));
         assert_eq!((of(1).3, of(1).4), ("held".to_owned(), "kyc_required".to_owned()));
         assert_eq!(day.decide("hold", &id, &of(3).0, "hold").await.text("/hold_reason"), "operator");
-        assert_eq!(day.decide("early", &id, &of(0).0, "release").await.problem(), (409, "wallet_required".to_owned()));
+        assert_eq!(day.decide("early", &id, &of(0).0, "release").await.problem(), (422, "wallet_required".to_owned()));
         assert_eq!(day.decide("sooner", &id, &of(1).0, "release").await.problem(), (409, "invalid_state".to_owned()));
         let withheld = site.rows("select cast(sum(withholding) as text), cast(sum(gross - withholding - net) as text) from entitlements").await;
         assert!(withheld[0][0].parse::<i64>().unwrap() > 2_000 && withheld[0][1] == "0", "{withheld:?}");
@@ -100,12 +100,19 @@ on_both_databases! {
         assert_eq!(day.shown(&id).await.text("/status"), "awaiting_approval");
         assert_eq!(day.act("unapproved", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(day.act("submit-2", &id, "submit").await.problem(), (409, "operation_in_progress".to_owned()));
-        // Somebody is held after it was asked for: the yes is to another list, and does nothing.
+        // Somebody is held after it was asked for: the yes would be to another list, and nobody is asked for it any more.
         let part = day.parts(&id).await[0].0.clone();
         day.decide("hold", &id, &part, "hold").await;
         let late = day.approve(&asked).await;
-        assert_eq!((late.status, late.text("/status")), (200, "execution_failed".to_owned()), "{late:?}");
+        assert_eq!(late.problem(), (409, "approval_not_pending".to_owned()), "{late:?}");
+        assert_eq!(day.site.rows("select status from approvals").await, [["cancelled"]]);
         assert_eq!(day.shown(&id).await.text("/status"), "calculated");
+        // So it is for one that is called off while it waits.
+        let other = day.calculated("direct_payout", "200.00").await;
+        assert_eq!(day.act("submit-other", &other, "submit").await.status, 202);
+        let over = day.server.post(&format!("/v1/distributions/{other}/cancel"), "off", json!({ "reason": "no" })).await;
+        assert_eq!((over.status, over.text("/approval/status")), (200, String::new()), "{over:?}");
+        assert_eq!(day.site.count("approvals where status = 'cancelled'").await, 2);
         // Asked for and agreed on anew; then a redirection behind it is noticed before anybody is paid.
         let asked = day.act("submit-3", &id, "submit").await;
         assert_eq!(day.approve(&asked).await.text("/status"), "executed");
@@ -114,10 +121,14 @@ on_both_databases! {
         day.site.write(&format!("update entitlements set payee_address = '{:#x}' where id = '{other}'", wallet(99))).await;
         assert_eq!(day.act("execute-1", &id, "execute").await.problem(), (409, "snapshot_mismatch".to_owned()));
         day.site.write(&format!("update entitlements set payee_address = wallet_address where id = '{other}'")).await;
-        assert_eq!(day.act("execute-2", &id, "execute").await.status, 202);
+        let executed = day.act("execute-2", &id, "execute").await;
+        assert_eq!(executed.status, 202);
+        let page = day.server.get(&format!("/blockchain/operations/{}", executed.text("/operations/1/id"))).await;
+        assert_eq!(page.text("/approval_id"), asked.text("/approval/id"), "one yes, one execution");
         day.reaches(&id, "partially_completed").await;
         assert_eq!(day.sums_agree().await, 3);
-        let told = day.site.rows("select type from events where type like 'distribution.%' and subject_type = 'distribution' order by sequence").await;
+        let told = format!("select type from events where subject_type = 'distribution' and subject_id = '{id}' order by sequence");
+        let told = day.site.rows(&told).await;
         let wanted = ["created", "snapshotting", "snapshotted", "calculated", "approval_requested", "revised", "approval_requested",
             "approved", "executing", "partially_completed"];
         assert_eq!(told.concat(), wanted.map(|w| format!("distribution.{w}")));
@@ -142,6 +153,7 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
         (with(json!({ "extra": 1 })), (422, "validation_failed")),
         (with(json!({ "payout_token": coin.to_uppercase() })), (422, "validation_failed")),
         (with(json!({ "payout_token": coin })), (409, "payout_token_unknown")),
+        (with(json!({ "partition": "2" })), (422, "validation_failed")),
         (with(json!({ "offering_id": "off_01jc0000000000000000000000" })), (404, "not_found")),
     ]
     .into_iter()

@@ -45,6 +45,9 @@ on_both_databases! {
     async fn two_people_move_units_of_a_frozen_holder_and_the_books_follow(database: Database) {
         let (site, server, second, token) = frozen(database, Terms::locked(2)).await;
         let before = [site.balance_of(token, wallet(0)).await, site.balance_of(token, wallet(1)).await];
+        let idle = Person::log_in(&server, &second.email).await.client();
+        let sleepy = idle.post(PATH, "idle", transfer(&site, "10.50")).await.unwrap();
+        assert_eq!(sleepy.problem(), (403, "step_up_required".to_owned()), "who asks shows who it is, too");
         let asked = server.post(PATH, "force", transfer(&site, "10.50")).await;
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "force_transfer".into()), "{asked:?}");
         assert_eq!(site.count("operations where kind = 'force_transfer'").await, 0);

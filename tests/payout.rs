@@ -3,6 +3,7 @@
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::direct_payout::{self, PayoutPage};
 use muniment_activities::line::Line;
+use muniment_activities::registry::{self, Roles};
 use muniment_activities::{coin, token};
 use serde_json::json;
 use world::{KEYS, on_both_databases};
@@ -24,6 +25,14 @@ async fn frozen_next(day: &Payday, holder: usize, frozen: bool) {
     let data = call(agent, day.token, wallet(holder), Bytes::new()).data;
     let nonce = day.site.anvil.rpc().number("eth_getTransactionCount", json!([agent, "latest"])).await;
     send(&day.site.anvil, KEYS[2], nonce, day.token, data).await;
+}
+
+/// Gives the platform's signer its roles or takes them, in the next block and before all that the platform sends.
+async fn set_roles(day: &Payday, roles: Roles) {
+    let owner = signer_of(KEYS[0]);
+    let call = registry::set_roles(owner, day.site.platform.registry, signer_of(KEYS[1]), roles);
+    let nonce = day.site.anvil.rpc().number("eth_getTransactionCount", json!([owner, "latest"])).await;
+    send(&day.site.anvil, KEYS[0], nonce, call.to.unwrap(), call.data).await;
 }
 
 on_both_databases! {
@@ -86,7 +95,24 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 4);
     }
 
-    async fn a_page_that_reverted_on_the_chain_is_paid_after_a_retry(database: Database) {
+    async fn an_allowance_that_was_given_up_is_asked_for_again_by_the_retry_of_a_page(database: Database) {
+        let day = Payday::new(database, 2).await;
+        let id = day.calculated("direct_payout", "20.00").await;
+        day.site.lanes("paused").await;
+        let executed = day.executed(&id).await;
+        let [allowance, page] = [0, 1].map(|n| executed.text(&format!("/operations/{n}/id")));
+        let over = day.server.act("over", &allowance, "cancel", json!({ "mode": "unsent", "reason": "a test" })).await;
+        assert_eq!((over.status, over.text("/resolution")), (202, "abandoned".to_owned()), "{over:?}");
+        day.site.lanes("active").await;
+        day.site.settled().await;
+        assert_eq!(day.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
+        let retried = day.server.retry("retry", &page).await;
+        assert_eq!(retried.status, 202, "{retried:?}");
+        day.reaches(&id, "completed").await;
+        assert_eq!((day.sums_agree().await, day.site.count("payout_allowances").await), (2, 1));
+    }
+
+    async fn of_a_page_that_reverted_on_the_chain_a_retry_pays_whom_nothing_stands_in_the_way(database: Database) {
         let day = Payday::new(database, 2).await;
         let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;
@@ -99,15 +125,60 @@ on_both_databases! {
         day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
         assert_eq!(day.server.state(&op).await, ("failed".to_owned(), "reverted".to_owned()));
         assert_eq!((day.shown(&id).await.text("/status"), day.sums_agree().await), ("executing".to_owned(), 2));
-        // A page that was signed once stays whole: while its holder is frozen it is refused before it costs anything.
-        assert_eq!(day.server.retry("too-early", &op).await.status, 202);
-        day.site.settled().await;
-        assert_eq!(day.server.state(&op).await.0, "failed");
+        // Once it was signed only a person's retry cuts it: who is frozen is held, and the other one does not wait.
+        assert_eq!(day.server.retry("again", &op).await.status, 202);
+        let is = async |status: &str| day.shown(&id).await.text("/status") == status;
+        day.site.mined_until("the other one is paid", async || is("partially_completed").await).await;
+        assert_eq!(day.server.state(&op).await, ("failed".to_owned(), "page_split".to_owned()));
+        let held = day.parts(&id).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
+        assert_eq!((held.3.as_str(), held.4.as_str(), day.sums_agree().await), ("held", "frozen", 3));
         frozen_next(&day, 1, false).await;
         day.site.mined_until("the holder is free", async || !day.site.is_frozen(day.token, wallet(1)).await).await;
-        assert_eq!(day.server.retry("again", &op).await.status, 202);
-        day.site.mined_until("everybody is paid", async || day.shown(&id).await.text("/status") == "completed").await;
+        assert_eq!(day.decide("release", &id, &held.0, "release").await.status, 200);
+        day.approve(&day.decide("reissue", &id, &held.0, "reissue").await).await;
+        day.site.mined_until("everybody is paid", async || is("completed").await).await;
         assert_eq!(day.sums_agree().await, 4);
+    }
+
+    async fn what_is_in_escrow_and_cannot_be_finished_comes_back_and_is_paid_anew(database: Database) {
+        let day = Payday::new(database, 3).await;
+        let first = day.calculated("distributor", "3.00").await;
+        let too_early = day.server.post(&format!("/v1/distributions/{first}/reclaim"), "early", json!({ "reason": "x" })).await;
+        assert_eq!(too_early.problem(), (409, "invalid_state".to_owned()));
+        day.executed(&first).await;
+        day.reaches(&first, "completed").await;
+        let id = day.calculated("distributor", "30.00").await;
+        let before = day.cents(signer_of(KEYS[1])).await;
+        day.site.hold_blocks().await;
+        let op = day.executed(&id).await.text("/operations/0/id");
+        let of = |state: &str| {
+            format!("operation_steps s join operations o on o.id = s.operation_id where o.subject_id = '{id}' and s.state = '{state}'")
+        };
+        let in_state = async |state: &str| day.site.count(&of(state)).await == 1;
+        day.site.all_in_pool(1).await;
+        day.site.anvil.mine(1).await;
+        day.site.until("it is declared", async || in_state("included").await && in_state("signed").await).await;
+        // The first page is out; the signer loses its role in the very block that takes it.
+        day.site.all_in_pool(1).await;
+        set_roles(&day, Roles(0)).await;
+        day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
+        assert_eq!(day.cents(signer_of(KEYS[1])).await, before - 3_000, "it is in escrow");
+        set_roles(&day, Roles::ALL).await;
+        day.site.anvil.mine(4).await;
+        let asked = day.server.post(&format!("/v1/distributions/{id}/reclaim"), "back", json!({ "reason": "wrong list" })).await;
+        assert_eq!((asked.status, asked.text("/approval/action")), (202, "reclaim".to_owned()), "{asked:?}");
+        day.approve(&asked).await;
+        assert_eq!(day.server.retry("beside", &op).await.problem(), (409, "operation_in_progress".to_owned()));
+        day.site.mined_until("it is back", async || day.shown(&id).await.text("/status") == "partially_completed").await;
+        assert_eq!(day.cents(signer_of(KEYS[1])).await, before);
+        let ended = day.server.get(&format!("/blockchain/operations/{op}")).await;
+        assert_eq!((ended.text("/status"), ended.text("/resolution")), ("failed".to_owned(), "abandoned".to_owned()));
+        assert!(day.parts(&id).await.iter().all(|part| part.3 == "failed"));
+        assert_eq!(day.server.retry("late", &op).await.problem(), (409, "invalid_state".to_owned()));
+        let again = day.server.post(&format!("/v1/distributions/{id}/reissue"), "anew", json!({ "reason": "the list is right" })).await;
+        day.approve(&again).await;
+        day.site.mined_until("everybody is paid", async || day.shown(&id).await.text("/status") == "completed").await;
+        assert_eq!(day.sums_agree().await, 6);
     }
 
     async fn one_bad_page_of_fifty_ends_at_a_person_and_the_others_are_paid(database: Database) {
@@ -128,6 +199,8 @@ on_both_databases! {
         day.site.lanes("active").await;
         day.site.settled().await;
         assert_eq!(day.server.state(&bad).await, ("dead_letter".to_owned(), "op_id_conflict".to_owned()));
+        let conflict = day.server.get(&format!("/blockchain/operations/{bad}")).await;
+        assert_eq!(conflict.body["error"]["retryable"], false, "guard G would refuse it");
         assert_eq!((day.sums_agree().await, day.shown(&first).await.text("/status")), (98, "executing".to_owned()));
         let give_up = json!({ "resolution": "abandon", "reason": "its number is taken" });
         let asked = day.server.act("abandon", &bad, "reconcile", give_up).await;
@@ -135,11 +208,24 @@ on_both_databases! {
         day.reaches(&first, "partially_completed").await;
         let failed: Vec<_> = day.parts(&first).await.into_iter().filter(|part| part.3 == "failed").collect();
         assert_eq!(failed.len(), 2);
-        for part in failed {
-            let asked = day.decide(&format!("reissue-{}", part.0), &first, &part.0, "reissue").await;
-            assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        // One yes for both, as one list.
+        let path = format!("/v1/distributions/{first}/reissue");
+        for (body, pointer, code) in [
+            (json!({ "reason": " " }), "/reason", "required"),
+            (json!({ "reason": "x", "entitlement_ids": [] }), "/entitlement_ids", "count_out_of_range"),
+            (json!({ "reason": "x", "entitlement_ids": ["ent_7"] }), "/entitlement_ids", "id_format"),
+            (json!({ "reason": "x", "entitlement_ids": ["ent_01jc0000000000000000000000"] }), "/entitlement_ids", "not_found"),
+        ] {
+            let refused = day.server.post(&path, code, body).await;
+            assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), (pointer.to_owned(), code.to_owned()), "{refused:?}");
         }
+        let asked = day.server.post(&path, "all", json!({ "reason": "a test" })).await;
+        let shown = day.server.get(asked.headers["location"].to_str().unwrap()).await;
+        assert_eq!(shown.body["payload"]["lines"].as_array().unwrap().len(), 2, "{shown:?}");
+        assert_eq!(day.server.post(&path, "twice", json!({ "reason": "x" })).await.problem(), (409, "operation_in_progress".to_owned()));
+        assert_eq!(day.approve(&asked).await.text("/status"), "executed");
         day.reaches(&first, "completed").await;
+        assert_eq!(day.server.post(&path, "late", json!({ "reason": "x" })).await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(day.sums_agree().await, 100);
     }
 

@@ -1,12 +1,14 @@
 //! A person confirms with proof or gives up: each check of the proof is said, and each of them alone is reason enough for a no.
 
+use alloy::primitives::{Address, Bytes};
 use muniment_activities::registry::Roles;
+use muniment_activities::token;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
-use crate::foreign_key::execute_elsewhere;
-use crate::installation::{Answer, Installation, Server, Terms};
+use crate::foreign_key::{execute_elsewhere, send};
+use crate::installation::{Answer, Installation, Server, Terms, signer_of, wallet};
 
 const UNKNOWN: &str = "0x0101010101010101010101010101010101010101010101010101010101010101";
 
@@ -41,7 +43,7 @@ on_both_databases! {
         site.anvil.mine(1).await;
         assert_eq!(failed(&prove(&server, "young", &mint, &proof).await), ["final"]);
         site.anvil.mine(4).await;
-        let final_number = "select cast(final_number as text) from chains";
+        let final_number = "select cast(block_number as text) from token_reads";
         let height = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
         site.until("it is final here", async || site.rows(final_number).await[0][0].parse::<u64>().unwrap() + 2 >= height).await;
         let deployment = site.rows("select id from operations where kind = 'deploy_token'").await[0][0].clone();
@@ -74,7 +76,7 @@ on_both_databases! {
         assert_eq!(receipt["status"], "0x1", "{receipt}");
         site.anvil.mine(4).await;
         let number = u64::from_str_radix(receipt["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
-        let last = format!("chains where final_number >= {number}");
+        let last = format!("token_reads where block_number >= {number}");
         site.until("it is final here", async || site.count(&last).await == 1).await;
         assert_eq!(failed(&prove(&server, "proof", &mint, &proof).await), ["sender"]);
     }
@@ -92,6 +94,50 @@ on_both_databases! {
         })
         .await;
         assert_eq!(names("reverted").await, ["successful", "sender", "effect"]);
+    }
+
+    async fn what_was_undone_since_proves_nothing(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        site.set_roles(Roles(0)).await;
+        let freeze = site.freeze(&server, "freeze", 0).await.text("/id");
+        site.settled().await;
+        assert_eq!(server.state(&freeze).await, ("failed".to_owned(), "reverts".to_owned()));
+        let proof = execute_elsewhere(&site, &freeze).await;
+        // It is so for as long as nobody undoes it; then the same receipt proves nothing any more.
+        let agent = json!([signer_of(KEYS[2]), "latest"]);
+        let nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
+        let undo = token::unfreeze(signer_of(KEYS[2]), token, wallet(0), Bytes::new());
+        let undone = send(&site.anvil, KEYS[2], nonce.max(1), token, undo.data).await;
+        site.anvil.mine(4).await;
+        let names = async |hash: &str| {
+            let key = format!("{hash}-{}", site.anvil.rpc().number("eth_blockNumber", json!([])).await);
+            failed(&prove(&server, &key, &freeze, hash).await)
+        };
+        site.until("both are final", async || !names(&undone).await.contains(&"final".to_owned())).await;
+        assert_eq!(names(&proof).await, ["post_state"]);
+        // The books must have what the receipt tells of the token, too.
+        site.write("update token_events set tx_hash = '0x00' where kind = 'freeze'").await;
+        assert_eq!(names(&proof).await, ["post_state"]);
+    }
+
+    async fn a_call_of_another_contract_proves_nothing(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        let agent = json!([signer_of(KEYS[2]), "latest"]);
+        let nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
+        let elsewhere = send(&site.anvil, KEYS[2], nonce, Address::repeat_byte(7), Bytes::new()).await;
+        site.anvil.mine(4).await;
+        let names = async || {
+            let key = site.anvil.rpc().number("eth_blockNumber", json!([])).await.to_string();
+            prove(&server, &key, &mint, &elsewhere).await
+        };
+        site.until("it is final", async || !failed(&names().await).contains(&"final".to_owned())).await;
+        let proved = names().await;
+        assert_eq!(failed(&proved), ["target", "effect"]);
+        assert_eq!((proved.text("/checks/0/name"), proved.text("/checks/0/detail")), ("chain_id".to_owned(), "31337".to_owned()));
     }
 
     async fn endpoints_that_do_not_agree_prove_nothing(database: Database) {

@@ -18,6 +18,8 @@ on_both_databases! {
         let shown = server.get(&format!("/blockchain/operations/{mint}")).await;
         assert_eq!((shown.text("/suggested_action/action"), shown.text("/error/stage")), ("retry".to_owned(), "preflight".to_owned()));
         assert_eq!(shown.body["steps"][0]["error"]["code"], "reverts");
+        assert_eq!((&shown.body["error"]["retryable"], &shown.body["error"]["revert_reason"]), (&json!(true), &shown.body["error"]["message"]));
+        assert!(!shown.text("/error/revert_reason").is_empty());
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(2).await;
         let path = format!("/blockchain/operations/{mint}/retry");

@@ -2,8 +2,9 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use alloy::primitives::{Bytes, U256, hex};
+use alloy::primitives::{Address, Bytes, U256, hex};
 use alloy::sol_types::SolCall;
+use muniment_activities::token;
 use serde_json::json;
 use world::on_both_databases;
 
@@ -35,6 +36,29 @@ async fn transfer(day: &Payday, from: usize, to: usize, units: u64) {
 }
 
 on_both_databases! {
+    async fn the_record_date_asks_by_itself_and_who_is_left_out_or_frozen_then_is_not_paid(database: Database) {
+        let day = Payday::new(database, 3).await;
+        let mut body = day.body("direct_payout", "10.00").await;
+        let soon = (chrono::Utc::now() + chrono::Duration::seconds(3)).to_rfc3339();
+        body["record_date"] = json!(soon);
+        body["payment_date"] = json!(soon);
+        body["excluded_addresses"] = json!([wallet(0).to_checksum(None)]);
+        let drafted = day.server.post("/v1/distributions", "draft", body).await;
+        assert_eq!((drafted.status, drafted.text("/status")), (201, "draft".to_owned()), "{drafted:?}");
+        assert_eq!(drafted.body["excluded_addresses"], json!([wallet(0).to_checksum(None)]));
+        let id = drafted.text("/id");
+        day.stranger(token::freeze(Address::ZERO, day.token, wallet(1), Bytes::new())).await;
+        day.site.until("it is in the books", async || day.site.count("token_accounts where frozen").await == 1).await;
+        day.reaches(&id, "snapshotted").await;
+        assert_eq!(day.shown(&id).await.body["holder_count"], 3, "the proof is over everybody");
+        assert_eq!(day.act("calculate", &id, "calculate").await.status, 200);
+        let parts = day.parts(&id).await;
+        let of = |n: usize| parts.iter().find(|part| part.1 == wallet(n)).map(|part| (part.3.as_str(), part.4.as_str()));
+        assert_eq!((of(0), of(1), of(2)), (None, Some(("held", "frozen")), Some(("calculated", ""))));
+        assert_eq!(parts.iter().map(|part| part.2).sum::<u64>(), 1_000, "the others share all of it");
+        assert_eq!(day.site.count("timers where subject_id like 'dist_%'").await, 0);
+    }
+
     async fn what_moves_after_the_record_date_changes_nothing(database: Database) {
         let day = Payday::new(database, 2).await;
         let before = day.site.rows("select wallet_address, balance from holdings order by wallet_address").await;

@@ -100,6 +100,11 @@ pub(crate) fn paid_by(receipt: &Receipt, asset: Address, payer: Address) -> Paym
     payments(transfers.map(|event| (event.to, event.value)))
 }
 
+/// Everything that arrived anywhere in this transaction.
+pub(crate) fn arrived(receipt: &Receipt, asset: Address) -> Payments {
+    payments(events::<DemoCoin::Transfer>(receipt, asset).map(|event| (event.to, event.value)))
+}
+
 /// Whether exactly these payments were made: none less, none more, none of another amount.
 pub(crate) fn compare(wanted: &Payments, found: &Payments) -> Result<(), MissingEffect> {
     for ((payee, amount), count) in wanted {

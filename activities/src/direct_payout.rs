@@ -5,7 +5,7 @@ use alloy::{
 };
 
 use crate::{
-    coin::{self, compare, paid_by, payments},
+    coin::{self, Payments, compare, paid_by, payments},
     line::{self, Line},
     operation::{MissingEffect, executed_effect},
     payout::{batchPayoutCall, payoutCall},
@@ -62,12 +62,65 @@ pub fn page_effect(receipt: &Receipt, token: Address, payer: Address, page: &Pay
     }
     executed_effect(receipt, token, page.op_id, &pay(receipt.from, token, page).data)?;
     let wanted = payments(page.lines.iter().map(|line| (line.holder(), U256::from(line.units()))));
-    let mut found = paid_by(receipt, page.asset, payer);
+    compare(&wanted, &from_whom(receipt, payer, page))
+}
+
+/// Everything that left whoever paid the page.
+fn from_whom(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Payments {
+    let found = paid_by(receipt, page.asset, payer);
     if found.is_empty() && receipt.from != payer {
         // Another agent executed our operation id out of its own pocket: the holders have their money all the same.
-        found = coin::paid_by(receipt, page.asset, receipt.from);
+        return paid_by(receipt, page.asset, receipt.from);
     }
-    compare(&wanted, &found)
+    found
+}
+
+/// What the coin says of one line of a page that was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Exactly its units went to its holder.
+    Paid,
+    /// Another amount did.
+    Other(U256),
+    /// Nothing did.
+    Nothing,
+}
+
+/// What the coin says of each line, where the page as a whole lacks its effect. Money for a holder from anybody at all is not nothing.
+pub fn said_of_lines(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Vec<Said> {
+    let (mut paid, mut arrived) = (from_whom(receipt, payer, page), coin::arrived(receipt, page.asset));
+    let exact: Vec<bool> = page
+        .lines
+        .iter()
+        .map(|line| {
+            let payment = (line.holder(), U256::from(line.units()));
+            let is_paid = take(&mut paid, payment);
+            if is_paid {
+                take(&mut arrived, payment);
+            }
+            is_paid
+        })
+        .collect();
+    let mut said = Vec::with_capacity(exact.len());
+    for (line, exact) in page.lines.iter().zip(exact) {
+        let other = arrived.iter().find(|((payee, _), count)| *payee == line.holder() && **count > 0);
+        said.push(match (exact, other.map(|(payment, _)| *payment)) {
+            (true, _) => Said::Paid,
+            (false, Some(payment)) => {
+                take(&mut arrived, payment);
+                Said::Other(payment.1)
+            }
+            (false, None) => Said::Nothing,
+        });
+    }
+    said
+}
+
+/// Takes one payment out of what is counted, if there is one.
+fn take(counted: &mut Payments, payment: (Address, U256)) -> bool {
+    let Some(count) = counted.get_mut(&payment).filter(|count| **count > 0) else { return false };
+    *count -= 1;
+    true
 }
 
 #[cfg(test)]

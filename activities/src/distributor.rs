@@ -91,6 +91,11 @@ pub fn claim(from: Address, distributor: Address, id: B256, account: Address) ->
     send(from, distributor, Distributor::claimWithheldCall { id, account })
 }
 
+/// Ends a list early: what no page has touched returns to its funder.
+pub fn cancel(from: Address, distributor: Address, id: B256) -> Call {
+    send(from, distributor, Distributor::cancelDistributionCall { id })
+}
+
 /// Declares the hash of an audit report.
 pub fn declare_audit(from: Address, distributor: Address, id: B256, token: Address, report: B256) -> Call {
     send(from, distributor, Distributor::declareAuditCall { id, token, auditHash: report })
@@ -189,6 +194,27 @@ pub fn claim_effect(
     }
 }
 
+/// How many units came back to the funder, if the receipt shows that exactly this list was ended, with the coin's own word.
+pub fn cancel_effect(
+    receipt: &Receipt,
+    distributor: Address,
+    asset: Address,
+    data: &[u8],
+) -> Result<U256, MissingEffect> {
+    executed(receipt)?;
+    let call = Distributor::cancelDistributionCall::abi_decode_validate(data)
+        .map_err(|error| MissingEffect(format!("the call cannot be read: {error}")))?;
+    let mut ended = events::<Distributor::DistributionCancelled>(receipt, distributor);
+    let ended = ended.find(|e| e.id == call.id);
+    let ended = ended.ok_or_else(|| MissingEffect(format!("{distributor} did not say that the list was ended")))?;
+    let shown = paid_by(receipt, asset, distributor).contains_key(&(ended.funder, ended.returned));
+    if shown || ended.returned.is_zero() {
+        return Ok(ended.returned);
+    }
+    let why = format!("the coin shows no transfer of {} units back to {}", ended.returned, ended.funder);
+    Err(MissingEffect(why))
+}
+
 /// Whether the receipt shows the declaration of this report.
 pub fn audit_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Result<B256, MissingEffect> {
     executed(receipt)?;
@@ -215,6 +241,9 @@ pub async fn stands(chain: &Chain, distributor: Address, data: &[u8], at: At) ->
         let read = Distributor::auditHashOfCall { id: call.id, token: call.token };
         return Ok(view(chain, distributor, &read, at).await? == call.auditHash);
     }
+    if let Ok(call) = Distributor::cancelDistributionCall::abi_decode_validate(data) {
+        return Ok(view(chain, distributor, &Distributor::distributionCall { id: call.id }, at).await?.cancelled);
+    }
     let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) else { return Ok(false) };
     let read = Distributor::withheldOfCall { id: call.id, account: call.account };
     Ok(view(chain, distributor, &read, at).await?.is_zero())
@@ -229,6 +258,8 @@ pub async fn find(chain: &Chain, distributor: Address, data: &[u8], since: u64) 
         vec![Distributor::PagePaid::SIGNATURE_HASH, page.id, U256::from(page.from).into()]
     } else if let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) {
         vec![Distributor::WithheldClaimed::SIGNATURE_HASH, call.id, call.account.into_word()]
+    } else if let Ok(call) = Distributor::cancelDistributionCall::abi_decode_validate(data) {
+        vec![Distributor::DistributionCancelled::SIGNATURE_HASH, call.id]
     } else {
         return Ok(None);
     };
@@ -244,9 +275,9 @@ pub async fn find(chain: &Chain, distributor: Address, data: &[u8], since: u64) 
         return Ok(None);
     };
     let payload = |data: &[u8]| data.last_chunk::<32>().map_or(B256::ZERO, |word| B256::from(*word));
-    // A claim may be made by anybody and names no call: whoever made it, the money went where ours would have sent it.
-    let claimed = topics[0] == Distributor::WithheldClaimed::SIGNATURE_HASH;
-    let payload_hash = if claimed { ours } else { payload(&log.data) };
+    // A claim and an early end name no call: whoever made it, the money went where ours would have sent it.
+    let unnamed = [Distributor::WithheldClaimed::SIGNATURE_HASH, Distributor::DistributionCancelled::SIGNATURE_HASH];
+    let payload_hash = if unnamed.contains(&topics[0]) { ours } else { payload(&log.data) };
     Ok(Some(ExecutedAt {
         tx_hash: log.tx_hash,
         block_number: log.block_number,

@@ -31,6 +31,18 @@ impl Roles {
     /// Every role there is.
     pub const ALL: Roles = Roles(15);
 
+    /// The names of the roles among these.
+    pub fn words(self) -> String {
+        let named = [
+            (Self::ISSUER, "issuer"),
+            (Self::CUSTODY, "custody"),
+            (Self::PAYOUT, "payout"),
+            (Self::COMPLIANCE, "compliance"),
+        ];
+        let words: Vec<_> = named.into_iter().filter(|(role, _)| self.holds(*role)).map(|(_, word)| word).collect();
+        if words.is_empty() { "no role".to_owned() } else { words.join(", ") }
+    }
+
     /// Whether every role of the other is among these.
     pub fn holds(self, other: Roles) -> bool {
         self.0 & other.0 == other.0

@@ -6,7 +6,7 @@ use alloy::{
 
 use crate::{
     bindings::{
-        registry::AgentRegistry::rolesOfCall,
+        registry::AgentRegistry::{RolesChanged, rolesOfCall},
         token::PlatformSecurityToken7518::{
             OperationExecuted, balanceOfBatchCall, frozenAmongCall, isRestrictedCall, lockedBalanceOfCall,
             totalSupply_1Call,
@@ -94,6 +94,30 @@ impl<'a> Survey<'a> {
     pub async fn roles(&mut self, accounts: &[Address]) -> Result<Vec<Roles>, Fault> {
         let words = self.each(accounts.iter().map(|account| rolesOfCall { account: *account }).collect()).await?;
         Ok(words.into_iter().map(|word| Roles(word.saturating_to())).collect())
+    }
+
+    /// Every account that was ever given a role up to a block, where the contract is the registry.
+    pub async fn agents(&mut self, to: u64) -> Result<Vec<Address>, Fault> {
+        let filter = LogFilter {
+            from_block: 0,
+            to_block: Some(to),
+            addresses: vec![self.contract],
+            topics: vec![vec![RolesChanged::SIGNATURE_HASH]],
+        };
+        self.calls += 1;
+        let logs = self.chain.logs(&filter).await?;
+        let ours = logs.iter().filter(|log| log.address == self.contract && log.block_number <= to);
+        let mut accounts = ours
+            .map(|log| {
+                let event = RolesChanged::decode_raw_log_validate(log.topics.iter().copied(), &log.data);
+                event
+                    .map(|event| event.account)
+                    .map_err(|error| Fault::Malformed(format!("RolesChanged of {}: {error}", self.contract)))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        accounts.sort_unstable();
+        accounts.dedup();
+        Ok(accounts)
     }
 
     /// Every operation that the contract executed from one block to another.

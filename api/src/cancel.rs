@@ -7,16 +7,20 @@ use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::Operation;
 use muniment_domain::point::Point;
-use muniment_workflows::cancel;
+use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
+use muniment_workflows::{abandon, cancel};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::act::{self, Act, Form, Written};
 use crate::app::App;
-use crate::error::Result;
+use crate::code::Code;
+use crate::error::{Problem, Result};
 use crate::idempotency::IdempotencyKey;
-use crate::operation;
+use crate::principal::Principal;
+use crate::reconcile::Queued;
+use crate::{approval, operation};
 
 /// What is wanted.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -44,24 +48,29 @@ impl Form for Body {
     }
 }
 
-/// Cancels an operation: 202. An unsent one is over with the answer; a nonce is burnt by a worker, and the chain decides.
+/// Cancels an operation: 202. An unsent one is over with the answer, or waits for a second person where it was retried before; a nonce is
+/// burnt by a worker, and the chain decides.
 #[utoipa::path(
     post,
     path = "/blockchain/operations/{id}/cancel",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 202, body = operation::Short)),
+    responses((status = 202, body = Queued)),
     extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress", "chain_unavailable", "chain_halted", "unknown_chain"]))),
 )]
 pub async fn handle(
     State(app): State<App>,
     Path(id): Path<String>,
+    principal: Principal,
     Written(submission): Written<Body>,
 ) -> Result<Response> {
     id::check("op", &id)?;
     let reason = submission.body.reason.as_str();
     match submission.body.mode {
-        Mode::Unsent => act::perform(&app, &submission, &Unsent { id: &id, reason }).await,
+        Mode::Unsent => {
+            let unsent = Unsent { id: &id, reason, is_person: principal.0.is_person() };
+            act::perform(&app, &submission, &unsent).await
+        }
         Mode::Noop => act::perform(&app, &submission, &Noop { id: &id, reason }).await,
     }
 }
@@ -69,13 +78,18 @@ pub async fn handle(
 struct Unsent<'a> {
     id: &'a str,
     reason: &'a str,
+    is_person: bool,
 }
 
 impl Act for Unsent<'_> {
     type Decision = Operation;
 
     async fn decide(&self, app: &App) -> Result<Operation> {
-        Ok(cancel::decide_unsent(&app.desk, self.id).await?)
+        let op = cancel::decide_unsent(&app.desk, self.id).await?;
+        if cancel::takes_two(&op) && !self.is_person {
+            return Err(Problem::new(Code::RoleForbidden, "A person may do this, an API key may not: it was retried."));
+        }
+        Ok(op)
     }
 
     async fn apply(
@@ -85,6 +99,11 @@ impl Act for Unsent<'_> {
         op: Operation,
         by: Requester,
     ) -> muniment_domain::Result<(Answer, Point)> {
+        if cancel::takes_two(&op) {
+            let (operation_id, reason) = (op.id, self.reason.to_owned());
+            let request = abandon::Request { operation_id, reason, missing: Vec::new(), unsent: true };
+            return Ok((approval::ask(app, tx, Action::Abandon(request), &by).await?, Point::Accept));
+        }
         let op = cancel::apply_unsent(tx, op, &by.actor, self.reason).await?;
         Ok((operation::answer(app, &op, 202), Point::Cancel))
     }

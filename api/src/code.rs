@@ -74,7 +74,6 @@ codes! {
     NothingToPay = "nothing_to_pay", 409, "Nobody can be paid now";
     PayerUnfunded = "payer_unfunded", 409, "The payer has not what the payout takes";
     PayoutTokenUnknown = "payout_token_unknown", 409, "The coin is none that the platform pays in";
-    WalletRequired = "wallet_required", 409, "The wallet belongs to nobody that is known";
     UnknownChain = "unknown_chain", 409, "The chain is not configured";
     ContractMissing = "contract_missing", 409, "A contract of the platform is missing";
     ChainHalted = "chain_halted", 409, "The chain was stopped";
@@ -92,6 +91,7 @@ codes! {
     PayloadTooLarge = "payload_too_large", 413, "The body is too large";
     UnsupportedMediaType = "unsupported_media_type", 415, "The body must be application/json";
     ValidationFailed = "validation_failed", 422, "A field does not fit";
+    WalletRequired = "wallet_required", 422, "The wallet belongs to nobody that is known";
     IdempotencyKeyReuse = "idempotency_key_reuse", 422, "The key came with another request before";
     ReconcileVerificationFailed = "reconcile_verification_failed", 422, "The hash does not prove the effect";
     PreconditionRequired = "precondition_required", 428, "The header If-Match is needed";

@@ -206,6 +206,8 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/distributions/{id}/submit", DISTRIBUTING),
     row("POST", "/v1/distributions/{id}/execute", PERSON),
     row("POST", "/v1/distributions/{id}/cancel", DISTRIBUTING),
+    row("POST", "/v1/distributions/{id}/reclaim", PERSON),
+    row("POST", "/v1/distributions/{id}/reissue", PERSON),
     row("POST", "/v1/distributions/{id}/declare-audit", AUDITING),
     row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/hold", PERSON),
     row("POST", "/v1/distributions/{id}/entitlements/{entitlement_id}/release", PERSON),
@@ -362,7 +364,7 @@ mod tests {
     #[test]
     fn no_scope_of_a_key_opens_what_takes_a_persons_word() {
         let moves = ["execute", "hold", "release", "exclude", "reissue", "unfreeze", "lock", "unlock", "restrict"];
-        let rest = ["unrestrict", "force-transfer", "recover", "reconcile"];
+        let rest = ["reclaim", "unrestrict", "force-transfer", "recover", "reconcile"];
         let words = ["approvals/{id}/approve", "approvals/{id}/reject"];
         for verb in moves.iter().chain(&rest).chain(&words) {
             let named = |p: &&Permission| p.method == "POST" && p.path.ends_with(&format!("/{verb}"));

@@ -5,12 +5,11 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::operation::Operation;
 use muniment_domain::point::Point;
 use muniment_domain::{id, operation as operations};
-use muniment_workflows::abandon;
+use muniment_workflows::abandon::{self, Examined};
 use muniment_workflows::action::Action;
-use muniment_workflows::mark_confirmed::{self, Examined};
+use muniment_workflows::mark_confirmed::{self, Examined as Proved};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -134,9 +133,9 @@ struct MarkConfirmed<'a> {
 }
 
 impl Act for MarkConfirmed<'_> {
-    type Decision = Examined;
+    type Decision = Proved;
 
-    async fn decide(&self, app: &App) -> Result<Examined> {
+    async fn decide(&self, app: &App) -> Result<Proved> {
         let examined = mark_confirmed::examine(&app.desk, self.id, self.tx_hash).await?;
         if examined.is_proof() {
             return Ok(examined);
@@ -150,7 +149,7 @@ impl Act for MarkConfirmed<'_> {
         &self,
         app: &App,
         tx: &mut Tx,
-        examined: Examined,
+        examined: Proved,
         by: Requester,
     ) -> muniment_domain::Result<(Answer, Point)> {
         let check = |c: &mark_confirmed::Check| Check { name: c.name, passed: c.passed, detail: c.detail.clone() };
@@ -169,10 +168,10 @@ struct Abandon<'a> {
 }
 
 impl Act for Abandon<'_> {
-    type Decision = Operation;
+    type Decision = Examined;
 
     // Asked before the second person is, too: what cannot be given up now is not asked for.
-    async fn decide(&self, app: &App) -> Result<Operation> {
+    async fn decide(&self, app: &App) -> Result<Examined> {
         Ok(abandon::examine(&app.desk, self.id).await?)
     }
 
@@ -180,14 +179,15 @@ impl Act for Abandon<'_> {
         &self,
         app: &App,
         tx: &mut Tx,
-        mut op: Operation,
+        examined: Examined,
         by: Requester,
     ) -> muniment_domain::Result<(Answer, Point)> {
-        if abandon::takes_two(op.kind) {
-            let request = abandon::Request { operation_id: self.id.to_owned(), reason: self.reason.to_owned() };
+        if examined.takes_two() {
+            let (operation_id, reason) = (self.id.to_owned(), self.reason.to_owned());
+            let request = abandon::Request { operation_id, reason, missing: examined.missing(), unsent: false };
             return Ok((approval::ask(app, tx, Action::Abandon(request), &by).await?, Point::Accept));
         }
-        abandon::write(tx, &mut op, &by.actor, self.reason).await?;
-        Ok((operation::answer(app, &op, 200), Point::Abandon))
+        abandon::write(tx, examined, &by.actor, self.reason).await?;
+        Ok((operation::answer(app, &operations::find(tx, self.id).await?, 200), Point::Abandon))
     }
 }

@@ -248,6 +248,8 @@ fn distributions() -> Vec<Route> {
         on_post("/v1/distributions/{id}/submit", post(distribution::act::submit)),
         on_post("/v1/distributions/{id}/execute", post(distribution::execute::execute)),
         on_post("/v1/distributions/{id}/cancel", post(distribution::act::cancel)),
+        on_post("/v1/distributions/{id}/reclaim", post(distribution::act::reclaim)),
+        on_post("/v1/distributions/{id}/reissue", post(distribution::reissue::reissue)),
         on_post("/v1/distributions/{id}/declare-audit", post(distribution::act::declare_audit)),
         on_post("/v1/distributions/{id}/entitlements/{entitlement_id}/hold", post(distribution::entitlement::hold)),
         on_post(

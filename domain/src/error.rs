@@ -102,6 +102,18 @@ impl Error {
         }
     }
 
+    /// Whether it is about what the rows hold that were to be changed, and not about the database or about who moved them meanwhile.
+    pub fn is_of_rows(&self) -> bool {
+        match self {
+            Self::Unreadable { .. } | Self::Refused { .. } | Self::Illegal { .. } | Self::Field { .. } => true,
+            Self::Database(sqlx::Error::Database(e)) => {
+                e.is_unique_violation() || e.is_foreign_key_violation() || e.is_check_violation()
+            }
+            Self::Database(_) => !self.is_outage(),
+            Self::Migration(_) | Self::Stale { .. } | Self::Crashed(_) => false,
+        }
+    }
+
     /// Whether waiting may help: the database is away or busy.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Database(e) if !matches!(e, sqlx::Error::RowNotFound | sqlx::Error::ColumnDecode { .. }))

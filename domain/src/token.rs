@@ -6,6 +6,7 @@ use sqlx::types::Json;
 
 use crate::column::Dec;
 use crate::db::Tx;
+use crate::offering::Offering;
 use crate::{Result, on};
 
 /// One row of `tokens`.
@@ -48,6 +49,12 @@ pub async fn insert(tx: &mut Tx, t: &NewToken<'_>) -> Result<()> {
 pub async fn find(tx: &mut Tx, offering_id: &str) -> Result<Option<Token>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Token>("select * from tokens where offering_id = $1")
         .bind(offering_id).fetch_optional(conn).await?))
+}
+
+/// How many partitions a token has: they are dense from 1.
+pub async fn partitions(tx: &mut Tx, offering: &Offering) -> Result<i64> {
+    let listed = find(tx, &offering.id).await?.and_then(|token| token.partitions.as_array().map(Vec::len));
+    Ok(listed.and_then(|count| i64::try_from(count).ok()).unwrap_or(offering.partition_id))
 }
 
 /// Who holds units of it or will when what is under way is final: investors by their ids, unknown wallets by their addresses.

@@ -9,15 +9,16 @@ use tokio::sync::OnceCell;
 use world::Binary;
 
 use super::data::OPERATOR;
-use super::{PATIENCE, Person};
+use super::{PASSWORD, PATIENCE, Person};
 
 /// What the same operator has to ask for in a session, by the last word of its path.
-const IN_PERSON: [&str; 13] = [
+const IN_PERSON: [&str; 14] = [
     "execute",
     "hold",
     "release",
     "exclude",
     "reissue",
+    "reclaim",
     "unfreeze",
     "lock",
     "unlock",
@@ -86,9 +87,14 @@ impl Server {
         self.client().get(path).await.unwrap()
     }
 
-    /// The operator in a session, logged in when it is needed first.
+    /// The operator in a session, logged in and stepped up when it is needed first.
     pub async fn session(&self) -> Remote {
-        let log_in = async || Person::log_in(self, OPERATOR).await.client();
+        let log_in = async || {
+            let operator = Person::log_in(self, OPERATOR).await;
+            let shown = operator.post("/v1/auth/step-up", json!({ "password": PASSWORD })).await;
+            assert_eq!(shown.status, 200, "{shown:?}");
+            operator.client()
+        };
         self.operator.get_or_init(log_in).await.clone()
     }
 

@@ -114,6 +114,8 @@ POST   /v1/distributions/{id}/calculate                                   SOA   
 POST   /v1/distributions/{id}/submit                                      SOA    distributions:write
 POST   /v1/distributions/{id}/execute                                     OA     -
 POST   /v1/distributions/{id}/cancel                                      SOA    distributions:write
+POST   /v1/distributions/{id}/reclaim                                     OA     -                   {"reason":"x"}
+POST   /v1/distributions/{id}/reissue                                     OA     -                   {"reason":"x"}
 POST   /v1/distributions/{id}/declare-audit                               OA     distributions:write
 POST   /v1/distributions/{id}/entitlements/{entitlement_id}/hold          OA     -
 POST   /v1/distributions/{id}/entitlements/{entitlement_id}/release       OA     -

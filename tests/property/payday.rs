@@ -76,6 +76,7 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
         record_date: now - Duration::seconds(30),
         payment_date: now,
         memo: None,
+        excluded_addresses: Vec::new(),
     };
     let drafted = distribution::create(&mut tx, &Offerings::All, &draft, &maker()).await?;
     tx.commit(Point::Accept).await?;

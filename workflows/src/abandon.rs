@@ -1,7 +1,8 @@
-//! Guard A: an operation is given up only when it is certain that it will never take effect, and that none of its value has moved.
+//! Guard A: an operation is given up only when it is certain that it will never take effect, and that none of its value has moved; or
+//! when its transaction is final and lacks its effect, and two people have seen what is missing.
 
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{self, Kind, Operation, Resolution};
+use muniment_domain::operation::{self, Kind, Operation, Resolution, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{Outcome, State, Step};
 use muniment_domain::{Code, Error, Result, event};
@@ -10,7 +11,8 @@ use serde_json::json;
 
 use crate::action::About;
 use crate::engine::Engine;
-use crate::{allowance, conclude, retry};
+use crate::shortfall::{self, Shortfall};
+use crate::{allowance, cancel, conclude, payout, retry};
 
 /// What a person asks for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,6 +21,12 @@ pub struct Request {
     pub operation_id: String,
     /// Why.
     pub reason: String,
+    /// What its transaction lacks, if it was executed without its effect: this and nothing else is given up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Whether it is one that was retried and has not been signed again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsent: bool,
 }
 
 impl Request {
@@ -35,6 +43,27 @@ impl Request {
     }
 }
 
+/// An operation that may be given up.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// As it was read; its version guards the write.
+    pub op: Operation,
+    /// What it lacks, if it was executed.
+    pub short: Option<Shortfall>,
+}
+
+impl Examined {
+    /// Whether giving it up takes two people.
+    pub fn takes_two(&self) -> bool {
+        takes_two(self.op.kind) || self.short.is_some()
+    }
+
+    /// What is missing of it, in sentences.
+    pub fn missing(&self) -> Vec<String> {
+        self.short.as_ref().map(|short| short.missing.clone()).unwrap_or_default()
+    }
+}
+
 /// Whether giving up an operation of this kind takes two people: those that issue or move what people own.
 pub const fn takes_two(kind: Kind) -> bool {
     matches!(kind, Kind::Mint | Kind::Payout | Kind::DistributorPayout | Kind::ForceTransfer | Kind::Recover)
@@ -42,26 +71,47 @@ pub const fn takes_two(kind: Kind) -> bool {
 
 /// Gives an operation up. Its status stays, so that the log tells what happened; what it was about is free for others.
 pub async fn abandon(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<()> {
-    let mut op = examine(engine, operation_id).await?;
+    let examined = examine(engine, operation_id).await?;
     let mut tx = engine.db.begin().await?;
-    write(&mut tx, &mut op, actor, reason).await?;
+    write(&mut tx, examined, actor, reason).await?;
     tx.commit(Point::Abandon).await
 }
 
 /// What the database alone can refuse: the chain is not asked.
 pub async fn check(tx: &mut Tx, r: &Request) -> Result<()> {
+    if r.unsent {
+        return cancel::check_unsent(&operation::find(tx, &r.operation_id).await?);
+    }
     let (_, steps) = retry::find(tx, &r.operation_id).await?;
     guard(&steps)
 }
 
-/// The operation, if it is certain that it never took effect and never will.
-pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Operation> {
+/// What two people agreed on, looked at again: it must be what they saw.
+pub async fn examine_agreed(engine: &Engine, r: &Request) -> Result<Examined> {
+    if r.unsent {
+        return Ok(Examined { op: cancel::decide_unsent(engine, &r.operation_id).await?, short: None });
+    }
+    let examined = examine(engine, &r.operation_id).await?;
+    if examined.missing() == r.missing {
+        return Ok(examined);
+    }
+    let detail = "What is missing of its effect is not what was agreed on. Look at it, and ask again.";
+    Err(Error::refused(Code::SnapshotMismatch, detail))
+}
+
+/// The operation, if it is certain that it never took effect and never will, or that its effect is missing.
+pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Examined> {
     let (op, steps) = retry::load(engine, operation_id).await?;
     guard(&steps)?;
     let network = retry::network_of(engine, &op)?;
+    let mut short = None;
     for step in steps.iter().filter(|s| s.name != allowance::STEP) {
         // A restored database may have forgotten the transaction that did it: the chain has the last word.
-        if retry::is_executed(engine, network, &op, step).await? {
+        if !retry::is_executed(engine, network, &op, step).await? {
+            continue;
+        }
+        short = shortfall::of(engine, network, &op, step).await?;
+        if short.is_none() {
             return Err(Error::refused(
                 Code::PartialEffect,
                 format!(
@@ -71,7 +121,7 @@ pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Operation> {
             ));
         }
     }
-    Ok(op)
+    Ok(Examined { op, short })
 }
 
 fn guard(steps: &[Step]) -> Result<()> {
@@ -93,11 +143,19 @@ fn guard(steps: &[Step]) -> Result<()> {
 }
 
 /// Writes what was examined, if nobody moved the operation since.
-pub async fn write(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str) -> Result<()> {
+pub async fn write(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -> Result<()> {
+    let Examined { mut op, short } = examined;
+    if op.status == Status::Pending {
+        return cancel::apply_unsent(tx, op, actor, reason).await.map(drop);
+    }
     op.resolution = Some(Resolution::Abandoned);
     op.live_key = None;
     op.suggested_action = None;
-    operation::resolve(tx, op, actor, reason).await?;
-    conclude::give_up(tx, op).await?;
-    event::write(tx, "operation.resolved", "operation", &op.id, op.version, json!({ "resolution": "abandoned" })).await
+    operation::resolve(tx, &mut op, actor, reason).await?;
+    if let Some(short) = &short {
+        payout::fall_short(tx, &op, short).await?;
+    }
+    conclude::give_up(tx, &op).await?;
+    let data = json!({ "resolution": "abandoned", "missing": short.map(|short| short.missing) });
+    event::write(tx, "operation.resolved", "operation", &op.id, op.version, data).await
 }

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::{
-    abandon, entitlement, force_transfer, mint, mint_list, offering, payout_approval, recover, staff, suspension,
-    unfreeze, unlock, unrestrict,
+    abandon, entitlement, force_transfer, mint, mint_list, offering, payout_approval, reclaim, recover, reissue, staff,
+    suspension, unfreeze, unlock, unrestrict,
 };
 
 /// What was asked for, as it is stored, hashed, shown and executed.
@@ -26,6 +26,10 @@ pub enum Action {
     ExcludeEntitlement(entitlement::Request),
     /// Paying somebody anew whose payment was given up.
     ReissueEntitlement(entitlement::Request),
+    /// Paying many anew: exactly this list.
+    Reissue(reissue::ReissueList),
+    /// Ending a list early, so that its escrow comes back.
+    Reclaim(reclaim::Request),
     /// Giving up an operation that moves value.
     Abandon(abandon::Request),
     /// Calling an offering off.
@@ -89,6 +93,8 @@ impl Action {
             Self::Payout(_) => "payout",
             Self::ExcludeEntitlement(_) => "exclude_entitlement",
             Self::ReissueEntitlement(_) => "reissue_entitlement",
+            Self::Reissue(_) => "reissue",
+            Self::Reclaim(_) => "reclaim",
             Self::Abandon(_) => "abandon",
             Self::CancelOffering(_) => "cancel_offering",
             Self::Unfreeze(_) => "unfreeze",
@@ -109,6 +115,8 @@ impl Action {
             | Self::Payout(_)
             | Self::ExcludeEntitlement(_)
             | Self::ReissueEntitlement(_)
+            | Self::Reissue(_)
+            | Self::Reclaim(_)
             | Self::Abandon(_)
             | Self::CancelOffering(_)
             | Self::Unfreeze(_)
@@ -133,6 +141,8 @@ impl Action {
             Self::Payout(list) => list.about(),
             Self::ExcludeEntitlement(request) => payout_approval::about(request, self.word()),
             Self::ReissueEntitlement(request) => payout_approval::about(request, self.word()),
+            Self::Reissue(list) => list.about(),
+            Self::Reclaim(request) => request.about(),
             Self::Abandon(request) => request.about(),
             Self::CancelOffering(request) => request.about(),
             Self::Unfreeze(request) => request.about(),
@@ -153,6 +163,8 @@ impl Action {
             Self::Payout(list) => payout_approval::check(tx, list).await,
             Self::ExcludeEntitlement(request) => entitlement::check_exclusion(tx, request).await,
             Self::ReissueEntitlement(request) => entitlement::check_reissue(tx, request).await.map(|_| ()),
+            Self::Reissue(list) => reissue::check(tx, list).await,
+            Self::Reclaim(request) => reclaim::check(tx, request).await,
             Self::Abandon(request) => abandon::check(tx, request).await,
             Self::CancelOffering(request) => offering::check(tx, request).await,
             Self::Unfreeze(request) => unfreeze::check(tx, settings, request).await,
@@ -198,6 +210,11 @@ impl Action {
                 let paying = entitlement::reissue(tx, settings, &request, by).await?;
                 Ok(Done { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
             }
+            Self::Reissue(list) => {
+                let paying = reissue::execute(tx, settings, &list, by).await?;
+                Ok(Done { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
+            }
+            Self::Reclaim(request) => Ok(Done::operation(&reclaim::request(tx, &request, by).await?)),
             Self::CancelOffering(request) => offering::end(tx, &request, by).await.map(|_| Done::default()),
             Self::Abandon(request) => Err(Error::Unreadable {
                 what: "operation",

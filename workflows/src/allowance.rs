@@ -4,10 +4,10 @@
 use alloy_primitives::Address;
 use muniment_activities::coin;
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::Distribution;
+use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
-use muniment_domain::step::Step;
+use muniment_domain::step::{self, Step};
 use muniment_domain::{Result, payout_token};
 
 use crate::requester::Requester;
@@ -47,7 +47,7 @@ pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, 
     if operation::find_live(tx, &key).await?.is_some() {
         return Ok(Ensured::UnderWay);
     }
-    let new = payout::new_operation(d, Kind::Payout, payout::payload(d), vec![step(d, spender)], by);
+    let new = payout::new_operation(d, Kind::Payout, payout::payload(d), vec![call(d, spender)], by);
     let new = NewOperation { batch: Some((batch_id.to_owned(), 0)), live_key: Some(key), ..new };
     let mut op = operation::insert(tx, new).await?;
     payer::bind(tx, &mut op, lane).await?;
@@ -55,8 +55,24 @@ pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, 
     Ok(Ensured::Asked(Box::new(op)))
 }
 
+/// A page that is retried needs what it needed at first: where the allowance was given up meanwhile, it is asked for anew, and the page
+/// waits for it.
+pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bool> {
+    let is_page = op.kind == Kind::Payout && op.subject_type == "distribution";
+    if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {
+        return Ok(false);
+    }
+    let d = distribution::lock(tx, &op.subject_id).await?;
+    let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id("run"));
+    let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, Ensured::Granted);
+    if waits {
+        op.blocked_reason = Some(PENDING.to_owned());
+    }
+    Ok(waits)
+}
+
 /// The transaction that allows it.
-pub fn step(d: &Distribution, spender: Address) -> NewStep {
+pub fn call(d: &Distribution, spender: Address) -> NewStep {
     payout::step(STEP, d.payout_token.0, &coin::approve(Address::ZERO, d.payout_token.0, spender).data)
 }
 

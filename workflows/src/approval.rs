@@ -137,6 +137,7 @@ pub async fn cancel(tx: &mut Tx, d: Decision) -> Result<Approval> {
 /// The approval, if this person may decide, saw what stands there, and it still waits.
 async fn decidable(tx: &mut Tx, d: &Decision, by_maker: bool) -> Result<Approval> {
     let a = approval::find(tx, &d.approval_id).await?;
+    payout_approval::hold(tx, &a).await?;
     match (a.maker == d.by.actor, by_maker) {
         (true, false) => {
             let detail = "You asked for this yourself. Another person has to decide; you can cancel it.";
@@ -197,6 +198,7 @@ pub async fn act(engine: &Engine, approval_id: &str) -> Result<()> {
 
 async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
     let mut tx = engine.db.begin().await?;
+    payout_approval::hold(&mut tx, &a).await?;
     approval::transition(&mut tx, &mut a, Move::Expire, "engine", "nobody decided in time").await?;
     payout_approval::lapse(&mut tx, &a, "engine").await?;
     tx.commit(Point::Approval).await
@@ -206,7 +208,7 @@ async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
 async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
     let outcome = match a.sealed().and_then(|payload| Action::read(&a.id, payload)) {
         Ok(Action::Abandon(request)) => {
-            abandon::examine(engine, &request.operation_id).await.map(|op| (op, request.reason))
+            abandon::examine_agreed(engine, &request).await.map(|examined| (examined, request.reason))
         }
         Ok(other) => Err(Error::Unreadable {
             what: "approval",
@@ -217,9 +219,9 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
     };
     let mut tx = engine.db.begin().await?;
     match outcome {
-        Ok((mut op, reason)) => {
+        Ok((examined, reason)) => {
             let reason = format!("{reason} (asked for by {}, {})", a.maker, a.id);
-            abandon::write(&mut tx, &mut op, a.checker.as_deref().unwrap_or_default(), &reason).await?;
+            abandon::write(&mut tx, examined, a.checker.as_deref().unwrap_or_default(), &reason).await?;
             approval::transition(&mut tx, &mut a, Move::Execute, "engine", "executed").await?;
         }
         Err(Error::Refused { code: Code::ChainUnavailable, detail }) => {

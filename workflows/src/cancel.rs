@@ -11,7 +11,7 @@ use muniment_domain::{Code, Error, Result, lane, wish as wishes};
 
 use crate::engine::Engine;
 use crate::tend::Stored;
-use crate::{conclude, retry, tend, wish};
+use crate::{abandon, conclude, retry, tend, wish};
 
 /// What a cancel came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +40,28 @@ pub async fn cancel(engine: &Engine, operation_id: &str, actor: &str, reason: &s
     }
 }
 
+/// Whether ending an operation unsent takes two people: one that was retried was to be given up by two, and a retry is no way round that.
+pub fn takes_two(op: &Operation) -> bool {
+    op.cycle > 1 && abandon::takes_two(op.kind)
+}
+
+/// Refuses what was signed or is over.
+pub fn check_unsent(op: &Operation) -> Result<()> {
+    if op.status == Status::Pending {
+        return Ok(());
+    }
+    let detail =
+        format!("The operation is {}: only a pending one ends unsent. A signed nonce is burnt by noop.", op.status);
+    Err(Error::refused(Code::InvalidState, detail))
+}
+
 /// The operation, if nothing was signed for it and the chain does not know it either.
 pub async fn decide_unsent(engine: &Engine, operation_id: &str) -> Result<Operation> {
     let mut tx = engine.db.read().await?;
     let op = operation::find(&mut tx, operation_id).await?;
     let steps = step::of_operation(&mut tx, &op.id).await?;
     drop(tx);
-    if op.status != Status::Pending {
-        let detail =
-            format!("The operation is {}: only a pending one ends unsent. A signed nonce is burnt by noop.", op.status);
-        return Err(Error::refused(Code::InvalidState, detail));
-    }
+    check_unsent(&op)?;
     let network = retry::network_of(engine, &op)?;
     for step in &steps {
         // What a restored database believes to be unsent may have been done in the time that it has forgotten.

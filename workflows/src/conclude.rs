@@ -16,7 +16,7 @@ use sqlx::types::Json;
 
 use crate::effect::Effect;
 use crate::engine::Engine;
-use crate::{allowance, compliance, deploy, distributor_payout, mint, payout, queue};
+use crate::{allowance, compliance, deploy, distributor_payout, mint, payout, queue, reclaim};
 
 /// Why the engine confirms.
 const FINAL: &str = "final on the chain";
@@ -180,6 +180,7 @@ pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: Effec
         Effect::Allowed { asset, owner, spender } => allowance::settle(tx, op, asset, owner, spender).await,
         // Money in escrow is nobody's yet: its pages change the domain.
         Effect::EscrowFunded => Ok(()),
+        Effect::EscrowReturned => reclaim::settle(tx, op, tx_hash).await,
         Effect::LinesPaid(first, outcomes) => payout::settle(tx, op, first, &outcomes, tx_hash, block).await,
         Effect::AuditDeclared(report) => distributor_payout::settle_audit(tx, op, report, tx_hash).await,
     }

@@ -9,11 +9,14 @@ use muniment_domain::distribution::{self, Distribution, Kind, Method, Move, New,
 use muniment_domain::entitlement::{self, HoldReason};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::snapshot::{self, Holder};
-use muniment_domain::{Code, Error, Result, merkle, payout_token, share, wallet};
+use muniment_domain::{Code, Error, Result, holding, merkle, payout_token, share, wallet};
 
+use crate::compliance;
+use crate::payout_approval;
 use crate::queue;
 use crate::requester::Requester;
 use crate::settings::Settings;
+use crate::timer;
 
 /// What is to be distributed.
 #[derive(Clone, Debug)]
@@ -38,17 +41,19 @@ pub struct Draft {
     pub payment_date: DateTime<Utc>,
     /// For whoever reads it.
     pub memo: Option<String>,
+    /// Wallets that get nothing, such as the issuer's own.
+    pub excluded_addresses: Vec<Address>,
 }
 
 /// Writes a draft for one of these offerings.
 pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by: &Requester) -> Result<Distribution> {
-    let offering = offering::see(tx, offerings, &draft.offering_id).await?.offering;
-    let Some(token) = offering.token_address.map(|a| a.0) else {
-        return Err(Error::refused(
-            Code::InvalidState,
-            "The offering has no token yet, and so no holders. Deploy it first.",
-        ));
-    };
+    offering::see(tx, offerings, &draft.offering_id).await?;
+    // Without a token there are no holders.
+    let ground = compliance::ground(tx, &draft.offering_id).await?;
+    if let Some(partition) = draft.partition_id {
+        ground.partition(tx, u32::try_from(partition).unwrap_or(0)).await?;
+    }
+    let compliance::Ground { offering, token } = ground;
     if draft.method == Method::Distributor {
         contract::only(tx, offering.chain_id, ContractKind::Distributor).await?;
     }
@@ -65,9 +70,25 @@ pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by:
         record_date: draft.record_date,
         payment_date: draft.payment_date,
         memo: draft.memo.as_deref(),
+        excluded: &draft.excluded_addresses,
         created_by: &by.actor,
     };
-    distribution::insert(tx, &new).await
+    let drafted = distribution::insert(tx, &new).await?;
+    // A record date that is still to come needs nobody to ask for it.
+    if drafted.record_date > tx.now() {
+        timer::set(tx, &drafted.id, Some(drafted.record_date)).await?;
+    }
+    Ok(drafted)
+}
+
+/// The record date has come: what is still a draft asks for its balances by itself.
+pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<()> {
+    let d = distribution::lock(tx, id).await?;
+    if d.status == Status::Draft && d.record_date <= tx.now() {
+        let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
+        ask_for_snapshot(tx, &Scope::All, id, &by).await?;
+    }
+    Ok(())
 }
 
 /// Asks for the balances of the record date. A job of its own finds them; until they are proved it is looked at again.
@@ -97,13 +118,19 @@ pub async fn calculate(
     // Locked before the holders are looked at: who is suspended meanwhile is either seen here or held afterwards.
     let mut d = distribution::lock(tx, id).await?;
     let offering = offering::find(tx, &d.offering_id).await?;
-    let holders = if d.status == Status::Snapshotted { snapshot::holders(tx, id).await? } else { Vec::new() };
+    let mut holders = if d.status == Status::Snapshotted { snapshot::holders(tx, id).await? } else { Vec::new() };
+    holders.retain(|holder| !d.excludes(holder.wallet_address.0));
     if d.status == Status::Snapshotted {
         let total = total(&d, &offering, &holders)?;
         d.total_amount = Some(total);
         let mut parts = parts(settings, total, holders);
         for part in parts.iter_mut().filter(|part| part.payee != part.wallet) {
             part.payee = last_successor(tx, part.payee).await?;
+        }
+        // Whoever is frozen now could not be paid; the others do not wait for what the contract would say of it.
+        let frozen = holding::frozen(tx, &d.offering_id).await?;
+        for part in parts.iter_mut().filter(|part| part.hold_reason.is_none() && frozen.contains(&part.payee)) {
+            part.hold_reason = Some(HoldReason::Frozen);
         }
         let leaves = parts.iter().map(|p| merkle::leaf(p.wallet, p.balance, p.gross, p.withholding, p.net()));
         d.entitlements_root = Some(Hex(merkle::root(leaves.collect())));
@@ -174,7 +201,11 @@ async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
 
 /// Calls it off before anybody was paid.
 pub async fn cancel(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
-    let mut d = distribution::find(tx, scope, id).await?;
+    distribution::find(tx, scope, id).await?;
+    let mut d = distribution::lock(tx, id).await?;
+    if d.status.next(Move::Cancel).is_some() {
+        payout_approval::withdraw(tx, &mut d, &by.actor, reason).await?;
+    }
     distribution::transition(tx, &mut d, Move::Cancel, &by.actor, reason).await?;
     Ok(d)
 }

@@ -35,7 +35,7 @@ pub async fn pay(
     let escrow = contract::only(tx, d.chain_id, ContractKind::Distributor).await?;
     let mut steps = Vec::new();
     if !payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, escrow).await? {
-        steps.push(allowance::step(d, escrow));
+        steps.push(allowance::call(d, escrow));
     }
     steps.extend(declared(d, escrow, list, settings.payout_page_holders.clamp(1, payout::LINES_MAX))?);
     let new = payout::new_operation(d, Kind::DistributorPayout, payout::payload(d), steps, by);

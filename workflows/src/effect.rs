@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::compliance::{self, Done};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
-use crate::{allowance, distributor_payout};
+use crate::{allowance, distributor_payout, reclaim};
 
 /// What a final receipt did.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub enum Effect {
     },
     /// The sum of a distribution is in escrow.
     EscrowFunded,
+    /// What was left of it is with its funder again.
+    EscrowReturned,
     /// These lines of an operation, from this one on, were paid or are kept.
     LinesPaid(i64, Vec<Outcome>),
     /// This audit report was declared.
@@ -84,6 +86,7 @@ pub fn shown(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Ef
         | distributor_payout::CREATE
         | distributor_payout::PAGE
         | distributor_payout::CLAIM
+        | reclaim::STEP
         | "declareAudit" => paid(op, step, receipt),
         _ => Ok(compliance::shown(op, step, receipt)?.map(Effect::Compliance)),
     }
@@ -146,6 +149,10 @@ fn paid(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Result<Effect,
             let lines: usize = payload(op, "lines")?;
             payee.map(|payee| Effect::LinesPaid(0, vec![Outcome::Paid(payee); lines]))
         }
+        reclaim::STEP => {
+            let returned = distributor::cancel_effect(receipt, target, payload(op, "asset")?, data);
+            returned.map(|_| Effect::EscrowReturned)
+        }
         "declareAudit" => distributor::audit_effect(receipt, target, data).map(Effect::AuditDeclared),
         _ => {
             let page = direct_payout::page_of(data).ok_or_else(damaged)?;
@@ -197,7 +204,8 @@ pub async fn find_executed(
 
 /// Whether the distributor itself keeps a call from being executed twice, and tells which call it was.
 pub fn is_escrow(step: &Step) -> bool {
-    [distributor_payout::CREATE, distributor_payout::PAGE, distributor_payout::CLAIM].contains(&step.name.as_str())
+    [distributor_payout::CREATE, distributor_payout::PAGE, distributor_payout::CLAIM, reclaim::STEP]
+        .contains(&step.name.as_str())
 }
 
 /// The problem that only a person can solve: our operation id was used for something else.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::{distributor_payout, payout};
+use crate::{distributor_payout, payout, payout_approval};
 
 /// Which one, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ async fn look(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
 async fn revise(tx: &mut Tx, d: &mut Distribution, by: &Requester, reason: &str) -> Result<()> {
     if matches!(d.status, Stage::AwaitingApproval | Stage::Approved) {
         d.list_sha256 = None;
-        d.approval_id = None;
+        payout_approval::withdraw(tx, d, &by.actor, reason).await?;
         distribution::transition(tx, d, Step::Revise, &by.actor, reason).await?;
     }
     Ok(())
@@ -100,7 +100,7 @@ pub async fn release(tx: &mut Tx, r: &Request, by: &Requester) -> Result<(Entitl
 }
 
 /// Refuses what could not be paid anyway, with what to do about it.
-async fn obstacle(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
+pub async fn obstacle(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
     let payee = e.payee_address.0.to_checksum(None);
     if e.net == 0 {
         return Err(Error::refused(Code::InvalidState, "There is nothing to pay: it comes to less than a cent."));
@@ -176,7 +176,8 @@ pub async fn reissue(tx: &mut Tx, settings: &Settings, r: &Request, by: &Request
     payout::pay(tx, settings, &d, std::slice::from_ref(&e), by).await
 }
 
-async fn resume(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> {
+/// A distribution that was over but for some is under way again.
+pub async fn resume(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> {
     if d.status == Stage::PartiallyCompleted {
         distribution::transition(tx, d, Step::Resume, &by.actor, "somebody who was left is paid").await?;
     }

@@ -17,7 +17,7 @@ use muniment_domain::{Error, Result, chain};
 use crate::conclude::{self, Settled, Verdict};
 use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::index::{self, Known};
 
 /// An included step at or below the final block, with everything that its verdict needs.
@@ -31,6 +31,12 @@ struct Final {
     header: Option<B256>,
 }
 
+/// The word before the reason of a row that holds what this program never writes; it is looked at again with each block.
+const DAMAGED: &str = "damaged_row";
+
+/// What cannot be settled because of what stands in its own rows. Its neighbours do not wait for it.
+type Damaged = Vec<(Operation, Error)>;
+
 /// Settles what is final, a batch at most; how many it was.
 pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     index::index(engine, network).await?;
@@ -42,21 +48,26 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
     let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
-    let finals = read(&mut tx, cursor.chain_id, steps).await?;
+    let (finals, mut damaged) = read(&mut tx, cursor.chain_id, steps).await?;
     let stored: Vec<&Receipt> = finals.iter().filter_map(|one| one.stored.as_ref()).collect();
     let mut known = Known::of(&mut tx, network, &stored).await?;
     drop(tx);
     let mut settled = Vec::with_capacity(finals.len());
     // Steps of one operation are settled in their order: one that waits holds back those after it.
-    let mut waiting = std::collections::BTreeSet::new();
+    let mut waiting: BTreeSet<String> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
     for one in finals {
         let operation_id = one.step.operation_id.clone();
         if waiting.contains(&operation_id) {
             continue;
         }
+        let op = one.op.clone();
         match judge(engine, network, &mut known, one).await {
             Ok(Some(one)) => settled.push(one),
             Ok(None) => _ = waiting.insert(operation_id),
+            Err(Failure::Domain(error)) if error.is_of_rows() => {
+                waiting.insert(operation_id);
+                damaged.push((op, error));
+            }
             Err(Failure::Domain(error)) => return Err(error),
             // The chain does not answer: what is final stays final, it is looked at again with the next head.
             Err(other) => {
@@ -65,8 +76,13 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
             }
         }
     }
-    let count = settled.len() + foreign.len();
-    write(engine, settled).await?;
+    let mut count = settled.len() + foreign.len();
+    let unwritten = write(engine, settled).await?;
+    count -= unwritten.len();
+    damaged.extend(unwritten);
+    for (op, error) in damaged {
+        set_aside(engine, op, &error).await?;
+    }
     for proof in foreign {
         taken_by_stranger(engine, &proof).await?;
     }
@@ -74,8 +90,8 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
 }
 
 /// Reads what the verdicts on these steps need, for all of them together.
-async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<Vec<Final>> {
-    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(Vec::new()) };
+async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final>, Damaged)> {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok((Vec::new(), Vec::new())) };
     let (from, to) = (first.block_number.unwrap_or(0), last.block_number.unwrap_or(i64::MAX));
     let headers: HashMap<i64, B256> = chain::headers(tx, chain_id, from, to)
         .await?
@@ -89,17 +105,28 @@ async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<Vec<Final>
     let attempts = attempt::find_all(tx, chain_id, &hashes).await?;
     let mut attempts: HashMap<B256, Attempt> =
         attempts.into_iter().map(|attempt| (attempt.tx_hash.0, attempt)).collect();
-    let mut finals = Vec::with_capacity(steps.len());
+    let (mut finals, mut damaged) = (Vec::with_capacity(steps.len()), Vec::new());
     for step in steps {
         let Some(op) = ops.get(step.operation_id.as_str()) else { continue };
         let attempt = step.tx_hash.and_then(|hash| attempts.remove(&hash.0));
         let header = step.block_number.and_then(|number| headers.get(&number).copied());
         let stored =
             attempt.as_ref().and_then(|a| a.receipt.clone()).map(|json| serde_json::from_value::<Receipt>(json.0));
-        let stored = stored.transpose().map_err(|e| unreadable(&step, &format!("its receipt: {e}")))?;
-        finals.push(Final { op: (*op).clone(), step, attempt, stored, header });
+        match stored.transpose() {
+            Ok(stored) => finals.push(Final { op: (*op).clone(), step, attempt, stored, header }),
+            Err(e) => damaged.push(((*op).clone(), unreadable(&step, &format!("its receipt: {e}")))),
+        }
     }
-    Ok(finals)
+    Ok((finals, damaged))
+}
+
+/// Leaves an operation as it is, with the reason and an alert: its effect is final, and a person has to put its rows right.
+async fn set_aside(engine: &Engine, op: Operation, error: &Error) -> Result<()> {
+    let reason = format!("{DAMAGED}: {error}");
+    if op.blocked_reason.as_ref() != Some(&reason) {
+        tracing::error!(operation.id = %op.id, "what is final cannot be written: {error}");
+    }
+    failure::block(&engine.db, &engine.settings, vec![op], &reason).await
 }
 
 fn unreadable(step: &Step, why: &str) -> Error {
@@ -211,25 +238,37 @@ async fn verdict(
     Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
 }
 
-/// Writes verdicts together; if somebody moved one of them, each by itself.
-async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<()> {
+/// Writes verdicts together; if one of them cannot be written, each by itself. Those that stay unwritten come back.
+async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
     if settled.is_empty() {
-        return Ok(());
+        return Ok(Damaged::new());
     }
-    let single = settled.len() == 1;
     match write_together(engine, &settled).await {
-        Err(Error::Stale { .. }) if single => Ok(()),
-        Err(Error::Stale { .. }) => {
-            for one in settled {
-                match write_together(engine, &[one]).await {
-                    Err(Error::Stale { .. }) => {}
-                    written => written?,
+        Ok(()) => return Ok(Damaged::new()),
+        Err(error) if error.is_of_rows() || matches!(error, Error::Stale { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let mut unwritten = Damaged::new();
+    for one in settled {
+        // Its steps are settled in their order.
+        if unwritten.iter().any(|(op, _)| op.id == one.op.id) {
+            continue;
+        }
+        let op = one.op.clone();
+        match write_together(engine, &[one]).await {
+            Ok(()) => {}
+            Err(error) if error.is_of_rows() => unwritten.push((op, error)),
+            // If nobody moved the operation, it is one of its own rows that is not where it should be, and that does not pass.
+            Err(error @ Error::Stale { .. }) => {
+                let now = operation::find(&mut engine.db.read().await?, &op.id).await?;
+                if now.version == op.version {
+                    unwritten.push((op, error));
                 }
             }
-            Ok(())
+            Err(error) => return Err(error),
         }
-        written => written,
     }
+    Ok(unwritten)
 }
 
 async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {

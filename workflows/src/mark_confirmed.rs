@@ -10,13 +10,13 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{Move, Operation, Resolution};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::{Code, Error, Result, attempt, chain, claim, lane};
+use muniment_domain::{Code, Error, Result, attempt, chain, claim, lane, token_read};
 use serde::Serialize;
 
-use crate::compliance::{self, Done};
 use crate::conclude;
 use crate::effect::{self, Effect};
 use crate::engine::{Engine, Network};
+use crate::post_state;
 use crate::retry::{self, load, network_of, unavailable};
 
 /// One check of the proof.
@@ -116,7 +116,7 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
             ));
         }
     };
-    let mut checks = Vec::new();
+    let mut checks = vec![chain_id(network).await?];
     let receipt = network.chain.receipts(&[tx_hash]).await.map_err(|f| unavailable(&f))?.pop().flatten();
     let Some(receipt) = receipt else {
         checks.push(check("receipt", false, "the chain shows no receipt for this hash"));
@@ -126,7 +126,9 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
     checks.push(check("successful", receipt.success, if receipt.success { "status 1" } else { "it reverted" }));
     let agreed = network.chain.confirm_receipt(&receipt).await.map_err(|f| unavailable(&f))?;
     checks.push(check("endpoints_agree", agreed == Agreement::Agreed, format!("{agreed:?}")));
-    checks.push(finality(engine, network, &receipt).await?);
+    let last = finality(engine, network, &op, &receipt).await?;
+    let is_final = last.passed;
+    checks.push(last);
     checks.push(target(&step, &receipt));
     checks.push(sender(engine, network, &op, &receipt).await?);
     checks.push(closed(&step, tx_hash));
@@ -142,8 +144,10 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
     {
         shown = Err(missing);
     }
-    if let Ok(Effect::Compliance(done)) = &shown {
-        checks.push(post_state(engine, network, &step, done).await?);
+    // Of what is not final there is no state behind it.
+    if let (Ok(effect), true) = (&shown, is_final) {
+        let found = post_state::contradiction(engine, network, &op, &step, effect, &receipt).await?;
+        checks.push(check("post_state", found.is_none(), found.unwrap_or_else(|| "nothing contradicts it".to_owned())));
     }
     checks.push(match &shown {
         Ok(_) => check("effect", true, "the logs show the complete effect"),
@@ -153,20 +157,25 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
     Ok(Examined { op, checks, step, tx_hash, proof })
 }
 
-/// What the proof shows must still be so at the final block.
-async fn post_state(engine: &Engine, network: &Network, step: &Step, done: &Done) -> Result<Check> {
-    let mut tx = engine.db.read().await?;
-    let at = chain::find(&mut tx, network.id()).await?.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
-    drop(tx);
-    let contradicted = compliance::contradicted(&network.chain, step.target.0, done, at).await;
-    let contradicted = contradicted.map_err(|f| unavailable(&f))?;
-    Ok(check("post_state", contradicted.is_none(), contradicted.unwrap_or_else(|| "the chain says so".to_owned())))
+/// Every endpoint that answers must be of the chain that the operation is for.
+async fn chain_id(network: &Network) -> Result<Check> {
+    match network.chain.contact().await {
+        Ok(contact) => Ok(check("chain_id", true, contact.chain_id.to_string())),
+        Err(fault @ Fault::WrongChain { .. }) => Ok(check("chain_id", false, fault.to_string())),
+        Err(fault) => Err(unavailable(&fault)),
+    }
 }
 
-async fn finality(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<Check> {
+async fn finality(engine: &Engine, network: &Network, op: &Operation, receipt: &Receipt) -> Result<Check> {
     let mut tx = engine.db.read().await?;
     let last = chain::find(&mut tx, network.id()).await?.map_or(-1, |c| c.final_number);
+    // What is final is so for the platform when the token's own events are read up to it.
+    let read = match &op.offering_id {
+        Some(id) => token_read::cursor(&mut tx, id).await?.map(|cursor| cursor.block_number),
+        None => None,
+    };
     drop(tx);
+    let last = read.map_or(last, |read| read.min(last));
     let header = network.chain.header(receipt.block_number).await.map_err(|f| unavailable(&f))?;
     let canonical = header.is_some_and(|h| h.hash == receipt.block_hash);
     let below = receipt.block_number.cast_signed() <= last;

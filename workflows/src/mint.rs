@@ -134,7 +134,7 @@ pub async fn look(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Opti
         return Err(Error::refused(Code::InvalidState, detail));
     }
     if r.lockup_release_at.is_some_and(|at| at <= tx.now()) {
-        return Err(Error::refused(Code::ValidationFailed, "lockup.release_at lies in the past."));
+        return Err(Error::field("/lockup/release_at", "below_minimum", "A lock must end in the future."));
     }
     let chosen = choose(tx, offering, r.subscription_ids.as_deref()).await?;
     if chosen.items.is_empty() {

@@ -2,7 +2,7 @@
 //! distributor it is one operation, because the contract takes the pages of a list in their order.
 
 use alloy_primitives::{Address, B256, Bytes};
-use muniment_activities::direct_payout::{self, PayoutPage};
+use muniment_activities::direct_payout::{self, PayoutPage, Said};
 use muniment_activities::distributor::Outcome;
 use muniment_activities::line::Line;
 use muniment_activities::operation::payload_hash;
@@ -13,12 +13,13 @@ use muniment_domain::entitlement::{self, Entitlement, HoldReason, Paid};
 use muniment_domain::item::{self, Item};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
-use muniment_domain::{Code, Error, Result, contract};
+use muniment_domain::{Code, Error, Result, approval, contract};
 use serde_json::{Value, json};
 
 use crate::allowance::{self, PENDING};
 use crate::requester::Requester;
 use crate::settings::Settings;
+use crate::shortfall::Shortfall;
 use crate::{distribution as people, distributor_payout, payer, queue};
 
 /// Lines of one transaction; one word of the token tells the frozen ones of so many.
@@ -63,6 +64,11 @@ pub async fn execute(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester)
         Method::DirectPayout => pay(tx, settings, &d, &list, by).await?,
         Method::Distributor => vec![distributor_payout::pay(tx, settings, &d, &list, by).await?],
     };
+    if let (Some(id), Some(first)) = (&d.approval_id, operations.first()) {
+        // Several have a batch in common; one stands for itself.
+        let alone = first.batch_id.is_none().then_some(first.id.as_str());
+        approval::link(tx, id, alone, first.batch_id.as_deref()).await?;
+    }
     Ok(Accepted { distribution: d, operations })
 }
 
@@ -198,6 +204,28 @@ pub async fn settle(
     let paid = Paid { operation_id: &op.id, first_line, payees: &payees, tx_hash, block_number };
     entitlement::set_paid(tx, &d, &paid).await?;
     finish(tx, d).await
+}
+
+/// A page that was executed without its whole effect is given up: whom the coin paid exactly is paid, who got another amount waits for a
+/// person, and nobody else has anything.
+pub async fn fall_short(tx: &mut Tx, op: &Operation, short: &Shortfall) -> Result<()> {
+    if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
+        return Ok(());
+    }
+    let d = distribution::lock(tx, &op.subject_id).await?;
+    for (first_line, (holder, said)) in (0i64..).zip(&short.lines) {
+        match said {
+            Said::Paid => {
+                let (tx_hash, block_number) = (short.tx_hash, short.block_number);
+                let paid = Paid { operation_id: &op.id, first_line, payees: &[Some(*holder)], tx_hash, block_number };
+                entitlement::set_paid(tx, &d, &paid).await?;
+            }
+            Said::Other(_) => entitlement::withhold(tx, &op.id, &[(first_line, HoldReason::Operator)]).await?,
+            Said::Nothing => {}
+        }
+    }
+    // What the distributor kept it keeps no longer: it cannot be claimed again.
+    entitlement::fail(tx, &op.id, None).await.map(drop)
 }
 
 /// An operation was given up without effect: what it was to pay may be put into another one.

@@ -135,6 +135,24 @@ pub async fn agree(tx: &mut Tx, list: &PayoutList, by: &Requester) -> Result<()>
     distribution::transition(tx, &mut d, Move::Approve, &by.actor, "a second person said yes").await
 }
 
+/// Takes the row of a distribution before that of its approval, as everybody does who changes both.
+pub async fn hold(tx: &mut Tx, a: &Approval) -> Result<()> {
+    if a.subject_type == "distribution" {
+        distribution::lock(tx, &a.subject_id).await?;
+    }
+    Ok(())
+}
+
+/// What a second person was asked for is no longer what stands there: nobody has to decide on it any more. The distribution is held.
+pub async fn withdraw(tx: &mut Tx, d: &mut Distribution, actor: &str, reason: &str) -> Result<()> {
+    let Some(id) = d.approval_id.take() else { return Ok(()) };
+    let mut asked = approvals::find(tx, &id).await?;
+    if asked.status == Approved::Pending {
+        approvals::transition(tx, &mut asked, approvals::Move::Cancel, actor, reason).await?;
+    }
+    Ok(())
+}
+
 /// The second person said no, or nothing in time: what was to be agreed on can be changed and submitted again.
 pub async fn lapse(tx: &mut Tx, a: &Approval, actor: &str) -> Result<()> {
     if a.subject_type != "distribution" {

@@ -11,15 +11,15 @@ use muniment_activities::token;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Move as Moved};
-use muniment_domain::operation::{self, Kind, Move, NewOperation, Operation, Problem, Resolution, Stage, Status};
+use muniment_domain::operation::{self, Kind, Move, NewOperation, Operation, Problem, Resolution, Stage};
 use muniment_domain::point::Point;
-use muniment_domain::step::{State, Step};
+use muniment_domain::step::Step;
 use muniment_domain::{Error, Result, contract, item, lane};
 
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
 use crate::requester::Requester;
-use crate::{payer, payout, queue};
+use crate::{payer, payout, queue, split};
 
 /// How many payees are taken out one after the other before the page is refused as it is.
 const NAMED_MAX: usize = 32;
@@ -32,8 +32,8 @@ pub struct Cut {
     why: String,
 }
 
-/// Finds the lines because of which a page reverts, if it is those alone. A page that was signed once, or is itself a part, stays whole
-/// but for those who are frozen.
+/// Finds the lines because of which a page reverts, if it is those alone. A page that was signed once stays whole until a
+/// person retries it; so does a part, but for those who are frozen.
 pub async fn plan(
     network: &Network,
     op: &Operation,
@@ -41,8 +41,7 @@ pub async fn plan(
     call: &Call,
     revert: &Revert,
 ) -> Result<Option<Cut>, Failure> {
-    let unsigned = op.status == Status::Pending && op.submitted_at.is_none() && step.state == State::Unsigned;
-    if op.kind != Kind::Payout || !unsigned {
+    if op.kind != Kind::Payout || !split::may_cut(op, step) {
         return Ok(None);
     }
     let Some(page) = direct_payout::page_of(&step.calldata) else { return Ok(None) };
@@ -65,8 +64,7 @@ pub async fn plan(
             }
         }
         // A part is not cut again: whoever fails in it fails with it.
-        let whole = op.payload.0["split_from"].is_null();
-        let Some(payee) = payee_named(&said, &rest).filter(|_| whole) else { return Ok(None) };
+        let Some(payee) = payee_named(&said, &rest).filter(|_| !split::is_part(op)) else { return Ok(None) };
         cut.named.insert(payee);
     }
     Ok(None)

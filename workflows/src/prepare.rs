@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use muniment_activities::fault::Fault;
 use muniment_activities::fees::Fees;
 use muniment_activities::gas;
+use muniment_activities::operation::is_operation_executed;
 use muniment_activities::revert::Revert;
 use muniment_activities::simulate::{At, Call, Simulation, Trial};
 use muniment_domain::Error;
@@ -233,6 +234,13 @@ async fn reverted(
                 message: format!("one head says {}, a newer one does not; it is tried again", revert.sentence),
                 data: None,
             }));
+        }
+    }
+    // What was retried may have been executed by somebody else meanwhile, and then no line of it is to blame for anything.
+    if let Some(number) = step.op_number {
+        let asked = is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), At::Latest).await;
+        if asked.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
+            return adopt(engine, network, op, step).await;
         }
     }
     if let Some(cut) = payout_split::plan(network, op, step, call, &revert).await? {

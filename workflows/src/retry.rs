@@ -17,7 +17,8 @@ use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
 use crate::mark_confirmed::{self, Examined};
-use crate::{queue, speed_up};
+use crate::requester::Requester;
+use crate::{allowance, queue, reclaim, speed_up};
 
 /// What a retry came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,11 @@ pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &st
     Ok(retried)
 }
 
+/// Whether guard G can only refuse: what was executed without its effect, or with a payload of somebody else, is not done again.
+pub fn is_hopeless(op: &Operation) -> bool {
+    matches!(op.error_code.as_deref(), Some("effect_mismatch" | "op_id_conflict"))
+}
+
 /// Why a retry is refused without asking the chain, if it is.
 pub fn refusal(op: &Operation, steps: &[Step]) -> Option<(Code, &'static str)> {
     if !op.needs_attention() {
@@ -97,6 +103,16 @@ pub async fn decide(engine: &Engine, operation_id: &str) -> Result<Decision> {
     if let Some((code, detail)) = refusal(&op, &steps) {
         return Err(Error::refused(code, detail));
     }
+    let mut tx = engine.db.read().await?;
+    if let Some(live) =
+        operation::find_live(&mut tx, &reclaim::key(&op.subject_id)).await?.filter(|live| live.id != op.id)
+    {
+        return Err(Error::refused(
+            Code::OperationInProgress,
+            format!("Its escrow is being taken back by {}.", live.id),
+        ));
+    }
+    drop(tx);
     let Some(step) = steps.iter().find(|s| s.outcome != Some(Outcome::Success)) else {
         // Every step succeeded: the engine had given up before it saw it.
         let hash = steps.last().and_then(|s| s.tx_hash).map(|h| h.0).unwrap_or_default();
@@ -211,7 +227,8 @@ pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, ste
     Ok(!traced || !matches!(trace_of(engine, network, op, step).await?, Executed::Other(_)))
 }
 
-async fn trace_of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
+/// Which transaction executed a step, as far as a person can be told now.
+pub async fn trace_of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
     asked(effect::find_executed(engine, network, op, step).await)
 }
 
@@ -260,8 +277,12 @@ async fn new_cycle(tx: &mut Tx, mut op: Operation, step: Option<Step>, actor: &s
     op.set_problem(None);
     op.suggested_action = None;
     op.next_action_at = Some(tx.now() + chrono::Duration::seconds(operation::PATIENCE_SECONDS));
+    let by = Requester { actor: actor.to_owned(), request_id: None, idempotency_key: None };
+    let waits = allowance::renew(tx, &mut op, &by).await?;
     operation::transition(tx, &mut op, Move::Retry, actor, reason).await?;
-    queue::wake(tx, &op).await?;
+    if !waits {
+        queue::wake(tx, &op).await?;
+    }
     Ok(Retried::NewCycle)
 }
 

@@ -12,7 +12,7 @@ use muniment_domain::{Code, Error, Result, offering, snapshot, token_event, toke
 use serde_json::json;
 
 use crate::engine::Engine;
-use crate::{queue, record_block};
+use crate::{queue, record_block, timer};
 
 /// Why a snapshot is not taken now.
 pub enum Stop {
@@ -44,6 +44,9 @@ pub async fn act(engine: &Engine, distribution_id: &str) -> Result<()> {
         found => found?,
     };
     drop(tx);
+    if d.status == Status::Draft {
+        return timer::ring(engine, distribution_id).await;
+    }
     if d.status != Status::Snapshotting {
         return Ok(());
     }

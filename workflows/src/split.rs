@@ -36,8 +36,19 @@ pub struct Cut {
     why: String,
 }
 
+/// Whether a page may be cut as it is now: nothing of it was signed, or a person retried it after the fate of what was signed was final.
+pub fn may_cut(op: &Operation, step: &Step) -> bool {
+    let fresh = op.submitted_at.is_none() || op.cycle > 1;
+    op.status == Status::Pending && step.state == State::Unsigned && fresh
+}
+
+/// Whether a page is a part of another one that nobody has retried: it is not cut again by itself.
+pub fn is_part(op: &Operation) -> bool {
+    op.cycle == 1 && !op.payload.0["split_from"].is_null()
+}
+
 /// Finds the lines because of which a page reverts, if it is those alone: without them it would be executed. A page that was signed once, or
-/// is itself a half, stays whole.
+/// is itself a half, stays whole until a person retries it.
 pub async fn plan(
     network: &Network,
     op: &Operation,
@@ -45,8 +56,7 @@ pub async fn plan(
     call: &Call,
     revert: &Revert,
 ) -> Result<Option<Cut>, Failure> {
-    let unsigned = op.status == Status::Pending && op.submitted_at.is_none() && step.state == State::Unsigned;
-    if step.name != "mintPage" || !unsigned || op.payload.0["page"].is_null() || !op.payload.0["split_from"].is_null() {
+    if step.name != "mintPage" || !may_cut(op, step) || op.payload.0["page"].is_null() || is_part(op) {
         return Ok(None);
     }
     let page: MintPage = effect::payload(op, "page")?;

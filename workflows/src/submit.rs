@@ -7,6 +7,7 @@ use std::time::Duration;
 use alloy_primitives::{Address, Bytes, U256};
 use chrono::Duration as Span;
 use muniment_activities::classify::SendClass;
+use muniment_activities::operation::payload_hash;
 use muniment_activities::payout::spender;
 use muniment_activities::policy::{Gate, Permit};
 use muniment_activities::send::Sent;
@@ -15,9 +16,9 @@ use muniment_domain::attempt::{self, Answered, Attempt, Kind};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane, Mode};
-use muniment_domain::operation::{self, Move, Operation, Stage, Status};
+use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
 use muniment_domain::point::{self, Point, When};
-use muniment_domain::step::{self, State};
+use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
 use crate::ceiling::{self, Day};
@@ -139,6 +140,10 @@ async fn sign(
     let gate = engine.gate(network, &targets.into_iter().collect::<Vec<_>>()).await?;
     let (mut signed, mut refused) = (Vec::with_capacity(batch.len()), Vec::new());
     for prepared in batch {
+        if let Some(why) = changed(&prepared.op, &prepared.step) {
+            refused.push((prepared, Failure::Dead(why)));
+            continue;
+        }
         let nonce = lane.next_nonce + i64::try_from(signed.len()).unwrap_or(i64::MAX);
         let transaction = Transaction {
             chain_id: network.chain.config.chain_id,
@@ -161,6 +166,24 @@ async fn sign(
         }
     }
     Ok((signed, refused))
+}
+
+/// What stands in the rows must be what was accepted, and where two people were asked what they allowed: a call or a payload that somebody
+/// changed since is not signed.
+pub fn changed(op: &Operation, step: &Step) -> Option<Problem> {
+    let data = Bytes::from(step.calldata.clone());
+    let is_ours = step.payload_hash.is_none_or(|hash| hash.0 == payload_hash(&data));
+    if is_ours && op.is_as_accepted() {
+        return None;
+    }
+    let what = if is_ours { "payload".to_owned() } else { format!("call of step {}", step.position) };
+    tracing::error!(operation.id = %op.id, "its {what} was changed behind the platform's back");
+    Some(Problem {
+        stage: Stage::Preflight,
+        code: "payload_changed".to_owned(),
+        message: format!("The {what} is not what was accepted: its hash differs. It was not signed."),
+        data: None,
+    })
 }
 
 /// Asks the gate, then the key. What this day's payouts came to before decides whether there is room for another one.

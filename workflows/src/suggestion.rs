@@ -42,7 +42,8 @@ fn by_failure(op: &Operation, steps: &[Step]) -> Suggestion {
     match code {
         "effect_mismatch" => suggest(
             "mark_confirmed",
-            "It succeeded without its effect. Find out what happened: confirm with the transaction that had the effect, or abandon.",
+            "It succeeded without its effect. Find out what happened: confirm with the transaction that had the effect, or abandon: two people \
+             are shown what is missing.",
         ),
         "op_id_conflict" => {
             suggest("abandon", "Its id was executed with another payload: this operation can never be executed.")

@@ -143,6 +143,15 @@ pub async fn store_and_send(
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
         return Ok(Stored::No(doubt));
     }
+    if kind == Kind::Bump {
+        let mut tx = engine.db.read().await?;
+        let op = operation::find(&mut tx, &newest.operation_id).await?;
+        let steps = step::of_operation(&mut tx, &op.id).await?;
+        let bumped = steps.iter().find(|step| step.position == newest.position);
+        if let Some(why) = bumped.and_then(|step| submit::changed(&op, step)) {
+            return Ok(Stored::No(format!("{}: {}", why.code, why.message)));
+        }
+    }
     // An allowance names a contract that it does not call: the gate has to know that one too.
     let named = transaction.to.into_iter().chain(spender(&transaction.data)).collect::<Vec<_>>();
     let gate = engine.gate(network, &named).await?;

@@ -4,12 +4,12 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, offering as domain, timer};
+use muniment_domain::{Error, Result, distribution as distributions, offering as domain, timer};
 
 use crate::engine::Engine;
-use crate::{kyc, offering, queue, subscription};
+use crate::{distribution, kyc, offering, queue, subscription};
 
-/// The kinds of ids that have timers.
+/// The kinds of ids whose wakes are timers' and nothing else; a distribution's may also be its snapshot's.
 pub const KINDS: [&str; 3] = ["off_", "sub_", "inv_"];
 
 /// How many one pass of the sweep rings.
@@ -47,6 +47,7 @@ async fn look(engine: &Engine, subject_id: &str) -> Result<()> {
     match subject_id.split_once('_').map(|(prefix, _)| prefix) {
         Some("off") => _ = domain::hold(&mut tx, subject_id).await?,
         Some("sub") => subscription::hold_offering_of(&mut tx, subject_id).await?,
+        Some("dist") => _ = distributions::lock(&mut tx, subject_id).await?,
         _ => {}
     }
     if timer::hold(&mut tx, subject_id).await?.is_none_or(|due| due > now) {
@@ -56,6 +57,7 @@ async fn look(engine: &Engine, subject_id: &str) -> Result<()> {
         Some("off") => offering::on_timer(&mut tx, subject_id).await?,
         Some("sub") => subscription::on_timer(&mut tx, subject_id).await?,
         Some("inv") => kyc::on_timer(&mut tx, subject_id).await?,
+        Some("dist") => distribution::on_timer(&mut tx, subject_id).await.map(|()| None)?,
         _ => {
             tracing::error!(timer.subject = subject_id, "a timer of a kind that nobody knows was dropped");
             None

@@ -70,3 +70,19 @@ fn only_transfers_of_exactly_the_amounts_prove_a_page() {
     unsaid.logs.remove(0);
     assert!(page_effect(&unsaid, TOKEN, PAYER, &page).is_err(), "the token did not say that it was this operation");
 }
+
+#[test]
+fn what_a_page_lacks_is_told_line_by_line() {
+    let page = page(&[(1, 5), (2, 6), (2, 6), (3, 7)]);
+    let said = |transfers: &[(u8, u128)]| said_of_lines(&receipt(&page, transfers), PAYER, &page);
+    assert_eq!(said(&[(1, 5), (2, 6)]), [Said::Paid, Said::Paid, Said::Nothing, Said::Nothing]);
+    assert_eq!(
+        said(&[(3, 6), (2, 6), (2, 1)]),
+        [Said::Nothing, Said::Paid, Said::Other(U256::from(1)), Said::Other(U256::from(6))]
+    );
+    let mut elsewhere = receipt(&page, &[(1, 5)]);
+    let gift = Transfer { from: TOKEN, to: Address::repeat_byte(3), value: U256::from(7) };
+    elsewhere.logs.push(log(COIN, &gift));
+    let wanted = [Said::Paid, Said::Nothing, Said::Nothing, Said::Other(U256::from(7))];
+    assert_eq!(said_of_lines(&elsewhere, PAYER, &page), wanted, "money from somebody else is not nothing");
+}

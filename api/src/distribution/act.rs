@@ -1,4 +1,4 @@
-//! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, declare-audit.
+//! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -7,8 +7,9 @@ use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
+use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{distribution as moves, distributor_payout, payout_approval};
+use muniment_workflows::{distribution as moves, distributor_payout, payout_approval, reclaim};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -31,6 +32,7 @@ enum Act {
     Submit,
     Cancel,
     DeclareAudit,
+    Reclaim,
 }
 
 /// The body of all of them: a move says little more than its path.
@@ -38,7 +40,7 @@ enum Act {
 #[schema(as = DistributionMove)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    /// Needed to cancel.
+    /// Needed to cancel and to reclaim.
     #[schema(max_length = 2000)]
     reason: Option<String>,
     /// Needed to declare an audit, and for nothing else.
@@ -59,8 +61,8 @@ pub struct Submitted {
 async fn act(app: &App, act: Act, id: String, by: &Principal, mut submission: Submission<Body>) -> Result<Response> {
     id::check("dist", &id)?;
     let body = &mut submission.body;
-    if act == Act::Cancel && body.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
-        return Err(Problem::field("/reason", "required", "Say why it is called off."));
+    if matches!(act, Act::Cancel | Act::Reclaim) && body.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
+        return Err(Problem::field("/reason", "required", "Say why."));
     }
     if act == Act::DeclareAudit && body.report_sha256.is_none() {
         return Err(Problem::field("/report_sha256", "required", "Name the SHA-256 of the report."));
@@ -144,6 +146,24 @@ pub async fn cancel(
     act(&app, Act::Cancel, id, &principal, submission).await
 }
 
+/// Asks a second person to end a list that cannot be finished: what no page has touched comes back to the payer.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/reclaim",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = approval::Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress"]))),
+)]
+pub async fn reclaim(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Reclaim, id, &principal, submission).await
+}
+
 /// Declares the hash of an audit report on the chain: 202 with the operation.
 #[utoipa::path(
     post,
@@ -197,6 +217,10 @@ impl Intent for Body {
             Act::Cancel => {
                 let d = moves::cancel(tx, scope, id, &by, self.reason.as_deref().unwrap_or_default()).await?;
                 answer(tx, 200, scope, &d).await
+            }
+            Act::Reclaim => {
+                let (distribution_id, reason) = (id.clone(), self.reason.clone().unwrap_or_default());
+                approval::ask(app, tx, Action::Reclaim(reclaim::Request { distribution_id, reason }), &by).await
             }
             Act::DeclareAudit => {
                 let d = distribution::find(tx, scope, id).await?;

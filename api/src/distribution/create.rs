@@ -26,6 +26,7 @@ use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
 const MEMO_CHARACTERS_MAX: usize = 500;
+const EXCLUDED_MAX: usize = 32;
 /// The token has so many partitions at most.
 const PARTITIONS_MAX: u32 = 32;
 
@@ -50,6 +51,9 @@ pub struct Body {
     partition: Option<Partition>,
     #[schema(max_length = 500)]
     memo: Option<String>,
+    /// Wallets that get nothing, such as the issuer's own.
+    #[schema(max_items = 32)]
+    excluded_addresses: Option<Vec<Typed>>,
     #[serde(skip)]
     whose: Option<Whose>,
 }
@@ -144,6 +148,10 @@ impl Intent for Body {
                 "A token has the partitions 1 to 32 at most.",
             ));
         }
+        if self.excluded_addresses.as_ref().is_some_and(|wallets| wallets.len() > EXCLUDED_MAX) {
+            let detail = format!("At most {EXCLUDED_MAX} wallets are left out.");
+            return Err(Problem::field("/excluded_addresses", "count_out_of_range", detail));
+        }
         if self.memo.as_ref().is_some_and(|memo| memo.chars().count() > MEMO_CHARACTERS_MAX) {
             let detail = format!("A memo may have {MEMO_CHARACTERS_MAX} characters.");
             return Err(Problem::field("/memo", "above_maximum", detail));
@@ -164,6 +172,7 @@ impl Intent for Body {
             record_date: self.record_date.last(),
             payment_date: self.payment_date.first(),
             memo: self.memo.clone(),
+            excluded_addresses: self.excluded_addresses.iter().flatten().map(|wallet| wallet.0).collect(),
         };
         let d = distribution::create(tx, &whose.offerings, &draft, &by).await?;
         let body = json!(shown(tx, &whose.distributions, &d).await?).to_string();
@@ -209,6 +218,11 @@ mod tests {
             (json!({ "partition": "33" }), "/partition", "partition_unknown"),
             (json!({ "payout_token": "0x1" }), "/payout_token", "address_format"),
             (json!({ "memo": "x".repeat(501) }), "/memo", "above_maximum"),
+            (
+                json!({ "excluded_addresses": vec!["0x00000000000000000000000000000000000000b1"; 33] }),
+                "/excluded_addresses",
+                "count_out_of_range",
+            ),
             (json!({ "more": 1 }), "/more", "unknown_field"),
         ] {
             assert_eq!(refused(change.clone()), Some((pointer.to_owned(), code.to_owned())), "{change}");

@@ -5,6 +5,7 @@ pub mod create;
 pub mod entitlement;
 pub mod execute;
 pub mod record;
+pub mod reissue;
 pub mod report;
 
 use axum::Json;

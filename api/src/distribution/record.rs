@@ -70,6 +70,8 @@ struct Account {
     total_amount: Option<Amount>,
     method: Method,
     memo: Option<String>,
+    /// Wallets that get nothing.
+    excluded_addresses: Vec<Typed>,
     holder_count: Option<i64>,
     #[schema(example = "1000000")]
     total_supply: Option<String>,
@@ -176,6 +178,7 @@ async fn account(tx: &mut Tx, d: &Distribution) -> Result<Account> {
         total_amount: d.total_amount.map(cents),
         method: d.method,
         memo: d.memo.clone(),
+        excluded_addresses: d.excluded_addresses.0.iter().filter_map(|text| text.parse().ok().map(Typed)).collect(),
         holder_count: snapshot.as_ref().map(|s| s.holder_count),
         total_supply: snapshot.as_ref().map(|s| s.total_supply.to_string()),
         snapshot_sha256: snapshot.map(|s| s.sha256),

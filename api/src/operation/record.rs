@@ -8,7 +8,7 @@ use muniment_domain::lane::Lane;
 use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_domain::wish::{Kind as WishKind, Wish};
-use muniment_workflows::suggestion;
+use muniment_workflows::{retry, suggestion};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -106,6 +106,8 @@ pub struct Trouble {
     #[schema(example = "reverted")]
     code: String,
     message: Option<String>,
+    /// What the contract said, decoded.
+    revert_reason: Option<String>,
     revert_data: Option<String>,
     retryable: bool,
 }
@@ -116,8 +118,9 @@ pub fn problem(op: &Operation) -> Option<Trouble> {
         stage: op.error_stage,
         code: op.error_code.clone()?,
         message: op.error_message.clone(),
+        revert_reason: op.error_data.as_ref().and(op.error_message.clone()),
         revert_data: op.error_data.clone(),
-        retryable: op.needs_attention(),
+        retryable: op.needs_attention() && !retry::is_hopeless(op),
     })
 }
 

@@ -146,6 +146,16 @@ pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, re
     record(tx, a, Some(from), actor, reason).await
 }
 
+/// Notes what came of an approval whose action is done by another request: one operation or one batch, once.
+pub async fn link(tx: &mut Tx, id: &str, operation_id: Option<&str>, batch_id: Option<&str>) -> Result<()> {
+    let now = tx.now();
+    let rows = on!(tx, conn => sqlx::query(
+        "update approvals set operation_id = $2, batch_id = $3, updated_at = $4 \
+         where id = $1 and status = 'executed' and operation_id is null and batch_id is null")
+        .bind(id).bind(operation_id).bind(batch_id).bind(now).execute(conn).await?.rows_affected());
+    touched(rows, "approval", id)
+}
+
 /// The refusal of a move on an approval that has been decided.
 pub fn not_pending(a: &Approval) -> Error {
     let by = a.checker.as_ref().map(|checker| format!(", decided by {checker}")).unwrap_or_default();

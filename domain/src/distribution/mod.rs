@@ -8,6 +8,7 @@ mod state;
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
+use sqlx::types::Json;
 
 pub use agreement::{Agreement, agreement};
 pub use list::{Scope, about_to_pay, due, find, list, lock, operations_of};
@@ -66,6 +67,7 @@ pub struct Distribution {
     pub record_date: DateTime<Utc>,
     pub payment_date: DateTime<Utc>,
     pub memo: Option<String>,
+    pub excluded_addresses: Json<Vec<String>>,
     pub entitlements_root: Option<Hex<B256>>,
     pub list_sha256: Option<String>,
     pub approval_id: Option<String>,
@@ -86,6 +88,11 @@ impl Distribution {
     /// The id that contracts know it by.
     pub fn chain_key(&self) -> B256 {
         alloy_primitives::keccak256(&self.id)
+    }
+
+    /// Whether a wallet is left out of it.
+    pub fn excludes(&self, wallet: Address) -> bool {
+        self.excluded_addresses.0.iter().any(|excluded| excluded.parse() == Ok(wallet))
     }
 
     /// What a net amount of cents is in units of the payout token; its decimals are two at least.

@@ -3,6 +3,7 @@
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 use serde_json::json;
+use sqlx::types::Json;
 
 use super::{Distribution, Kind, Method};
 use crate::column::Hex;
@@ -26,21 +27,24 @@ pub struct New<'a> {
     pub record_date: DateTime<Utc>,
     pub payment_date: DateTime<Utc>,
     pub memo: Option<&'a str>,
+    /// Wallets that get nothing.
+    pub excluded: &'a [Address],
     pub created_by: &'a str,
 }
 
 /// Stores a draft.
 pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Distribution> {
     let (id, now) = (tx.new_id("dist"), tx.now());
+    let excluded: Vec<String> = n.excluded.iter().map(|wallet| Hex(*wallet).to_string()).collect();
     let stored = on!(tx, conn => sqlx::query_as::<_, Distribution>(
         "insert into distributions (id, offering_id, kind, status, method, currency, total_amount, per_unit_amount, chain_id, \
          token_address, partition_id, payout_token, payout_symbol, payout_decimals, funding_wallet, record_date, payment_date, memo, \
-         created_by, version, created_at, updated_at) values ($1, $2, $3, 'draft', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-         $16, $17, $18, 1, $19, $19) returning *")
+         created_by, version, created_at, updated_at, excluded_addresses) values ($1, $2, $3, 'draft', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+         $16, $17, $18, 1, $19, $19, $20) returning *")
         .bind(id).bind(&n.offering.id).bind(n.kind).bind(n.method).bind(&n.offering.currency).bind(n.total_amount)
         .bind(n.per_unit_amount).bind(n.offering.chain_id).bind(Hex(n.token)).bind(n.partition_id).bind(n.coin.address)
         .bind(&n.coin.symbol).bind(n.coin.decimals).bind(n.coin.payer).bind(n.record_date).bind(n.payment_date).bind(n.memo)
-        .bind(n.created_by).bind(now)
+        .bind(n.created_by).bind(now).bind(Json(excluded))
         .fetch_one(conn).await?);
     super::tell(tx, &stored, "created", json!({ "actor": n.created_by })).await?;
     Ok(stored)

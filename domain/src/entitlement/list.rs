@@ -15,6 +15,13 @@ pub async fn payable(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitleme
         .bind(distribution_id).fetch_all(conn).await?))
 }
 
+/// Everything of a distribution that is neither paid nor excluded, in the order of the wallets.
+pub async fn unpaid(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Entitlement>(
+        "select * from entitlements where distribution_id = $1 and status not in ('paid', 'excluded') order by wallet_address")
+        .bind(distribution_id).fetch_all(conn).await?))
+}
+
 /// What of a distribution an investor could be paid now.
 pub async fn calculated_of(tx: &mut Tx, distribution_id: &str, investor_id: &str) -> Result<Vec<Entitlement>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Entitlement>(

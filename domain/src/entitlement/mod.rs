@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 
 pub use list::{
-    Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, report, totals,
+    Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, report, totals, unpaid,
     unpaid_to, withheld_of,
 };
 pub use new::{New, insert_all};

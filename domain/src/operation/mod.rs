@@ -144,6 +144,11 @@ impl Operation {
         self.status.needs_person() && self.resolution.is_none()
     }
 
+    /// Whether its payload is the one that was accepted.
+    pub fn is_as_accepted(&self) -> bool {
+        new::sha256(&self.payload.0) == self.payload_sha256
+    }
+
     /// Sets or clears what is wrong.
     pub fn set_problem(&mut self, problem: Option<Problem>) {
         self.error_stage = problem.as_ref().map(|p| p.stage);

@@ -46,8 +46,7 @@ pub struct NewStep {
 /// Stores a new operation with its steps. A live operation with the same key refuses it; nothing is written then.
 pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
     let (id, now) = (tx.new_id("op"), tx.now());
-    // serde_json keeps the keys of a map sorted, so equal payloads have equal bytes and one hash.
-    let payload_sha256 = format!("{:x}", Sha256::digest(new.payload.to_string()));
+    let payload_sha256 = sha256(&new.payload);
     let (batch_id, batch_index) = new.batch.map_or((None, 0), |(id, index)| (Some(id), index));
     let inserted = on!(tx, conn => sqlx::query_as::<_, Operation>(
         "insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id, batch_index, chain_id, payload, \
@@ -73,6 +72,11 @@ pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
     super::record(tx, &op, None, &op.requested_by, "accepted").await?;
     debug_assert_eq!(op.status, Status::Pending);
     Ok(op)
+}
+
+/// serde_json keeps the keys of a map sorted, so equal payloads have equal bytes and one hash.
+pub(super) fn sha256(payload: &serde_json::Value) -> String {
+    format!("{:x}", Sha256::digest(payload.to_string()))
 }
 
 /// The operation that this person started with this key, however long ago: it is never started twice.

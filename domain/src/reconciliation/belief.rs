@@ -10,7 +10,7 @@ use crate::holding::{self, Holding};
 use crate::offering::Offering;
 use crate::operation::{Resolution, Status};
 use crate::step::Outcome;
-use crate::{Result, book, on, token_event, token_read};
+use crate::{Result, book, on, token, token_event, token_read};
 
 /// The state of a token as the books have it.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Belief {
     pub block_number: i64,
     /// Whether it is a block of the past: of such a one only who held what is known, and not who was frozen or locked.
     pub past: bool,
+    /// The partitions of the token.
+    pub partitions: Vec<u32>,
     /// Who holds what.
     pub holdings: Vec<Holding>,
     /// Who is frozen.
@@ -33,23 +35,25 @@ pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Resu
     if cursor.block_number < cursor.made_in.max(at.unwrap_or_default()) {
         return Ok(None);
     }
+    let last = token::partitions(tx, offering).await?;
+    let partitions = (1..=u32::try_from(last).unwrap_or(1)).collect();
     if let Some(block_number) = at {
-        let holdings = held_at(tx, offering, block_number).await?;
+        let holdings = held_at(tx, offering, last, block_number).await?;
         let (frozen, restricted) = (BTreeSet::new(), BTreeSet::new());
-        return Ok(Some(Belief { block_number, past: true, holdings, frozen, restricted }));
+        return Ok(Some(Belief { block_number, past: true, partitions, holdings, frozen, restricted }));
     }
     let holdings = holding::of_offering(tx, &offering.id).await?;
     let frozen = holding::frozen(tx, &offering.id).await?;
-    let partitions = book::partitions(tx, &offering.id).await?;
-    let restricted = partitions.into_iter().filter(|(_, restricted, _)| *restricted);
+    let known = book::partitions(tx, &offering.id).await?;
+    let restricted = known.into_iter().filter(|(_, restricted, _)| *restricted);
     let restricted = restricted.filter_map(|(id, ..)| u32::try_from(id).ok()).collect();
-    Ok(Some(Belief { block_number: cursor.block_number, past: false, holdings, frozen, restricted }))
+    Ok(Some(Belief { block_number: cursor.block_number, past: false, partitions, holdings, frozen, restricted }))
 }
 
 /// Who held what at the end of a block, from the events of the token.
-async fn held_at(tx: &mut Tx, offering: &Offering, block_number: i64) -> Result<Vec<Holding>> {
+async fn held_at(tx: &mut Tx, offering: &Offering, last: i64, block_number: i64) -> Result<Vec<Holding>> {
     let (mut held, now) = (Vec::new(), tx.now());
-    for partition_id in 1..=offering.partition_id {
+    for partition_id in 1..=last {
         for (wallet, balance) in token_event::balances_at(tx, &offering.id, partition_id, block_number).await? {
             held.push(Holding {
                 offering_id: offering.id.clone(),

@@ -10,10 +10,8 @@ use super::Ground;
 impl Ground {
     /// Refuses a partition that the token does not have. Partitions are dense from 1.
     pub async fn partition(&self, tx: &mut Tx, partition: u32) -> Result<()> {
-        let deployed = token::find(tx, &self.offering.id).await?;
-        let listed = deployed.and_then(|token| token.partitions.as_array().map(Vec::len));
-        let count = listed.unwrap_or_else(|| usize::try_from(self.offering.partition_id).unwrap_or(0));
-        if usize::try_from(partition).is_ok_and(|number| (1..=count).contains(&number)) {
+        let count = token::partitions(tx, &self.offering).await?;
+        if (1..=count).contains(&i64::from(partition)) {
             return Ok(());
         }
         let detail = format!("The token has no partition {partition}; there are 1 to {count}.");

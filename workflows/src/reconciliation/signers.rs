@@ -1,5 +1,7 @@
 //! The signers of a chain, held against its registry.
 
+use alloy_primitives::Address;
+use muniment_activities::fault::Fault;
 use muniment_activities::registry::Roles;
 use muniment_activities::survey::Survey;
 use muniment_domain::column::Hex;
@@ -19,23 +21,57 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Aske
         return Ok(Ok(Compared::Done(part, Vec::new())));
     };
     let mut survey = Survey::new(&network.chain, registry, cursor.final_hash.0);
-    let accounts: Vec<_> = lanes.iter().map(|lane| lane.signer.0).collect();
-    let roles = match survey.roles(&accounts).await {
-        Ok(roles) => roles,
+    let ours: Vec<Address> = lanes.iter().map(|lane| lane.signer.0).collect();
+    let asked = async {
+        let known = survey.agents(cursor.final_number.cast_unsigned()).await?;
+        let others = known.into_iter().filter(|account| !ours.contains(account));
+        let accounts: Vec<_> = ours.iter().copied().chain(others).collect();
+        let roles = survey.roles(&accounts).await?;
+        Ok::<_, Fault>(accounts.into_iter().zip(roles).collect::<Vec<_>>())
+    };
+    let standing = match asked.await {
+        Ok(standing) => standing,
         Err(fault) => return Ok(Err(fault)),
     };
-    let missing = accounts.iter().zip(&roles).filter(|(_, roles)| **roles == Roles(0));
-    let findings = missing.map(|(account, _)| Finding {
-        kind: "agent_missing",
-        severity: Severity::Critical,
-        subject: account.to_checksum(None),
-        expected: Some("an agent".to_owned()),
-        actual: Some("no role".to_owned()),
-        suggested_action: "Let the owner of the registry give the roles back, or pause the signer: whatever it sends now reverts.",
-    });
-    part.compared = i64::try_from(accounts.len()).unwrap_or(i64::MAX);
+    let (own, others) = standing.split_at(ours.len());
+    let mut findings: Vec<Finding> = own.iter().filter_map(|(account, roles)| lacks(*account, *roles)).collect();
+    findings.extend(
+        others.iter().filter(|(_, roles)| *roles != Roles(0)).map(|(account, roles)| unknown(*account, *roles)),
+    );
+    part.compared = i64::try_from(ours.len()).unwrap_or(i64::MAX);
     part.block_number = Some(cursor.final_number);
     part.block_hash = Some(Hex(cursor.final_hash.0));
     part.calls = survey.calls.cast_signed();
-    Ok(Ok(Compared::Done(part, findings.collect())))
+    Ok(Ok(Compared::Done(part, findings)))
+}
+
+/// A signer takes whatever operation comes, so that it needs every role.
+fn lacks(account: Address, roles: Roles) -> Option<Finding> {
+    let (kind, severity, suggested_action) = match roles {
+        Roles::ALL => return None,
+        Roles(0) => (
+            "agent_missing",
+            Severity::Critical,
+            "Let the owner of the registry give the roles back, or pause the signer: whatever it sends now reverts.",
+        ),
+        _ => (
+            "role_missing",
+            Severity::Warning,
+            "Let the owner of the registry give the missing role, unless it was withheld on purpose: what needs it is refused by the contract.",
+        ),
+    };
+    let (expected, actual) = (Some(Roles::ALL.words()), Some(roles.words()));
+    Some(Finding { kind, severity, subject: account.to_checksum(None), expected, actual, suggested_action })
+}
+
+/// Somebody else who may act on the tokens of this platform.
+fn unknown(account: Address, roles: Roles) -> Finding {
+    Finding {
+        kind: "agent_unknown",
+        severity: Severity::Warning,
+        subject: account.to_checksum(None),
+        expected: Some("no role, or a signer of this platform".to_owned()),
+        actual: Some(roles.words()),
+        suggested_action: "Find out who holds this key. If it is not one that you gave the roles to on purpose, let the owner take them.",
+    }
 }

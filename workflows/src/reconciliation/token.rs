@@ -8,8 +8,10 @@ use muniment_activities::fault::Fault;
 use muniment_activities::survey::{Executed, Survey};
 use muniment_domain::column::Hex;
 use muniment_domain::holding::Holding;
-use muniment_domain::offering;
+use muniment_domain::money::Money;
+use muniment_domain::offering::{self, Offering};
 use muniment_domain::reconciliation::{self, Belief, Finding, Known, Part, Severity};
+use muniment_domain::subscription;
 
 use super::payout::{self, Believed};
 use super::{Asked, Compared};
@@ -26,6 +28,7 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Opt
     };
     let payments = reconciliation::payments(&mut tx, &offering.id, belief.block_number).await?;
     let declared = reconciliation::declared(&mut tx, &offering.id).await?;
+    let reserved = subscription::amount_sum(&mut tx, &offering.id).await?;
     drop(tx);
     // The books are as of a final block: the chain shows one at that height, for good.
     let block_hash = match network.chain.header(belief.block_number.cast_unsigned()).await {
@@ -34,12 +37,12 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Opt
         Err(fault) => return Ok(Err(fault)),
     };
     let since = offering.token_block_number.unwrap_or(0).cast_unsigned();
-    let partitions: Vec<u32> = (1..=u32::try_from(offering.partition_id).unwrap_or(1)).collect();
     let mut survey = Survey::new(&network.chain, token.0, block_hash);
     let mut findings = Vec::new();
+    findings.extend((!belief.past).then(|| differs_in_reservations(&offering, reserved)).flatten());
     let believed = Believed { payments, declared, block: (belief.block_number, block_hash) };
     let asked = async {
-        ask(&mut survey, &belief, &known, &partitions, since, &mut findings).await?;
+        ask(&mut survey, &belief, &known, since, &mut findings).await?;
         payout::compare(network, &believed, &mut findings).await
     };
     let paid = match asked.await {
@@ -57,10 +60,10 @@ async fn ask(
     survey: &mut Survey<'_>,
     belief: &Belief,
     known: &[Known],
-    partitions: &[u32],
     since: u64,
     findings: &mut Vec<Finding>,
 ) -> Result<(), Fault> {
+    let partitions = belief.partitions.as_slice();
     let supplies = survey.supplies(partitions).await?;
     findings.extend(partitions.iter().zip(supplies).filter_map(|(id, supply)| differs_in_supply(belief, *id, supply)));
     let partition = |id: i64| u32::try_from(id).unwrap_or_default();
@@ -71,7 +74,7 @@ async fn ask(
             "Somebody moved units past the index, or a row was changed by hand. Find the transfer on the chain before anything is paid."));
     }
     if !belief.past {
-        standing(survey, belief, partitions, &holders, findings).await?;
+        standing(survey, belief, &holders, findings).await?;
     }
     let executed = survey.executed(since, belief.block_number.cast_unsigned()).await?;
     findings.extend(operations(known, &executed, belief.block_number));
@@ -86,10 +89,10 @@ fn subject(holding: &Holding) -> String {
 async fn standing(
     survey: &mut Survey<'_>,
     belief: &Belief,
-    partitions: &[u32],
     holders: &[(Address, u32)],
     findings: &mut Vec<Finding>,
 ) -> Result<(), Fault> {
+    let partitions = belief.partitions.as_slice();
     let restricted = survey.restrictions(partitions).await?;
     findings.extend(
         partitions.iter().zip(restricted).filter_map(|(id, actual)| differs_in_restriction(belief, *id, actual)),
@@ -113,6 +116,20 @@ async fn standing(
         accounts.iter().zip(frozen).filter_map(|(account, actual)| differs_in_freeze(belief, *account, actual)),
     );
     Ok(())
+}
+
+/// What the offering holds for committed must be what its subscriptions come to: the cap is kept by that sum.
+fn differs_in_reservations(offering: &Offering, reserved: i64) -> Option<Finding> {
+    let text = |minor: i64| Some(format!("{} {}", Money::from_minor(minor), offering.currency));
+    (offering.committed_total != reserved).then(|| Finding {
+        kind: "committed_total",
+        severity: Severity::Critical,
+        subject: offering.id.clone(),
+        expected: text(reserved),
+        actual: text(offering.committed_total),
+        suggested_action: "A subscription or the offering was changed past the platform. Find which one in the audit log, and take in nothing more \
+                           until both say the same.",
+    })
 }
 
 fn differs(

@@ -1,0 +1,84 @@
+//! `POST /v1/distributions/{id}/reissue`, which another person has to allow: many are paid anew at once.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_workflows::action::Action;
+use muniment_workflows::reissue;
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::act::check_reason;
+use crate::app::App;
+use crate::approval::{self, Asked};
+use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
+use crate::submission::{Intent, Submission};
+
+/// How many may be named.
+const NAMED_MAX: usize = 1_000;
+
+/// Which, and why.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ReissueDistribution)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// Absent: everybody whose payment was given up, or who was released since.
+    #[schema(max_items = 1000, example = json!(["ent_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
+    entitlement_ids: Option<Vec<String>>,
+    #[schema(max_length = 2000)]
+    reason: String,
+    #[serde(skip)]
+    distribution_id: String,
+}
+
+/// Asks a second person to pay anew who was not paid: one yes for the whole list, which is cut into pages.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/reissue",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress", "wallet_required"]))),
+)]
+pub async fn reissue(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    id::check("dist", &id)?;
+    submission.body.distribution_id = id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Body {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        if self.reason.trim().is_empty() {
+            return Err(Problem::field("/reason", "required", "Say why."));
+        }
+        let named = self.entitlement_ids.as_deref().unwrap_or_default();
+        if self.entitlement_ids.is_some() && !(1..=NAMED_MAX).contains(&named.len()) {
+            let detail = format!("Name 1 to {NAMED_MAX} entitlements, or none for all.");
+            return Err(Problem::field("/entitlement_ids", "count_out_of_range", detail));
+        }
+        if named.iter().any(|id| id::check("ent", id).is_err()) {
+            let detail = "An entitlement's id looks like ent_01k….";
+            return Err(Problem::field("/entitlement_ids", "id_format", detail));
+        }
+        check_reason(Some(&self.reason))
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let request = reissue::Request {
+            distribution_id: self.distribution_id.clone(),
+            entitlement_ids: self.entitlement_ids.clone(),
+            reason: self.reason.clone(),
+        };
+        let list = reissue::list(tx, &request).await?;
+        approval::ask(app, tx, Action::Reissue(list), &by).await
+    }
+}

@@ -1,0 +1,43 @@
+//! A row that somebody damaged past the platform holds up nothing but itself, and is told of.
+
+use world::{Mining, on_both_databases};
+
+use crate::installation::{Installation, Terms};
+
+on_both_databases! {
+    async fn a_final_effect_that_cannot_be_written_waits_alone_and_goes_on_when_it_is_restored(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1), Terms::free(1)]).await;
+        let server = site.start().await;
+        for (number, offering) in site.offerings.iter().enumerate() {
+            server.deploy(&format!("deploy-{number}"), offering).await;
+        }
+        site.finalised().await;
+        let mut mints = Vec::new();
+        for (number, offering) in site.offerings.iter().enumerate() {
+            mints.push(server.mint(&format!("mint-{number}"), offering).await.text("/operations/0/id"));
+        }
+        site.until("all are sent", async || site.count("attempts where sends > 0 and open").await == 3).await;
+        let [broken, moved, sound] = mints.try_into().unwrap();
+        let payload = site.rows(&format!("select cast(payload as text) from operations where id = '{broken}'")).await[0][0].clone();
+        site.write(&format!("update operations set payload = '{{}}' where id = '{broken}'")).await;
+        let of_moved = format!("where id = (select subject_id from operation_items where operation_id = '{moved}')");
+        site.write(&format!("update subscriptions set status = 'binding' {of_moved}")).await;
+        site.until("the sound one is confirmed", async || {
+            site.anvil.mine(1).await;
+            server.state(&sound).await.0 == "confirmed"
+        })
+        .await;
+        for damaged in [&broken, &moved] {
+            let waits = format!("operations where id = '{damaged}' and status = 'submitted' and blocked_reason like 'damaged_row: %'");
+            site.until("a person is told", async || site.count(&waits).await == 1).await;
+            let shown = server.get(&format!("/blockchain/operations/{damaged}")).await;
+            assert!(shown.text("/blocked_reason").starts_with("damaged_row: "), "{shown:?}");
+        }
+        assert_eq!(site.count("subscriptions where status = 'minted'").await, 1, "nothing of them was written");
+        site.write(&format!("update operations set payload = '{payload}' where id = '{broken}'")).await;
+        site.write(&format!("update subscriptions set status = 'accepted' {of_moved}")).await;
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.minted, 3);
+        assert_eq!(site.count("operations where blocked_reason is not null").await, 0);
+    }
+}
