@@ -75,6 +75,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("requested_by", "usr_01jc8yq3k5e9v8w2m4n6p7r9st"),
     ("resource", "/blockchain/operations/op_01jc8yq3k5e9v8w2m4n6p7r9st"),
     ("revert_data", "0x6f7a1b2c"),
+    ("revert_reason", "CapExceeded"),
     ("scopes", "me:read"),
     ("session_id", "ses_01jc8yq3k5e9v8w2m4n6p7r9st"),
     ("snapshot_sha256", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
