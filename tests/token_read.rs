@@ -1,8 +1,5 @@
 //! What it costs to read the tokens of a chain: the same for one as for a thousand. And what they tell is in the books either way.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use alloy::primitives::{Address, U256};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::point::Point;
@@ -10,56 +7,15 @@ use muniment_domain::{chain, token_read};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::follow::Pass;
 use muniment_workflows::{follow, index};
-use tracing::field::{Field, Visit};
-use tracing::{Event, Metadata, Subscriber, span};
 use world::{Database, FaultProxy, Mining, on_both_databases};
 
 use crate::installation::{CHAIN_ID, Installation, Terms};
-
-/// Counts the statements that this thread's moves make. SQLite's are made on a thread of its own: of them there is none to be seen.
-#[derive(Clone, Default)]
-struct Statements(Arc<AtomicU64>);
-
-/// Whether it is one of the program's own, and not the beginning or the end of a transaction.
-#[derive(Default)]
-struct Own(bool);
-
-impl Visit for Own {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let text = format!("{value:?}");
-        self.0 |=
-            field.name() == "summary" && ["select", "update", "insert", "delete"].iter().any(|w| text.contains(w));
-    }
-}
-
-impl Subscriber for Statements {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "sqlx::query"
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut own = Own::default();
-        event.record(&mut own);
-        self.0.fetch_add(u64::from(own.0), Ordering::Relaxed);
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
-}
+use crate::statements::Statements;
 
 /// What reading one block came to.
 #[derive(Debug, PartialEq, Eq)]
 struct Cost {
-    statements: u64,
+    statements: usize,
     calls: u64,
     rows: usize,
 }
@@ -106,13 +62,12 @@ impl Hand {
     async fn cost(&self) -> Cost {
         self.block().await;
         let (before, called) = (self.places().await, self.node.trace().calls.values().sum::<u64>());
-        let statements = Statements::default();
-        let counting = tracing::subscriber::set_default(statements.clone());
+        let (statements, counting) = Statements::follow();
         index::index(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap();
         drop(counting);
         let rows = self.places().await.iter().zip(&before).filter(|(after, before)| after != before).count();
         let calls = self.node.trace().calls.values().sum::<u64>() - called;
-        Cost { statements: statements.0.load(Ordering::Relaxed), calls, rows }
+        Cost { statements: statements.texts().len(), calls, rows }
     }
 
     /// So many more tokens, as if they had been made in a block that is not read yet.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use axum::extract::Query;
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
+use muniment_domain::total::Total;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -47,6 +48,10 @@ pub struct Pagination {
     limit: i64,
     total: i64,
     total_pages: i64,
+    /// False where counting ended some pages on; `total` is then how many there are at least. Missing where everything was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total_is_exact: Option<bool>,
 }
 
 /// Where the page stands. What would have to be counted is missing after an id.
@@ -194,9 +199,18 @@ impl Page {
     }
 
     /// The answer: the items and where they stand.
-    pub fn list<T: ToSchema>(self, data: Vec<T>, total: i64) -> List<T> {
-        let pagination = Pagination { page: self.number, limit: self.limit, total, total_pages: self.pages(total) };
-        List { data, pagination }
+    pub fn list<T: ToSchema>(self, data: Vec<T>, total: impl Into<Total>) -> List<T> {
+        List { data, pagination: self.pagination(total.into()) }
+    }
+
+    fn pagination(self, Total { count, exact }: Total) -> Pagination {
+        Pagination {
+            page: self.number,
+            limit: self.limit,
+            total: count,
+            total_pages: self.pages(count),
+            total_is_exact: (!exact).then_some(false),
+        }
     }
 
     /// How many pages there are.
@@ -205,10 +219,8 @@ impl Page {
     }
 
     /// The same of items that have no type of their own.
-    pub fn answer(self, data: Vec<Value>, total: i64) -> Value {
-        let pagination =
-            json!({ "page": self.number, "limit": self.limit, "total": total, "total_pages": self.pages(total) });
-        json!({ "data": data, "pagination": pagination })
+    pub fn answer(self, data: Vec<Value>, total: impl Into<Total>) -> Value {
+        json!({ "data": data, "pagination": self.pagination(total.into()) })
     }
 }
 
@@ -243,6 +255,16 @@ mod tests {
             assert_eq!(page(query).unwrap_err().code, Code::InvalidParameter, "{query}");
         }
         assert_eq!(page("pages=1").unwrap_err().code, Code::UnknownParameter);
+    }
+
+    #[test]
+    fn a_list_that_was_not_counted_to_its_end_says_so() {
+        let of = |total: Total| Page { number: 1, limit: 20 }.answer(Vec::new(), total)["pagination"].clone();
+        let counted = json!({ "page": 1, "limit": 20, "total": 1_000, "total_pages": 50 });
+        assert_eq!(of(Total::from(1_000)), counted);
+        let mut ended = counted;
+        ended["total_is_exact"] = json!(false);
+        assert_eq!(of(Total { count: 1_000, exact: false }), ended);
     }
 
     #[test]

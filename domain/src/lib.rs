@@ -60,6 +60,7 @@ pub mod timer;
 pub mod token;
 pub mod token_event;
 pub mod token_read;
+pub mod total;
 pub mod user;
 pub mod wallet;
 pub mod wallet_challenge;

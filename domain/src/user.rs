@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::db::{Tx, touched};
 use crate::event;
 pub use crate::role::{Role, Roles};
+use crate::total::Total;
 use crate::{Code, Error, Result, on};
 
 crate::words! {
@@ -98,11 +99,12 @@ pub async fn find_by_email(tx: &mut Tx, email: &str) -> Result<Option<String>> {
 }
 
 /// One page of the users, the newest first, and how many there are.
-pub async fn page(tx: &mut Tx, limit: i64, offset: i64) -> Result<(Vec<User>, i64)> {
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from users").fetch_one(conn).await?);
+pub async fn page(tx: &mut Tx, limit: i64, offset: i64) -> Result<(Vec<User>, Total)> {
+    let count = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from (select 1 from users limit $1) as counted")
+        .bind(Total::bound(offset)).fetch_one(conn).await?);
     let rows = on!(tx, conn => sqlx::query_as::<_, User>("select * from users order by id desc limit $1 offset $2")
         .bind(limit).bind(offset).fetch_all(conn).await?);
-    Ok((rows, total))
+    Ok((rows, Total::counted(count, offset)))
 }
 
 /// How many people other than this one may log in as an admin.

@@ -6,6 +6,7 @@ use sqlx::QueryBuilder;
 use super::{Investor, Status};
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::total::Total;
 use crate::{Result, on};
 
 /// Which investors are meant.
@@ -43,19 +44,23 @@ macro_rules! among {
 }
 
 /// A page of investors, the newest first, and how many there are.
-pub async fn page(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Investor>, i64)> {
+pub async fn page(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Investor>, Total)> {
     let rows = on!(tx, conn => {
         let mut query = QueryBuilder::new("select * from investors");
         among!(query, filter);
         query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
         query.build_query_as::<Investor>().fetch_all(conn).await?
     });
-    let total = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select count(*) from investors");
+    if let Some(total) = Total::told(rows.len(), limit, offset) {
+        return Ok((rows, total));
+    }
+    let count = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from (select 1 from investors");
         among!(query, filter);
+        query.push(" limit ").push_bind(Total::bound(offset)).push(") as counted");
         query.build_query_scalar::<i64>().fetch_one(conn).await?
     });
-    Ok((rows, total))
+    Ok((rows, Total::counted(count, offset)))
 }
 
 /// A wallet of an investor in a token: whether it is frozen there, and whether it holds something.

@@ -5,7 +5,8 @@ use sqlx::{Database, Encode, QueryBuilder, Type};
 
 use super::{Offering, Status};
 use crate::db::Tx;
-use crate::{Code, Error, Result, on};
+use crate::total::Total;
+use crate::{Code, Error, Result, id, on};
 
 /// Whose offerings a reader sees. Every read names one, so that none can forget it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +84,10 @@ impl Order {
 const COLUMNS: &str = "select o.*, i.name as issuer_name, (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s \
     where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount, \
     (select count(distinct s.investor_id) from subscriptions s where s.offering_id = o.id and s.status in ('committed', \
-    'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count";
-const FROM: &str = " from offerings o join issuers i on i.id = o.issuer_id where ";
-const PUBLIC: &str = "o.status in ('open', 'paused', 'closed', 'settled', 'failed', 'archived')";
+    'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count from ";
+const BESIDE: &str = " join issuers i on i.id = o.issuer_id";
+// What it is not, because almost all are public: an index of statuses would find them all and leave the order to be made.
+const PUBLIC: &str = "o.status not in ('draft', 'in_review', 'approved', 'cancelled')";
 
 /// The condition of a scope.
 fn narrow<DB: Database>(query: &mut QueryBuilder<DB>, scope: &Scope)
@@ -125,10 +127,10 @@ where
         query.push(")");
     }
     if let Some(from) = filter.created_from {
-        query.push(" and o.created_at >= ").push_bind(from);
+        query.push(" and o.created_at >= ").push_bind(from).push(" and o.id >= ").push_bind(id::first_of("off", from));
     }
     if let Some(to) = filter.created_to {
-        query.push(" and o.created_at < ").push_bind(to);
+        query.push(" and o.created_at < ").push_bind(to).push(" and o.id <= ").push_bind(id::last_of("off", to));
     }
     if let Some(words) = &filter.words {
         let escaped = words.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
@@ -146,7 +148,7 @@ pub async fn see(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Shown> {
     crate::id::check("off", id).map_err(|_| missing())?;
     on!(tx, conn => {
         let mut query = QueryBuilder::new(COLUMNS);
-        query.push(FROM);
+        query.push("offerings o").push(BESIDE).push(" where ");
         narrow(&mut query, scope);
         query.push(" and o.id = ").push_bind(id);
         query.build_query_as::<Shown>().fetch_optional(conn).await?
@@ -154,23 +156,42 @@ pub async fn see(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Shown> {
     .ok_or_else(missing)
 }
 
-/// A page of offerings, and how many there are.
-pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i64) -> Result<(Vec<Shown>, i64)> {
+/// A page of offerings, and how many there are. Which ones is found before anything is said beside them.
+pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i64) -> Result<(Vec<Shown>, Total)> {
     let rows = on!(tx, conn => {
         let mut query = QueryBuilder::new(COLUMNS);
-        query.push(FROM);
+        query.push("(select o.id as paged from offerings o where ");
         narrow(&mut query, scope);
         filter(&mut query, by);
-        query.push(" order by ").push(by.order.sql());
-        query.push(" limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        // In the text, as in the list of subscriptions.
+        query.push(format!(" order by {} limit {limit}", by.order.sql()));
+        if offset > 0 {
+            query.push(" offset ").push_bind(offset);
+        }
+        query.push(") as page join offerings o on o.id = page.paged").push(BESIDE).push(" order by ").push(by.order.sql());
         query.build_query_as::<Shown>().fetch_all(conn).await?
     });
-    let total = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select count(*)");
-        query.push(FROM);
+    if let Some(total) = Total::told(rows.len(), limit, offset) {
+        return Ok((rows, total));
+    }
+    let count = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from (select 1 from offerings o where ");
         narrow(&mut query, scope);
         filter(&mut query, by);
+        query.push(" limit ").push_bind(Total::bound(offset)).push(") as counted");
         query.build_query_scalar::<i64>().fetch_one(conn).await?
     });
-    Ok((rows, total))
+    Ok((rows, Total::counted(count, offset)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_status_is_shown_that_is_not_public() {
+        for status in Status::ALL {
+            assert_eq!(PUBLIC.contains(&format!("'{status}'")), !status.is_public(), "{status}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Status, Subscription};
 use crate::db::Tx;
 use crate::offering::{self, Offering};
+use crate::total::Total;
 use crate::{Code, Error, Result, id, on, operation};
 
 /// Whose subscriptions a caller sees. Every read names one, so that none can forget it.
@@ -19,18 +20,6 @@ pub enum Scope {
         /// The organisation, if a member of one.
         issuer_id: Option<String>,
     },
-}
-
-impl Scope {
-    /// The texts that a statement compares: everything, the person, the organisation. Ids are never empty.
-    fn parts(&self) -> (bool, &str, &str) {
-        match self {
-            Self::All => (true, "", ""),
-            Self::Own { user_id, issuer_id } => {
-                (false, user_id.as_deref().unwrap_or_default(), issuer_id.as_deref().unwrap_or_default())
-            }
-        }
-    }
 }
 
 /// What a list shows. What is empty or none restricts nothing.
@@ -62,25 +51,36 @@ pub struct Listed {
     pub live_operation_status: Option<operation::Status>,
 }
 
-const LISTED: &str = "select s.*, f.name as offering_name, f.currency, f.unit_price, f.token_decimals, f.accreditation_required, \
-    i.kyc_status, w.verified_at as wallet_verified_at, m.operation_id as live_operation_id, o.status as live_operation_status \
-    from subscriptions s join offerings f on f.id = s.offering_id join investors i on i.id = s.investor_id \
+const COLUMNS: &str = "select s.*, f.name as offering_name, f.currency, f.unit_price, f.token_decimals, f.accreditation_required, \
+    i.kyc_status, w.verified_at as wallet_verified_at, m.operation_id as live_operation_id, o.status as live_operation_status from ";
+const BESIDE: &str = " join offerings f on f.id = s.offering_id join investors i on i.id = s.investor_id \
     left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
     left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
     left join operations o on o.id = m.operation_id";
+const OF_PERSON: &str = "investor_id = (select id from investors where user_id = ";
+const OF_ISSUER: &str = "offering_id in (select id from offerings where issuer_id = ";
 
-const COUNTED: &str = "select count(*) from subscriptions s join offerings f on f.id = s.offering_id \
-    join investors i on i.id = s.investor_id";
-
-/// Each condition stands only where it is asked for, so that the planner sees which index fits.
+/// Each condition stands only where it is asked for, so that the planner sees which index fits. All are about the row itself: a page is
+/// found before anything is joined to it.
 macro_rules! conditions {
     ($query:expr, $scope:expr, $f:expr) => {{
         let (query, f): (&mut sqlx::QueryBuilder<_>, &Filter) = ($query, $f);
-        let (all, user_id, issuer_id) = $scope.parts();
         query.push(" where 1 = 1");
-        if !all {
-            query.push(" and (i.user_id = ").push_bind(user_id.to_owned());
-            query.push(" or f.issuer_id = ").push_bind(issuer_id.to_owned()).push(")");
+        match $scope {
+            Scope::All => {}
+            Scope::Own { user_id: None, issuer_id: None } => _ = query.push(" and 1 = 0"),
+            Scope::Own { user_id: Some(user), issuer_id: None } => {
+                _ = query.push(" and s.").push(OF_PERSON).push_bind(user.clone()).push(")");
+            }
+            Scope::Own { user_id: None, issuer_id: Some(issuer) } => {
+                _ = query.push(" and s.").push(OF_ISSUER).push_bind(issuer.clone()).push(")");
+            }
+            // Each half has an index; with a mere "or" between them every row would be looked at.
+            Scope::Own { user_id: Some(user), issuer_id: Some(issuer) } => {
+                query.push(" and s.id in (select id from subscriptions where ").push(OF_PERSON).push_bind(user.clone());
+                query.push(") union all select id from subscriptions where ").push(OF_ISSUER).push_bind(issuer.clone());
+                query.push("))");
+            }
         }
         for (column, value) in [("s.id", &f.id), ("s.offering_id", &f.offering_id), ("s.investor_id", &f.investor_id)] {
             if let Some(value) = value {
@@ -105,26 +105,43 @@ macro_rules! conditions {
 }
 
 /// A page of subscriptions, newest first, and how many there are.
-pub async fn list(tx: &mut Tx, scope: &Scope, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Listed>, i64)> {
+pub async fn list(
+    tx: &mut Tx,
+    scope: &Scope,
+    filter: &Filter,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Listed>, Total)> {
     let rows = on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new(LISTED);
+        let mut query = sqlx::QueryBuilder::new(COLUMNS);
+        query.push("(select s.id as paged from subscriptions s");
         conditions!(&mut query, scope, filter);
-        query.push(" order by s.id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        // In the text, where the planner sees it: for a page of unknown size it would plan anew each time.
+        query.push(format!(" order by s.id desc limit {limit}"));
+        if offset > 0 {
+            query.push(" offset ").push_bind(offset);
+        }
+        query.push(") as page join subscriptions s on s.id = page.paged").push(BESIDE).push(" order by s.id desc");
         query.build_query_as::<Listed>().fetch_all(conn).await?
     });
-    let total = on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new(COUNTED);
+    if let Some(total) = Total::told(rows.len(), limit, offset) {
+        return Ok((rows, total));
+    }
+    let count = on!(tx, conn => {
+        let mut query = sqlx::QueryBuilder::new("select count(*) from (select 1 from subscriptions s");
         conditions!(&mut query, scope, filter);
+        query.push(" limit ").push_bind(Total::bound(offset)).push(") as counted");
         query.build_query_scalar::<i64>().fetch_one(conn).await?
     });
-    Ok((rows, total))
+    Ok((rows, Total::counted(count, offset)))
 }
 
 /// One subscription as a list shows it; `not_found` if there is none, or it is not yours to see.
 pub async fn listed(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Listed> {
     let filter = Filter { id: Some(id.to_owned()), ..Filter::default() };
     let found = on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new(LISTED);
+        let mut query = sqlx::QueryBuilder::new(COLUMNS);
+        query.push("subscriptions s").push(BESIDE);
         conditions!(&mut query, scope, &filter);
         query.build_query_as::<Listed>().fetch_optional(conn).await?
     });

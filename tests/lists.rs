@@ -1,0 +1,154 @@
+//! Lists are found by indexes, whichever way they are sorted and narrowed: what a list costs is what its page costs.
+
+use chrono::DateTime;
+use muniment_domain::clock::Clock;
+use muniment_domain::db::{Db, Tx};
+use muniment_domain::id::Ids;
+use muniment_domain::offering::{self, Order};
+use muniment_domain::subscription::{self, Scope as Whose};
+use muniment_domain::total::Total;
+use muniment_domain::{investor, migrate, on, operation, user};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
+use world::{Database, Engine, on_both_databases};
+
+use crate::statements::Statements;
+
+/// Past the first page, so that what has to be counted is counted.
+const OFFSET: i64 = 40;
+const LIMIT: i64 = 20;
+
+async fn migrated(database: &Database) -> Db {
+    let db = Db::open(&database.url(), 2, Clock::System, Ids::Random).await.unwrap();
+    migrate::run(&db).await.unwrap();
+    db
+}
+
+async fn offerings(tx: &mut Tx) {
+    use offering::{Filter, Scope, Status, page};
+    let (one, at) = ("iss_1".to_owned(), DateTime::UNIX_EPOCH);
+    let scopes =
+        [Scope::All, Scope::Within(one.clone()), Scope::Org(one), Scope::Member("usr_1".to_owned()), Scope::Anybody];
+    for scope in scopes {
+        for order in Order::ALL {
+            for statuses in [vec![], vec![Status::Open], vec![Status::Open, Status::Closed]] {
+                let plain = Filter { order: *order, statuses, ..Filter::default() };
+                let lately = Filter { created_from: Some(at), created_to: Some(at), ..plain.clone() };
+                for filter in [plain, lately] {
+                    page(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
+                }
+            }
+        }
+    }
+}
+
+async fn subscriptions(tx: &mut Tx) {
+    use subscription::{Filter, Status, list};
+    let (person, issuer, at) = (Some("usr_1".to_owned()), Some("iss_1".to_owned()), DateTime::UNIX_EPOCH);
+    let own = |user_id: &Option<String>, issuer_id: &Option<String>| Whose::Own {
+        user_id: user_id.clone(),
+        issuer_id: issuer_id.clone(),
+    };
+    let scopes = [Whose::All, own(&person, &None), own(&None, &issuer), own(&person, &issuer), own(&None, &None)];
+    for scope in scopes {
+        for offering_id in [None, Some("off_1".to_owned())] {
+            for investor_id in [None, Some("inv_1".to_owned())] {
+                for statuses in [vec![], vec![Status::Accepted], vec![Status::Expired, Status::Refunded]] {
+                    let (offering_id, investor_id) = (offering_id.clone(), investor_id.clone());
+                    let plain = Filter { statuses, offering_id, investor_id, ..Filter::default() };
+                    let lately = Filter { created_from: Some(at), created_to: Some(at), ..plain.clone() };
+                    for filter in [plain, lately] {
+                        list(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
+                    }
+                }
+            }
+        }
+        subscription::find(tx, &scope, "sub_1").await.unwrap_err();
+    }
+}
+
+/// Everybody's lists that grow with the platform, in every combination of what they can be asked for.
+async fn ask(tx: &mut Tx) {
+    offerings(tx).await;
+    subscriptions(tx).await;
+    for statuses in [vec![], vec![investor::Status::Approved]] {
+        for country in [None, Some("DE".to_owned())] {
+            let filter = investor::Filter { statuses: statuses.clone(), country, name: None };
+            investor::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
+        }
+    }
+    user::page(tx, LIMIT, OFFSET).await.unwrap();
+    for needs_attention in [None, Some(true)] {
+        let filter = operation::Filter { needs_attention, ..operation::Filter::default() };
+        operation::list(tx, &filter, LIMIT, OFFSET).await.unwrap();
+        operation::count(tx, &filter).await.unwrap();
+    }
+}
+
+/// Tables that are read from their beginning to their end, by SQLite's plan.
+async fn walked_by_sqlite(connection: &mut SqliteConnection, statement: &str) -> Vec<String> {
+    let plan = connection.fetch_all(AssertSqlSafe(format!("explain query plan {statement}"))).await.unwrap();
+    let lines = plan.iter().map(|row| row.get::<String, _>("detail"));
+    // The page and what is counted are rows that were found already.
+    let found = |line: &str| ["SCAN page", "SCAN counted", "SCAN CONSTANT"].iter().any(|start| line.starts_with(start));
+    lines.filter(|line| line.starts_with("SCAN ") && !line.contains(" USING ") && !found(line)).collect()
+}
+
+/// The same by PostgreSQL's, which walks only where it finds no other way.
+async fn walked_by_postgres(connection: &mut PgConnection, statement: &str) -> Vec<String> {
+    let parameters = (1..).take_while(|number| statement.contains(&format!("${number}"))).count();
+    let values = if parameters == 0 { String::new() } else { format!("({})", vec!["null"; parameters].join(", ")) };
+    connection.execute(AssertSqlSafe(format!("prepare asked as {statement}"))).await.unwrap();
+    let plan = connection.fetch_all(AssertSqlSafe(format!("explain execute asked{values}"))).await.unwrap();
+    connection.execute("deallocate asked").await.unwrap();
+    plan.iter().map(|row| row.get::<String, _>(0)).filter(|line| line.contains("Seq Scan")).collect()
+}
+
+#[tokio::test]
+async fn every_list_is_found_by_an_index_on_both_databases() {
+    let (server, file) = (Database::fresh(Engine::Postgres).await, Database::fresh(Engine::Sqlite).await);
+    let db = migrated(&server).await;
+    migrated(&file).await.close().await;
+    let (statements, guard) = Statements::follow();
+    ask(&mut db.read().await.unwrap()).await;
+    drop(guard);
+    let mut texts = statements.texts();
+    texts.sort();
+    texts.dedup();
+    assert!(texts.len() > 250, "{} statements", texts.len());
+    let mut sqlite = SqliteConnection::connect(&file.url()).await.unwrap();
+    let mut postgres = PgConnection::connect(&server.url()).await.unwrap();
+    // A plan for any values, not for those that stand there.
+    postgres.execute("set enable_seqscan = off; set plan_cache_mode = force_generic_plan").await.unwrap();
+    let mut walked = Vec::new();
+    for text in &texts {
+        let lines = [walked_by_sqlite(&mut sqlite, text).await, walked_by_postgres(&mut postgres, text).await].concat();
+        walked.extend(lines.iter().map(|line| format!("{line}: {text}")));
+    }
+    assert_eq!(walked, Vec::<String>::new());
+    // Both would say so.
+    let unserved = "select id from subscriptions where reference = $1";
+    assert_eq!(walked_by_sqlite(&mut sqlite, unserved).await, ["SCAN subscriptions"]);
+    assert_eq!(walked_by_postgres(&mut postgres, unserved).await.len(), 1);
+}
+
+on_both_databases! {
+    async fn a_list_is_counted_a_thousand_past_where_its_page_begins(database: Database) {
+        const MANY: &str = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100) \
+            insert into users (id, email, name, status, version, created_at, updated_at) select 'usr_' || cast(1000 + i as text), \
+            cast(i as text) || '@example.org', 'Somebody', 'active', 1, $1, $1 from n";
+        let db = migrated(&database).await;
+        let mut tx = db.begin().await.unwrap();
+        let now = tx.now();
+        on!(tx, conn => sqlx::query(MANY).bind(now).execute(conn).await.unwrap().rows_affected());
+        for (offset, rows, total) in [
+            (0, 20, Total { count: 1_000, exact: false }),
+            (100, 20, Total { count: 1_100, exact: false }),
+            (120, 20, Total::from(1_100)),
+            (1_090, 10, Total::from(1_100)),
+            (2_000, 0, Total::from(1_100)),
+        ] {
+            let (found, counted) = user::page(&mut tx, LIMIT, offset).await.unwrap();
+            assert_eq!((found.len(), counted), (rows, total), "from {offset} on");
+        }
+    }
+}

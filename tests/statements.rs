@@ -1,0 +1,70 @@
+//! The statements that this thread makes of a server. SQLite's are made on a thread of its own: of them there is none to be seen.
+
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Event, Metadata, Subscriber, span};
+
+/// Those of the program's own so far, not the beginnings and ends of transactions.
+#[derive(Clone, Default)]
+pub struct Statements(Arc<Mutex<Vec<String>>>);
+
+impl Statements {
+    /// From now on, until the guard is dropped.
+    pub fn follow() -> (Self, DefaultGuard) {
+        let statements = Self::default();
+        (statements.clone(), tracing::subscriber::set_default(statements))
+    }
+
+    /// Their texts.
+    pub fn texts(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// What the driver says of one: its first words, and the whole where it is longer.
+#[derive(Default)]
+struct Told {
+    summary: String,
+    whole: String,
+}
+
+impl Visit for Told {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "summary" => value.clone_into(&mut self.summary),
+            "db.statement" => value.trim().clone_into(&mut self.whole),
+            _ => {}
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}
+
+impl Subscriber for Statements {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sqlx::query"
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut told = Told::default();
+        event.record(&mut told);
+        let text = if told.whole.is_empty() { told.summary } else { told.whole };
+        if ["select", "update", "insert", "delete", "with"].iter().any(|word| text.starts_with(word)) {
+            self.0.lock().unwrap().push(text);
+        }
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
