@@ -76,23 +76,29 @@ on_both_databases! {
         assert_eq!(day.shown(&id).await.text("/audit_declaration/report_hash"), format!("0x{}", "ab".repeat(32)));
     }
 
-    async fn a_payer_without_money_pays_after_a_retry_and_nobody_twice(database: Database) {
+    async fn a_payer_whose_money_two_payouts_share_pays_after_a_retry_and_nobody_twice(database: Database) {
         let day = Payday::new(database, 4).await;
-        let payer = signer_of(KEYS[1]);
-        let id = day.calculated("direct_payout", "2000000.00").await;
-        day.executed(&id).await;
+        let first = day.calculated("direct_payout", "600000.00").await;
+        let second = day.calculated("direct_payout", "700000.00").await;
+        // For each of them there is enough, as long as the other one is not paid.
+        day.site.lanes("paused").await;
+        for id in [&first, &second] {
+            day.executed(id).await;
+        }
+        day.site.lanes("active").await;
         day.site.settled().await;
         let failed = day.site.rows("select id from operations where status = 'failed' order by id").await.concat();
         assert!(!failed.is_empty(), "{:?}", day.site.statuses().await);
-        assert_eq!(day.shown(&id).await.text("/status"), "executing", "a person has to decide first");
-        day.fund(payer, 2_000_000).await;
+        day.fund(signer_of(KEYS[1]), 1_000_000).await;
         for op in failed {
             let body = json!({ "reason": "the payer has money now" });
             let retried = day.server.post(&format!("/blockchain/operations/{op}/retry"), &format!("retry-{op}"), body).await;
             assert_eq!(retried.status, 202, "{retried:?}");
         }
-        day.reaches(&id, "completed").await;
-        assert_eq!(day.sums_agree().await, 4);
+        for id in [&first, &second] {
+            day.reaches(id, "completed").await;
+        }
+        assert_eq!(day.sums_agree().await, 8);
     }
 
     async fn an_allowance_that_was_given_up_is_asked_for_again_by_the_retry_of_a_page(database: Database) {
