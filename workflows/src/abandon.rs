@@ -115,7 +115,7 @@ pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Examined> {
             return Err(Error::refused(
                 Code::PartialEffect,
                 format!(
-                    "The chain says that step {} was executed. Retry: it will be found and confirmed.",
+                    "The chain says that step {} was executed. Retry, or confirm it with its own transaction: it is found there.",
                     step.position
                 ),
             ));

@@ -1,4 +1,4 @@
-//! What an executed call lacks of its effect, by its final receipt. A repetition could do twice what it did have, so that two people,
+//! What an executed payment lacks of its effect, by its final receipt. A repetition could do twice what it did have, so that two people,
 //! who see what is missing, are the only way out beside a proof.
 
 use alloy_primitives::{Address, B256};
@@ -28,8 +28,13 @@ pub struct Shortfall {
 /// The lines of a page, each with its holder and what the coin says.
 pub type Lines = Vec<(Address, Said)>;
 
-/// What a step lacks that the chain calls executed; none where it lacks nothing, or where no receipt shows it.
+/// What a payment lacks that the chain calls executed; none where it lacks nothing, or where no receipt shows it.
 pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<Shortfall>> {
+    // What our own contracts executed they did whole: only the coin of a payout is somebody else's. A receipt that shows less is a lie, and
+    // a mint that was given up because of it would be minted again.
+    if !matches!(op.kind, Kind::Payout | Kind::DistributorPayout) {
+        return Ok(None);
+    }
     let Executed::Ours(receipt) = retry::trace_of(engine, network, op, step).await? else { return Ok(None) };
     // What ends for good is told by as many endpoints as finality is.
     match network.chain.confirm_receipt(&receipt).await.map_err(|fault| retry::unavailable(&fault))? {
