@@ -1,6 +1,8 @@
-//! What may be sent: JSON, and not too much of it. Looked at before anything is read.
+//! What may be sent: a path that is text, JSON, and not too much of it. Looked at before anything is read.
 
-use axum::extract::{Request, State};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{FromRequestParts, RawPathParams, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -11,9 +13,23 @@ use crate::error::{Problem, Result};
 
 /// The layer of every route.
 pub async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
-    match acceptable(request.method(), request.headers(), app.limits.body_bytes_max) {
-        Ok(()) => next.run(request).await,
+    let (mut parts, body) = request.into_parts();
+    if !names_something(&mut parts).await {
+        return Problem::bare(Code::NotFound).into_response();
+    }
+    match acceptable(&parts.method, &parts.headers, app.limits.body_bytes_max) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(problem) => problem.into_response(),
+    }
+}
+
+/// Whether the ids of a path are text. What is none when its escapes are read is the id of nothing, and no database takes it.
+async fn names_something(parts: &mut Parts) -> bool {
+    match RawPathParams::from_request_parts(parts, &()).await {
+        Ok(ids) => ids.iter().all(|(_, id)| !id.chars().any(char::is_control)),
+        // There are no ids in it.
+        Err(RawPathParamsRejection::MissingPathParams(_)) => true,
+        Err(_) => false,
     }
 }
 
