@@ -49,7 +49,7 @@ impl Stage {
     }
 
     async fn read(&self, server: &Server, path: String) -> Waiting {
-        let read = server.client().with_key(&self.auditor).get(&path).await.unwrap();
+        let read = self.colleague(server).get(&path).await.unwrap();
         let version = read.body["version"].as_i64().unwrap();
         assert_eq!(read.headers["etag"], format!("\"v{version}\""));
         Waiting { path, version, hash: read.text("/payload_sha256") }
@@ -167,7 +167,7 @@ on_both_databases! {
         let w = stage.ask(&server, "two", &offering).await;
         let foreign = word(stage.colleague(&server), "cancel", "foreign", &w, json!({})).await;
         assert_eq!(foreign.problem(), (403, "role_forbidden".to_owned()));
-        let back = word(server.client(), "cancel", "back", &w, json!({})).await;
+        let back = word(server.session().await, "cancel", "back", &w, json!({})).await;
         assert_eq!((back.status, back.text("/status")), (200, "cancelled".to_owned()), "{back:?}");
         let listed = server.get("/v1/approvals?status=rejected,cancelled&action=mint&limit=1").await;
         assert_eq!(listed.body["pagination"], json!({ "page": 1, "limit": 1, "total": 2, "total_pages": 2 }));
@@ -225,7 +225,7 @@ on_both_databases! {
 
     async fn of_many_words_at_once_one_counts(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::free(2), Terms::free(2)]).await;
-        let site = &stage.site;
+        let (site, maker) = (&stage.site, server.session().await);
         for offering in &site.offerings {
             let asked = (0..6).map(|n| {
                 let (client, body) = (server.client(), json!({ "offering_id": offering }));
@@ -239,7 +239,7 @@ on_both_databases! {
                 // Yeses of the colleague race with withdrawals of the maker.
                 let (who, verb, body) = match n % 2 {
                     0 => (stage.colleague(&server), "approve", json!({ "payload_sha256": w.hash })),
-                    _ => (server.client(), "cancel", json!({})),
+                    _ => (maker.clone(), "cancel", json!({})),
                 };
                 let (w, offering) = (&w, offering.clone());
                 async move { word(who, verb, &format!("{offering}-word-{n}"), w, body).await }

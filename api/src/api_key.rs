@@ -55,10 +55,8 @@ pub struct Wanted {
     path = "/v1/api-keys",
     request_body = Wanted,
     responses((status = 201, body = Made)),
-    extensions(("x-codes" = json!(["step_up_required"]))),
 )]
 pub async fn create(State(app): State<App>, principal: Principal, Input(body): Input<Wanted>) -> Result<Response> {
-    principal.stepped_up(&app)?;
     let now = app.db.clock().now();
     check(&body, &principal.0.roles, now)?;
     let mut scopes: Vec<_> = body.scopes.clone();
@@ -108,7 +106,7 @@ pub struct Rotation {
     path = "/v1/api-keys/{id}/rotate",
     request_body = Option<Rotation>,
     responses((status = 201, body = Made)),
-    extensions(("x-codes" = json!(["step_up_required", "invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn rotate(
     State(app): State<App>,
@@ -116,7 +114,6 @@ pub async fn rotate(
     principal: Principal,
     Optional(body): Optional<Rotation>,
 ) -> Result<Response> {
-    principal.stepped_up(&app)?;
     let hours = body.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT);
     if !(0..=OVERLAP_HOURS_MAX).contains(&hours) {
         let detail = format!("0 to {OVERLAP_HOURS_MAX} hours are expected.");

@@ -55,6 +55,8 @@ mod override_by;
 mod pages;
 mod password;
 mod permission;
+#[cfg(test)]
+mod permission_test;
 mod principal;
 mod rate;
 mod reconcile;

@@ -19,7 +19,6 @@ use crate::cause::{CaseReference, Digest};
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
-use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
 /// What is wanted.
@@ -36,17 +35,16 @@ pub struct Body {
     evidence_document_sha256: Digest,
 }
 
-/// Asks for the recovery of a lost wallet: 202, and the approval that it waits for. Who asks has just shown again who they are.
+/// Asks for the recovery of a lost wallet: 202, and the approval that it waits for.
 #[utoipa::path(
     post,
     path = "/blockchain/recover",
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 202, body = Asked)),
-    extensions(("x-codes" = json!(["step_up_required", "not_found", "invalid_state", "operation_in_progress", "wallet_in_use", "wallet_required", "unknown_chain", "contract_missing"]))),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "wallet_in_use", "wallet_required", "unknown_chain", "contract_missing"]))),
 )]
-pub async fn recover(State(app): State<App>, principal: Principal, submission: Submission<Body>) -> Result<Response> {
-    principal.stepped_up(&app)?;
+pub async fn recover(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }
 

@@ -71,14 +71,9 @@ pub struct Invitation {
     request_body = Invitation,
     params(IdempotencyKey),
     responses((status = 202, body = Asked)),
-    extensions(("x-codes" = json!(["step_up_required", "email_taken", "operation_in_progress"]))),
+    extensions(("x-codes" = json!(["email_taken", "operation_in_progress"]))),
 )]
-pub async fn invite(
-    State(app): State<App>,
-    principal: Principal,
-    submission: Submission<Invitation>,
-) -> Result<Response> {
-    principal.stepped_up(&app)?;
+pub async fn invite(State(app): State<App>, submission: Submission<Invitation>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }
 
@@ -117,15 +112,13 @@ pub struct NewRoles {
     request_body = NewRoles,
     params(IdempotencyKey),
     responses((status = 200, body = Person), (status = 202, body = Asked)),
-    extensions(("x-codes" = json!(["step_up_required", "invalid_state", "operation_in_progress"]))),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
 pub async fn set_roles(
     State(app): State<App>,
     Path(user_id): Path<String>,
-    principal: Principal,
     mut submission: Submission<NewRoles>,
 ) -> Result<Response> {
-    principal.stepped_up(&app)?;
     id::check("usr", &user_id)?;
     submission.body.user_id = user_id;
     idempotency::once(&app, &submission).await

@@ -42,10 +42,7 @@ pub async fn appoint(database: &Database, server: &Server, name: &str, role: Rol
         ledger::write(database, &format!("delete from investors where user_id = '{id}'")).await;
         ledger::write(database, &format!("update users set roles = '{role}' where id = '{id}'")).await;
     }
-    let person = Person::log_in(server, &email).await;
-    let shown = person.post("/v1/auth/step-up", json!({ "password": PASSWORD })).await;
-    assert_eq!(shown.status, 200, "{shown:?}");
-    person
+    Person::fresh(server, &email).await
 }
 
 /// Registers an investor.
@@ -80,6 +77,14 @@ impl Person {
     /// Logs somebody in who is registered and has no second factor.
     pub async fn log_in(server: &Server, email: &str) -> Self {
         Self::of(server, &server.log_in(email, PASSWORD).await).await
+    }
+
+    /// The same, who has just shown again who they are.
+    pub async fn fresh(server: &Server, email: &str) -> Self {
+        let person = Self::log_in(server, email).await;
+        let shown = person.post("/v1/auth/step-up", json!({ "password": PASSWORD })).await;
+        assert_eq!(shown.status, 200, "{shown:?}");
+        person
     }
 
     /// Whoever an answer of a login or a refresh is about.

@@ -143,6 +143,8 @@ async fn decidable(tx: &mut Tx, d: &Decision, by_maker: bool) -> Result<Approval
             let detail = "You asked for this yourself. Another person has to decide; you can cancel it.";
             return Err(Error::refused(Code::SelfApprovalForbidden, detail));
         }
+        // To whoever is none of the staff, what others asked for is not there.
+        (false, true) if !d.roles.is_staff() => return Err(approval::missing(&a.id)),
         (false, true) => {
             let detail = format!("{} asked for it, and only its maker takes it back. Reject it instead.", a.maker);
             return Err(Error::refused(Code::RoleForbidden, detail));

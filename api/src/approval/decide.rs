@@ -90,7 +90,7 @@ pub struct Cancel {
     request_body = Approve,
     params(IdempotencyKey, version::Seen),
     responses((status = 200, body = Short), (status = 202, body = Short)),
-    extensions(("x-codes" = json!(["step_up_required", "self_approval_forbidden", "approval_not_pending", "snapshot_mismatch", "version_conflict"]))),
+    extensions(("x-codes" = json!(["self_approval_forbidden", "approval_not_pending", "snapshot_mismatch", "version_conflict"]))),
 )]
 pub async fn approve(
     State(app): State<App>,
@@ -99,7 +99,6 @@ pub async fn approve(
     version: IfMatch,
     mut submission: Submission<Approve>,
 ) -> Result<Response> {
-    principal.stepped_up(&app)?;
     submission.body.seen = Seen::of(id, version, &principal)?;
     idempotency::once(&app, &submission).await
 }

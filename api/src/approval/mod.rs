@@ -9,7 +9,6 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::approval::{self, Approval, Filter};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
@@ -22,6 +21,7 @@ pub use record::{Short, short};
 use crate::app::App;
 use crate::error::Result;
 use crate::pages::{List, Page, Paging, Parameters};
+use crate::principal::Principal;
 use crate::version::etag;
 
 /// Where an approval is found.
@@ -47,6 +47,11 @@ pub fn waiting(asked: &Approval) -> Answer {
     Answer { status: 202, location: Some(path(&asked.id)), body: body.to_string() }
 }
 
+/// Whose approvals a caller sees: staff everybody's, an issuer those that he asked for himself.
+fn maker(principal: &Principal) -> Option<&str> {
+    (!principal.is_staff()).then_some(principal.0.user_id.as_str())
+}
+
 /// `GET /v1/approvals`: newest first.
 #[utoipa::path(
     get,
@@ -54,10 +59,14 @@ pub fn waiting(asked: &Approval) -> Answer {
     params(Paging, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "pending"), ("action" = Option<String>, Query, example = "force_transfer")),
     responses((status = 200, body = List<Short>)),
 )]
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Short>>> {
     let parameters = Parameters::read(&uri, &["status", "action", "page", "limit"])?;
     let page = Page::of(&parameters)?;
-    let filter = Filter { statuses: parameters.words("status")?, action: parameters.text("action").map(str::to_owned) };
+    let filter = Filter {
+        statuses: parameters.words("status")?,
+        action: parameters.text("action").map(str::to_owned),
+        maker: maker(&principal).map(str::to_owned),
+    };
     let mut tx = app.db.read().await?;
     let (rows, total) = approval::list(&mut tx, &filter, page.limit, page.offset()).await?;
     Ok(Json(page.list(rows.iter().map(short).collect(), total)))
@@ -69,10 +78,9 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>>
     path = "/v1/approvals/{id}",
     responses((status = 200, body = record::Full)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Response> {
-    id::check("apr", &id)?;
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
-    let found = approval::find(&mut tx, &id).await?;
+    let found = approval::see(&mut tx, maker(&principal), &id).await?;
     let history = approval::history(&mut tx, &id).await?;
     let outlook = record::outlook(&mut tx, &app.settings, &found).await?;
     let tag = [(header::ETAG, etag(found.version))];

@@ -75,10 +75,9 @@ pub struct Secret {
     post,
     path = "/v1/auth/mfa/totp",
     responses((status = 200, body = Secret)),
-    extensions(("x-codes" = json!(["step_up_required", "invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<Secret>> {
-    principal.stepped_up(&app)?;
     let user_id = &principal.0.user_id;
     let secret: Vec<u8> =
         [app.db.ids().bytes(), app.db.ids().bytes()].concat().into_iter().take(SECRET_BYTES).collect();
@@ -144,10 +143,8 @@ pub async fn confirm(
     delete,
     path = "/v1/auth/mfa/totp",
     responses((status = 204)),
-    extensions(("x-codes" = json!(["step_up_required"]))),
 )]
 pub async fn remove(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
-    principal.stepped_up(&app)?;
     let mut tx = app.db.begin().await?;
     second_factor::remove(&mut tx, &principal.0.user_id).await?;
     let session_id = &principal.session()?.id;
@@ -168,10 +165,9 @@ pub struct RecoveryCodes {
     post,
     path = "/v1/auth/mfa/recovery-codes",
     responses((status = 200, body = RecoveryCodes)),
-    extensions(("x-codes" = json!(["step_up_required", "invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn recovery_codes(State(app): State<App>, principal: Principal) -> Result<Json<RecoveryCodes>> {
-    principal.stepped_up(&app)?;
     let user_id = &principal.0.user_id;
     let code = || {
         let text = totp::base32(&app.db.ids().bytes()[16 - RECOVERY_BYTES..]);

@@ -37,6 +37,7 @@ pub fn extension(permission: &Permission) -> Value {
         Access::Open => json!({ "kind": "open" }),
         Access::Door => json!({ "kind": "door" }),
         Access::Public => json!({ "kind": "public" }),
+        Access::Person { roles } if permission.step_up => json!({ "kind": "person", "roles": roles, "step_up": true }),
         Access::Person { roles } => json!({ "kind": "person", "roles": roles }),
         Access::Caller { roles, scope } => json!({ "kind": "caller", "roles": roles, "scope": scope }),
     }
@@ -71,6 +72,8 @@ pub fn in_words(permission: &Permission) -> String {
             format!("For a session of: {}; or for the API key of such a person with the scope `{scope}`.", list(roles))
         }
     };
+    let fresh = " The person has to have shown again who they are, by POST /v1/auth/step-up.";
+    let who = if permission.step_up { who + fresh } else { who };
     let (rates, body) = (Rates::default(), Limits::default().body_bytes_max);
     let session = match (changes(permission), permission.path.starts_with("/blockchain/")) {
         (true, _) if permission.path.ends_with("/bulk-retry") => rates.bulk_retry_per_minute,
@@ -110,7 +113,7 @@ pub fn codes(permission: &Permission, operation: &mut Value) -> BTreeSet<&'stati
     }
     if let Access::Person { roles } | Access::Caller { roles, .. } = permission.access {
         codes.push(Code::RoleForbidden);
-        if roles.iter().any(|role| role.is_staff()) {
+        if permission.step_up || roles.iter().any(|role| role.is_staff()) {
             codes.push(Code::StepUpRequired);
         }
     }

@@ -9,7 +9,19 @@ use crate::{Code, Error, Result, on};
 /// One approval; `not_found` if there is none.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Approval> {
     on!(tx, conn => sqlx::query_as::<_, Approval>("select * from approvals where id = $1").bind(id).fetch_optional(conn).await?)
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no approval {id}.")))
+        .ok_or_else(|| missing(id))
+}
+
+/// One approval, whose id may be malformed, for whoever sees those of this maker alone, or all, if none is named.
+pub async fn see(tx: &mut Tx, maker: Option<&str>, id: &str) -> Result<Approval> {
+    crate::id::check("apr", id)?;
+    let found = find(tx, id).await?;
+    if maker.is_none_or(|maker| maker == found.maker) { Ok(found) } else { Err(missing(id)) }
+}
+
+/// The refusal of an approval that there is not, or not for this caller.
+pub fn missing(id: &str) -> Error {
+    Error::refused(Code::NotFound, format!("There is no approval {id}."))
 }
 
 /// What a list shows.
@@ -19,6 +31,8 @@ pub struct Filter {
     pub statuses: Vec<Status>,
     /// Of this action alone.
     pub action: Option<String>,
+    /// Of this maker alone.
+    pub maker: Option<String>,
 }
 
 /// A page of approvals, newest first, and how many there are.
@@ -26,12 +40,16 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Resu
     let statuses: Vec<_> = filter.statuses.iter().map(|status| format!("'{status}'")).collect();
     let of_status =
         if statuses.is_empty() { "true".to_owned() } else { format!("status in ({})", statuses.join(", ")) };
-    let condition = format!("{of_status} and (cast($1 as text) is null or action = $1)");
-    let page = format!("select * from approvals where {condition} order by id desc limit $2 offset $3");
+    let condition = format!(
+        "{of_status} and (cast($1 as text) is null or action = $1) and \
+         (cast($2 as text) is null or maker = $2)"
+    );
+    let page = format!("select * from approvals where {condition} order by id desc limit $3 offset $4");
     let rows = on!(tx, conn => sqlx::query_as::<_, Approval>(sqlx::AssertSqlSafe(page))
-        .bind(&filter.action).bind(limit).bind(offset).fetch_all(conn).await?);
+        .bind(&filter.action).bind(&filter.maker).bind(limit).bind(offset).fetch_all(conn).await?);
     let count = format!("select count(*) from approvals where {condition}");
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count)).bind(&filter.action).fetch_one(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count))
+        .bind(&filter.action).bind(&filter.maker).fetch_one(conn).await?);
     Ok((rows, total))
 }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-pub use list::{Filter, find, list, of_operation, overdue};
+pub use list::{Filter, find, list, missing, of_operation, overdue, see};
 pub use state::{Move, Status};
 
 use crate::db::{Tx, touched};
