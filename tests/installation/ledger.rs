@@ -1,5 +1,7 @@
 //! What the database says, read past the platform's own code.
 
+use std::collections::BTreeMap;
+
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, Row};
 use world::Database;
@@ -69,6 +71,32 @@ pub async fn rows(database: &Database, sql: &str) -> Vec<Vec<String>> {
         Database::Sqlite(sqlite) => texts!(file(sqlite).connect().await.unwrap()),
         Database::Postgres(postgres) => texts!(PgConnection::connect(&postgres.url()).await.unwrap()),
     }
+}
+
+/// Every row of every table, but of those that note every call: the audit log, and what was answered under a key.
+pub async fn dump(database: &Database) -> BTreeMap<String, Vec<String>> {
+    let names = match database {
+        Database::Sqlite(_) => "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
+        Database::Postgres(_) => {
+            "select cast(table_name as text) from information_schema.tables where table_schema = 'public'"
+        }
+    };
+    let mut tables = BTreeMap::new();
+    for table in rows(database, names).await.concat() {
+        if table.starts_with("audit_") || table == "idempotency_keys" {
+            continue;
+        }
+        let row = match database {
+            Database::Sqlite(_) => {
+                let columns = format!("select 'quote(\"' || name || '\")' from pragma_table_info('{table}')");
+                rows(database, &columns).await.concat().join(" || ' ' || ")
+            }
+            Database::Postgres(_) => "cast(t as text)".to_owned(),
+        };
+        let all = rows(database, &format!("select {row} from \"{table}\" t order by 1")).await.concat();
+        tables.insert(table, all);
+    }
+    tables
 }
 
 /// Runs a statement that changes rows.

@@ -32,7 +32,7 @@ pub use config::Config;
 pub use data::{Terms, open, open_at, wallet};
 pub use desk::{Desk, ended};
 pub use door::Door;
-pub use ledger::rows as ledger_rows;
+pub use ledger::{dump as ledger_dump, rows as ledger_rows};
 pub use market::{Market, found, in_days, later};
 pub use payday::{Payday, UNITS_OF_A_CENT};
 pub use person::{PASSWORD, Person, register};

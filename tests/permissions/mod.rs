@@ -1,6 +1,11 @@
 //! Every route for every kind of caller: let in, or turned away with the status that the table says; and a line in the audit log for every
 //! act. A route that is not in the table fails.
 
+mod belongings;
+mod objects;
+mod organisation;
+mod reading;
+mod spelling;
 mod table;
 
 use std::collections::BTreeSet;
@@ -18,6 +23,8 @@ struct Caller {
     name: &'static str,
     letter: Option<char>,
     scopes: Option<BTreeSet<String>>,
+    /// Whether this person has just shown again who they are.
+    fresh: bool,
     client: Remote,
 }
 
@@ -28,6 +35,7 @@ fn verdict(answer: &Answer) -> &'static str {
         (401, "token_missing" | "token_invalid" | "token_expired" | "session_revoked") => "unknown",
         (403, "role_forbidden") => "role",
         (403, "scope_insufficient") => "scope",
+        (403, "step_up_required") => "step-up",
         (403, "csrf_token_missing" | "csrf_token_invalid") => "csrf",
         (405, _) => "method",
         (500.., code) if code != "chain_unavailable" => "broken",
@@ -40,6 +48,7 @@ fn expected(line: &Line, caller: &Caller) -> &'static str {
         _ if line.is_free() => "in",
         (None, _) => "unknown",
         (Some(letter), _) if !line.admits(*letter) => "role",
+        (Some(_), None) if line.needs_step_up() && !caller.fresh => "step-up",
         (Some(_), None) => "in",
         (Some(_), Some(_)) if line.scope == "-" => "role",
         (Some(_), Some(scopes)) if scopes.contains(line.scope) => "in",
@@ -47,57 +56,66 @@ fn expected(line: &Line, caller: &Caller) -> &'static str {
     }
 }
 
-async fn key(admin: &Person, server: &Server, scopes: &[&str]) -> Remote {
-    let made = admin.post("/v1/api-keys", json!({ "name": "matrix", "scopes": scopes })).await;
+async fn key(owner: &Person, server: &Server, scopes: &[&str]) -> Remote {
+    let made = owner.post("/v1/api-keys", json!({ "name": "matrix", "scopes": scopes })).await;
     assert_eq!(made.status, 201, "{made:?}");
     server.client().with_key(&made.text("/key"))
 }
 
+const PEOPLE: [(char, &str, Role); 5] = [
+    ('I', "investor", Role::Investor),
+    ('S', "issuer", Role::Issuer),
+    ('O', "operator", Role::Operator),
+    ('A', "admin", Role::Admin),
+    ('U', "auditor", Role::Auditor),
+];
+
 async fn callers(door: &Door, server: &Server) -> Vec<Caller> {
-    let mut callers = vec![Caller { name: "nobody", letter: None, scopes: None, client: server.anybody() }];
-    let people = [
-        ('I', "investor", Role::Investor),
-        ('S', "issuer", Role::Issuer),
-        ('O', "operator", Role::Operator),
-        ('A', "admin", Role::Admin),
-        ('U', "auditor", Role::Auditor),
-    ];
-    for (letter, name, role) in people {
+    let nobody = server.anybody();
+    let mut callers = vec![Caller { name: "nobody", letter: None, scopes: None, fresh: false, client: nobody }];
+    for (letter, name, role) in PEOPLE {
         let person = door.person(server, name, role).await;
-        if role == Role::Admin {
-            let all = scopes_that_an_admin_gives();
-            let words: Vec<_> = all.iter().map(String::as_str).collect();
-            let whole = key(&person, server, &words).await;
-            callers.push(Caller {
-                name: "a key with every scope",
-                letter: Some('A'),
-                scopes: Some(all.clone()),
-                client: whole,
-            });
-            for scope in &words {
-                let bare = key(&person, server, &[scope]).await;
-                let scopes = BTreeSet::from([(*scope).to_owned()]);
-                callers.push(Caller {
-                    name: "a key with one scope",
-                    letter: Some('A'),
-                    scopes: Some(scopes),
-                    client: bare,
-                });
-            }
+        if matches!(role, Role::Issuer | Role::Admin) {
+            callers.extend(keys(&person, server, letter).await);
         }
-        callers.push(Caller { name, letter: Some(letter), scopes: None, client: person.client() });
+        let letter = Some(letter);
+        callers.push(Caller { name, letter, scopes: None, fresh: true, client: person.client() });
+        // Somebody else, because a session can end the others of its person.
+        let other = door.person(server, &format!("tired-{name}"), role).await;
+        let client = Person::log_in(server, &other.email).await.client();
+        callers.push(Caller {
+            name: "somebody who has not shown again who he is",
+            letter,
+            scopes: None,
+            fresh: false,
+            client,
+        });
     }
     callers
 }
 
-fn scopes_that_an_admin_gives() -> BTreeSet<String> {
-    lines().iter().filter(|line| line.scope != "-" && line.admits('A')).map(|line| line.scope.to_owned()).collect()
+/// A key with all that its owner may give, and one with each scope alone.
+async fn keys(owner: &Person, server: &Server, letter: char) -> Vec<Caller> {
+    let all = scopes_that_are_given_by(letter);
+    let words: Vec<_> = all.iter().map(String::as_str).collect();
+    let mut keys = Vec::new();
+    for given in std::iter::once(words.as_slice()).chain(words.chunks(1)) {
+        let name = if given.len() == 1 { "a key with one scope" } else { "a key with every scope" };
+        let scopes = Some(given.iter().map(|scope| (*scope).to_owned()).collect());
+        let client = key(owner, server, given).await;
+        keys.push(Caller { name, letter: Some(letter), scopes, fresh: true, client });
+    }
+    keys
 }
 
-/// Those that end the session that they are called in come last.
+fn scopes_that_are_given_by(letter: char) -> BTreeSet<String> {
+    lines().iter().filter(|line| line.scope != "-" && line.admits(letter)).map(|line| line.scope.to_owned()).collect()
+}
+
+/// What changes the session that it is called in comes last.
 fn ordered() -> Vec<Line> {
     let mut lines = lines();
-    lines.sort_by_key(|line| line.path == "/v1/auth/logout");
+    lines.sort_by_key(|line| ["/v1/auth/step-up", "/v1/auth/logout"].iter().position(|path| *path == line.path));
     lines
 }
 

@@ -1,16 +1,11 @@
-//! Who may call what, written down a second time: from the specification, not from the code.
+//! Who may call what, written down a second time: read from the design of the roles (who) and of the endpoints (what), not from the code.
 
-/// Method, path, who may (**I**nvestor, i**S**suer, **O**perator, **A**dmin, a**U**ditor; or `open`, `door`, `public`), the scope that a key
-/// needs (a hyphen where a person alone may), and a body that is sound in form, where `{}` is not. A new route is one line.
+/// Method, path, who may (**I**nvestor, i**S**suer, **O**perator, **A**dmin, a**U**ditor, with a `+` where the person must just have shown
+/// again who they are; or `open`, `door`, `public`), the scope that a key needs (a hyphen where a person alone may), and a body that is
+/// sound in form, where `{}` is not. A new route is one line. A line that begins with `#` says what the design leaves open, or why the
+/// platform does otherwise.
 pub const TABLE: &str = r#"
-GET    /healthz                                                           open   -
-GET    /readyz                                                            open   -
-GET    /version                                                           open   -
-GET    /openapi.json                                                      public -
-GET    /docs                                                              public -
-GET    /docs/page.css                                                     public -
-GET    /docs/page.js                                                      public -
-GET    /.well-known/jwks.json                                             open   -
+# Accounts. Whoever has no token yet comes in here.
 POST   /v1/auth/register                                                  door   -
 POST   /v1/auth/login                                                     door   -
 POST   /v1/auth/mfa/verify                                                door   -
@@ -18,7 +13,11 @@ POST   /v1/auth/refresh                                                   door  
 POST   /v1/auth/password/forgot                                           door   -
 POST   /v1/auth/password/reset                                            door   -
 POST   /v1/auth/verify-email                                              door   -
+# It names nobody, so the session has to; and a change of the password asks for the old one, which is asked of somebody.
 POST   /v1/auth/verify-email/resend                                       ISOAU  -
+POST   /v1/auth/password/change                                           ISOAU  -
+
+# One's own session and person: every role, no key but for reading who it acts for.
 GET    /v1/csrf-token                                                     ISOAU  -
 POST   /v1/auth/logout                                                    ISOAU  -
 GET    /v1/auth/me                                                        ISOAU  me:read
@@ -26,70 +25,61 @@ PATCH  /v1/auth/me                                                        ISOAU 
 GET    /v1/auth/sessions                                                  ISOAU  -
 DELETE /v1/auth/sessions                                                  ISOAU  -
 DELETE /v1/auth/sessions/{id}                                             ISOAU  -
-POST   /v1/auth/password/change                                           ISOAU  -
-POST   /v1/auth/mfa/totp                                                  ISOAU  -                   {}
-DELETE /v1/auth/mfa/totp                                                  ISOAU  -
-POST   /v1/auth/mfa/totp/confirm                                          ISOAU  -
-POST   /v1/auth/mfa/recovery-codes                                        ISOAU  -
 POST   /v1/auth/step-up                                                   ISOAU  -                   {"password":"correct horse battery staple"}
-GET    /v1/api-keys                                                       SAU    -
-POST   /v1/api-keys                                                       SA     -                   {"name":"k","scopes":["me:read"]}
-POST   /v1/api-keys/{id}/rotate                                           SA     -
-DELETE /v1/api-keys/{id}                                                  SA     -
-GET    /v1/users                                                          OAU    -
-POST   /v1/users                                                          A      -
-PATCH  /v1/users/{id}/roles                                               A      -                   {"roles":["investor"],"reason":"x"}
-POST   /v1/users/{id}/invitation                                          A      -
-POST   /v1/users/{id}/disable                                             A      -
-POST   /v1/users/{id}/enable                                              A      -
-POST   /v1/users/{id}/revoke-sessions                                     A      -
-GET    /v1/audit-log                                                      OAU    audit:read
-GET    /v1/audit-log/verify                                               OAU    audit:read
+# A change of the second factor takes a step-up. Confirming takes the code itself.
+POST   /v1/auth/mfa/totp                                                  ISOAU+ -                   {}
+DELETE /v1/auth/mfa/totp                                                  ISOAU+ -
+POST   /v1/auth/mfa/totp/confirm                                          ISOAU  -
+POST   /v1/auth/mfa/recovery-codes                                        ISOAU+ -
+
+# Offerings. The list needs a token unless the configuration opens it.
 GET    /v1/offerings                                                      ISOAU  offerings:read
-POST   /v1/offerings                                                      SOA    offerings:write
-GET    /v1/webhooks/event-types                                           public -
-GET    /v1/webhooks/endpoints                                             ISOAU  webhooks:write
-POST   /v1/webhooks/endpoints                                             ISOA   webhooks:write      {"url":"https://hooks.portal.example/in","event_types":["*"]}
-GET    /v1/webhooks/endpoints/{id}                                        ISOAU  webhooks:write
-PATCH  /v1/webhooks/endpoints/{id}                                        ISOA   webhooks:write
-DELETE /v1/webhooks/endpoints/{id}                                        ISOA   webhooks:write
-POST   /v1/webhooks/endpoints/{id}/rotate-secret                          ISOA   webhooks:write
-GET    /v1/events                                                         ISOAU  webhooks:write
-GET    /v1/events/{id}                                                    ISOAU  webhooks:write
 GET    /v1/offerings/{id}                                                 public -
+# The papers belong to what everybody sees of an offering.
+GET    /v1/offerings/{id}/documents                                       public -
+POST   /v1/offerings                                                      SOA    offerings:write
 PATCH  /v1/offerings/{id}                                                 SOA    offerings:write
 POST   /v1/offerings/{id}/submit                                          SOA    offerings:write
+POST   /v1/offerings/{id}/documents                                       SOA    offerings:write     {"kind":"terms","title":"Terms","sha256":"abababababababababababababababababababababababababababababababab","url":"https://papers.example/1"}
 POST   /v1/offerings/{id}/approve                                         OA     -
-POST   /v1/offerings/{id}/request-changes                                 OA     -
+POST   /v1/offerings/{id}/request-changes                                 OA     -                   {"comment":"x"}
 POST   /v1/offerings/{id}/publish                                         SOA    offerings:write
-POST   /v1/offerings/{id}/pause                                           SOA    offerings:write
+POST   /v1/offerings/{id}/pause                                           SOA    offerings:write     {"reason":"x"}
 POST   /v1/offerings/{id}/resume                                          SOA    offerings:write
 POST   /v1/offerings/{id}/close                                           SOA    offerings:write
-POST   /v1/offerings/{id}/cancel                                          SOA    -
-POST   /v1/offerings/{id}/archive                                         OA     -
-POST   /v1/offerings/{id}/material-change                                 SOA    offerings:write
-GET    /v1/offerings/{id}/documents                                       public -
-POST   /v1/offerings/{id}/documents                                       SOA    offerings:write
-GET    /v1/offerings/{id}/timeline                                        SOAU   offerings:read
-GET    /v1/issuers                                                        OAU    -
-POST   /v1/issuers/{id}/approve                                           OA     -
+POST   /v1/offerings/{id}/material-change                                 SOA    offerings:write     {"reason":"x","changes":{"description":"y"}}
+# Two people, once somebody has subscribed: no key.
+POST   /v1/offerings/{id}/cancel                                          SOA    -                   {"reason":"x"}
+# The matrix names the organisation, the table of moves the operator alone: the narrower one holds.
+POST   /v1/offerings/{id}/archive                                         OA     offerings:write
 GET    /v1/offerings/{id}/subscriptions                                   SOAU   offerings:read
 GET    /v1/offerings/{id}/holders                                         SOAU   offerings:read
+GET    /v1/offerings/{id}/timeline                                        SOAU   offerings:read
+# An organisation is pending until an operator lets it offer. Who it is, is for staff: an issuer sees no other one.
+GET    /v1/issuers                                                        OAU    -
+POST   /v1/issuers/{id}/approve                                           OA     -
+
+# What a token says: its facts to everybody, holders to themselves, to the organisation and to staff.
+GET    /v1/offerings/{id}/token                                           public -
+GET    /v1/offerings/{id}/token/partitions/{partition}/restriction        public -
+GET    /v1/offerings/{id}/token/can-transfer                              ISOAU  offerings:read
+GET    /v1/offerings/{id}/token/balances/{address}                        ISOAU  offerings:read
+GET    /v1/offerings/{id}/token/frozen/{address}                          ISOAU  offerings:read
+
+# Subscriptions. An admin subscribes for nobody; an operator does, with the investor's consent.
 POST   /v1/offerings/{id}/subscribe                                       IO     subscriptions:write {"amount":"1000.00"}
 GET    /v1/subscriptions                                                  ISOAU  subscriptions:read
 GET    /v1/subscriptions/{id}                                             ISOAU  subscriptions:read
-PATCH  /v1/subscriptions/{id}                                             I      subscriptions:write {"wallet_address":"0x00000000000000000000000000000000000000b1"}
 POST   /v1/subscriptions/{id}/cancel                                      IOA    subscriptions:write {"reason":"x"}
+# Of these staff does none for an investor: what they say is the investor's own will.
 POST   /v1/subscriptions/{id}/reconfirm                                   I      subscriptions:write {"offering_version":1}
-POST   /v1/subscriptions/{id}/payments                                    OA     payments:write
+PATCH  /v1/subscriptions/{id}                                             I      subscriptions:write {"wallet_address":"0x00000000000000000000000000000000000000b1"}
+POST   /v1/subscriptions/{id}/payments                                    OA     payments:write      {"type":"received","amount":"1.00","method":"sepa","external_reference":"r"}
 POST   /v1/subscriptions/{id}/accept                                      SOA    payments:write
 POST   /v1/subscriptions/{id}/reject                                      SOA    payments:write      {"reason_code":"identity"}
-POST   /v1/subscriptions/{id}/refund                                      OA     payments:write
-GET    /v1/offerings/{id}/token                                           public -
-GET    /v1/offerings/{id}/token/can-transfer                              ISOAU  offerings:read
-GET    /v1/offerings/{id}/token/balances/{address}                        ISOAU  offerings:read
-GET    /v1/offerings/{id}/token/partitions/{partition}/restriction        public -
-GET    /v1/offerings/{id}/token/frozen/{address}                          ISOAU  offerings:read
+POST   /v1/subscriptions/{id}/refund                                      OA     payments:write      {"method":"sepa","external_reference":"r"}
+
+# Investors: their own, by no key; of others, what staff needs.
 GET    /v1/investor/profile                                               I      -
 PATCH  /v1/investor/profile                                               I      -
 POST   /v1/investor/kyc                                                   I      -
@@ -101,9 +91,12 @@ DELETE /v1/investor/wallets/{id}                                          I     
 GET    /v1/investors                                                      OAU    investors:read
 GET    /v1/investors/{id}                                                 OAU    investors:read
 GET    /v1/investors/{id}/portfolio                                       IOAU   investors:read
-POST   /v1/investors/{id}/kyc/decision                                    OA     kyc:write
-POST   /v1/investors/{id}/suspend                                         OA     kyc:write
-POST   /v1/investors/{id}/reinstate                                       OA     kyc:write
+# The provider of identity checks calls these; a reinstatement it only asks for, a second person allows it.
+POST   /v1/investors/{id}/kyc/decision                                    OA     kyc:write           {"decision":"start_review"}
+POST   /v1/investors/{id}/suspend                                         OA     kyc:write           {"reason_code":"operator"}
+POST   /v1/investors/{id}/reinstate                                       OA     kyc:write           {"reason":"x","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
+
+# Distributions: an organisation writes its own. The report names every holder with what was paid to him: for staff.
 GET    /v1/distributions                                                  ISOAU  distributions:read
 GET    /v1/distributions/{id}                                             ISOAU  distributions:read
 GET    /v1/distributions/{id}/entitlements                                SOAU   distributions:read
@@ -112,20 +105,18 @@ POST   /v1/distributions                                                  SOA   
 POST   /v1/distributions/{id}/snapshot                                    SOA    distributions:write
 POST   /v1/distributions/{id}/calculate                                   SOA    distributions:write
 POST   /v1/distributions/{id}/submit                                      SOA    distributions:write
+POST   /v1/distributions/{id}/cancel                                      SOA    distributions:write {"reason":"x"}
+# An operation of the platform's own key, which moves no money: who writes distributions asks for it.
+POST   /v1/distributions/{id}/declare-audit                               OA     distributions:write {"report_sha256":"abababababababababababababababababababababababababababababababab"}
 POST   /v1/distributions/{id}/execute                                     OA     -
-POST   /v1/distributions/{id}/cancel                                      SOA    distributions:write
 POST   /v1/distributions/{id}/reclaim                                     OA     -                   {"reason":"x"}
 POST   /v1/distributions/{id}/reissue                                     OA     -                   {"reason":"x"}
-POST   /v1/distributions/{id}/declare-audit                               OA     distributions:write
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/hold          OA     -
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/release       OA     -
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/exclude       OA     -
-POST   /v1/distributions/{id}/entitlements/{entitlement_id}/reissue       OA     -
-GET    /v1/approvals                                                      OAU    ops:read
-GET    /v1/approvals/{id}                                                 OAU    ops:read
-POST   /v1/approvals/{id}/approve                                         OA     -
-POST   /v1/approvals/{id}/reject                                          OA     -
-POST   /v1/approvals/{id}/cancel                                          OA     ops:write
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/hold          OA     -                   {"reason":"x"}
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/release       OA     -                   {"reason":"x"}
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/exclude       OA     -                   {"reason":"x"}
+POST   /v1/distributions/{id}/entitlements/{entitlement_id}/reissue       OA     -                   {"reason":"x"}
+
+# Operations on a chain.
 POST   /blockchain/deploy-token                                           OA     ops:write
 POST   /blockchain/trigger-mint                                           OA     ops:write
 POST   /blockchain/freeze                                                 OA     ops:freeze
@@ -134,22 +125,72 @@ POST   /blockchain/lock                                                   OA    
 POST   /blockchain/unlock                                                 OA     -
 POST   /blockchain/restrict                                               OA     -
 POST   /blockchain/unrestrict                                             OA     -
-POST   /blockchain/force-transfer                                         OA     -
-POST   /blockchain/recover                                                OA     -
+# Both people show again who they are.
+POST   /blockchain/force-transfer                                         OA+    -
+POST   /blockchain/recover                                                OA+    -
 GET    /blockchain/operations                                             OAU    ops:read
 GET    /blockchain/operations/stats                                       OAU    ops:read
 GET    /blockchain/operations/{id}                                        OAU    ops:read
 POST   /blockchain/operations/bulk-retry                                  OA     ops:write
-POST   /blockchain/operations/{id}/retry                                  OA     ops:write
-POST   /blockchain/operations/{id}/reconcile                              OA     -
+POST   /blockchain/operations/{id}/retry                                  OA     ops:write           {"reason":"x"}
 POST   /blockchain/operations/{id}/speed-up                               OA     ops:write
-POST   /blockchain/operations/{id}/cancel                                 OA     ops:write
+POST   /blockchain/operations/{id}/cancel                                 OA     ops:write           {"mode":"unsent","reason":"x"}
+POST   /blockchain/operations/{id}/reconcile                              OA     -                   {"resolution":"retry","reason":"x"}
 GET    /blockchain/signers                                                OAU    ops:read
-POST   /blockchain/signers/{id}/pause                                     OA     ops:write
-POST   /blockchain/signers/{id}/resume                                    OA     ops:write
+# Stopping a lane, or comparing the books, moves nothing: who starts operations may.
+POST   /blockchain/signers/{id}/pause                                     OA     ops:write           {"reason":"x"}
+POST   /blockchain/signers/{id}/resume                                    OA     ops:write           {"reason":"x"}
 GET    /blockchain/reconciliation-runs                                    OAU    ops:read
-POST   /blockchain/reconciliation-runs                                    OA     ops:write
 GET    /blockchain/reconciliation-runs/{id}                               OAU    ops:read
+POST   /blockchain/reconciliation-runs                                    OA     ops:write
+
+# The second person. Issuers see what they asked for themselves; a key sees nothing and says nothing.
+GET    /v1/approvals                                                      SOAU   -
+GET    /v1/approvals/{id}                                                 SOAU   -
+POST   /v1/approvals/{id}/approve                                         OA+    -                   {"payload_sha256":"abababababababababababababababababababababababababababababababab"}
+POST   /v1/approvals/{id}/reject                                          OA     -                   {"comment":"x"}
+# Its maker takes it back, whoever that is.
+POST   /v1/approvals/{id}/cancel                                          SOA    -
+
+# What is told. The catalog is for whoever thinks of building on it.
+GET    /v1/webhooks/event-types                                           public -
+GET    /v1/webhooks/endpoints                                             ISOAU  webhooks:write
+POST   /v1/webhooks/endpoints                                             ISOA   webhooks:write      {"url":"https://hooks.portal.example/in","event_types":["*"]}
+GET    /v1/webhooks/endpoints/{id}                                        ISOAU  webhooks:write
+PATCH  /v1/webhooks/endpoints/{id}                                        ISOA   webhooks:write
+DELETE /v1/webhooks/endpoints/{id}                                        ISOA   webhooks:write
+POST   /v1/webhooks/endpoints/{id}/rotate-secret                          ISOA   webhooks:write
+GET    /v1/events                                                         ISOAU  webhooks:write
+GET    /v1/events/{id}                                                    ISOAU  webhooks:write
+
+# Keys. Each acts for the person who made it, so an admin makes his own alone, by a step-up instead of a second person; and nobody gets
+# the secret of a colleague's.
+GET    /v1/api-keys                                                       SAU    -
+POST   /v1/api-keys                                                       SA+    -                   {"name":"k","scopes":["me:read"]}
+POST   /v1/api-keys/{id}/rotate                                           SA+    -
+DELETE /v1/api-keys/{id}                                                  SA     -
+
+# Users. Who joins the staff, and as what, takes two admins who have just shown again who they are.
+GET    /v1/users                                                          OAU    -
+POST   /v1/users                                                          A+     -
+PATCH  /v1/users/{id}/roles                                               A+     -                   {"roles":["investor"],"reason":"x"}
+POST   /v1/users/{id}/invitation                                          A      -
+POST   /v1/users/{id}/disable                                             A      -
+POST   /v1/users/{id}/enable                                              A      -
+POST   /v1/users/{id}/revoke-sessions                                     A      -
+
+# The platform itself.
+GET    /v1/audit-log                                                      OAU    audit:read
+GET    /v1/audit-log/verify                                               OAU    audit:read
+GET    /healthz                                                           open   -
+GET    /readyz                                                            open   -
+GET    /version                                                           open   -
+GET    /.well-known/jwks.json                                             open   -
+# What describes the interface is limited for each address, because it is large.
+GET    /openapi.json                                                      public -
+GET    /docs                                                              public -
+GET    /docs/page.css                                                     public -
+GET    /docs/page.js                                                      public -
 "#;
 
 /// One line.
@@ -173,9 +214,25 @@ impl Line {
         self.who.chars().all(|letter| letter.is_ascii_lowercase())
     }
 
+    /// Whether the person must just have shown again who they are.
+    pub fn needs_step_up(&self) -> bool {
+        self.who.ends_with('+')
+    }
+
     /// Whether it changes nothing.
     pub fn is_read(&self) -> bool {
         self.method == "GET"
+    }
+
+    /// Whether something stands in the path.
+    pub fn is_of_something(&self) -> bool {
+        self.path.contains('{')
+    }
+
+    /// What stands before each id of the path.
+    pub fn nouns(&self) -> Vec<&'static str> {
+        let parts: Vec<_> = self.path.split('/').collect();
+        (1..parts.len()).filter(|at| parts[*at].starts_with('{')).map(|at| parts[at - 1]).collect()
     }
 
     /// The path with these ids in the place of its own.
@@ -201,14 +258,14 @@ pub fn lines() -> Vec<Line> {
         let (method, path, who, scope) = (word(), word(), word(), word());
         Line { method, path, who, scope, body: if rest.is_empty() { "{}" } else { rest } }
     };
-    TABLE.lines().filter(|text| !text.trim().is_empty()).map(line).collect()
+    TABLE.lines().filter(|text| !text.trim().is_empty() && !text.starts_with('#')).map(line).collect()
 }
 
 /// The id of nothing, of the kind that stands behind this word in a path.
 pub fn missing(noun: &str) -> String {
     // What is no id of ours: an address of nobody, and a partition.
     match noun {
-        "balances" | "frozen" => return format!("0x{:040x}", 0xb1),
+        "balances" | "frozen" | "can-transfer" => return format!("0x{:040x}", 0xb1),
         "partitions" => return "1".to_owned(),
         _ => {}
     }

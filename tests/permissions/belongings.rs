@@ -1,0 +1,207 @@
+//! Two organisations, their investors and the platform's people, each with something of every kind that there is.
+
+use muniment_domain::user::Role;
+use serde_json::json;
+use world::Database;
+
+use super::table::Line;
+use crate::installation::{Answer, Market, Person, Remote, Server};
+
+/// Something that somebody has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thing {
+    /// What stands before its id in a path.
+    pub noun: &'static str,
+    pub id: String,
+    /// The organisation that it is of.
+    pub org: &'static str,
+    /// Whose own it is.
+    pub people: Vec<&'static str>,
+    /// Whether everybody sees it.
+    pub public: bool,
+    /// The thing that it is a part of.
+    pub within: Option<String>,
+}
+
+/// Somebody who calls.
+pub struct Caller {
+    pub name: &'static str,
+    /// As in the table of roles; a blank for nobody.
+    pub letter: char,
+    pub org: &'static str,
+    /// Whether a key calls for them.
+    pub keyed: bool,
+    pub client: Remote,
+}
+
+/// All of it.
+pub struct Belongings {
+    pub market: Market,
+    pub callers: Vec<Caller>,
+    pub things: Vec<Thing>,
+}
+
+impl Caller {
+    fn is_staff(&self) -> bool {
+        "OAU".contains(self.letter)
+    }
+
+    /// Whether the route itself turns this caller away.
+    pub fn is_refused(&self, line: &Line) -> bool {
+        !line.is_free() && (!line.admits(self.letter) || self.keyed && line.scope == "-")
+    }
+
+    /// Whether this is there for the caller, on this route. Of several things in a path, those before it.
+    pub fn sees(&self, line: &Line, before: &[&Thing], thing: &Thing) -> bool {
+        let own = thing.people.contains(&self.name);
+        let of_org = self.letter == 'S' && thing.org == self.org;
+        match thing.noun {
+            "sessions" | "wallets" => own,
+            // An admin takes keys of others away, and gets the secrets of none.
+            "api-keys" => own || "AU".contains(self.letter) && !line.path.ends_with("/rotate"),
+            "endpoints" if self.is_staff() => thing.people == ["staff"],
+            "endpoints" => of_org || self.letter == 'I' && own,
+            "approvals" | "investors" => self.is_staff() || own,
+            "offerings" => self.is_staff() || of_org || thing.public && is_for_everybody(line),
+            // A part of something is found there and nowhere else.
+            "entitlements" if before.iter().any(|whole| thing.within.as_ref() != Some(&whole.id)) => false,
+            "partitions" => true,
+            "balances" | "frozen" | "can-transfer" => {
+                let of_its_org = self.letter == 'S' && before.iter().any(|offering| offering.org == self.org);
+                self.is_staff() || of_its_org || self.letter == 'I' && own
+            }
+            "subscriptions" | "distributions" | "entitlements" | "events" => {
+                self.is_staff() || of_org || self.letter == 'I' && own
+            }
+            _ => self.is_staff(),
+        }
+    }
+}
+
+/// What everybody reads of an offering that is shown to everybody, and what investors do with it.
+fn is_for_everybody(line: &Line) -> bool {
+    line.who == "public"
+        || line.path.contains("/token/")
+        || line.path.ends_with("/subscribe")
+        || line.path == "/v1/offerings"
+}
+
+/// The id of what was answered.
+pub fn sound(answer: &Answer, status: u16) -> String {
+    assert_eq!(answer.status, status, "{answer:?}");
+    answer.text("/id")
+}
+
+impl Belongings {
+    pub async fn new(database: Database) -> Self {
+        let market = Market::new(database).await;
+        let mut all = Self { market, callers: Vec::new(), things: Vec::new() };
+        all.of_the_platform().await;
+        let ida = Person::fresh(all.server(), &all.market.issuer.email).await;
+        let ((ivo, left), (ines, other)) = (all.found("ivo").await, all.found("ines").await);
+        // There is no invitation into an organisation yet.
+        let own = all.market.issuer_id.clone();
+        all.market.door.write(&format!("update users set issuer_id = '{own}' where id = '{}'", ivo.id)).await;
+        for (id, org) in [(own, "first"), (other, "second"), (left, "third")] {
+            all.put("issuers", id, org, &[]);
+        }
+        all.put("users", ines.id.clone(), "second", &["ines"]);
+        let ada = all.market.investor.clone();
+        let bruno = all.market.door.person(all.server(), "bruno", Role::Investor).await;
+        let carl = all.market.door.person(all.server(), "carl", Role::Investor).await;
+        for (number, (name, who)) in [("ada", &ada), ("bruno", &bruno), ("carl", &carl)].into_iter().enumerate() {
+            all.of_an_investor(name, who, number).await;
+        }
+        for (name, org, who) in [("ida", "first", &ida), ("ivo", "first", &ivo), ("ines", "second", &ines)] {
+            all.of_everybody(name, org, who, name != "ivo").await;
+            all.key(name, who).await;
+        }
+        all.of_an_organisation("first", &[("ida", &ida), ("ivo", &ivo)], &[("ada", &ada), ("bruno", &bruno)]).await;
+        all.of_an_organisation("second", &[("ines", &ines)], &[("carl", &carl)]).await;
+        all.callers.push(Caller { name: "", letter: ' ', org: "", keyed: false, client: all.server().anybody() });
+        all.calls("ada", 'I', "", &ada);
+        all.calls("ida", 'S', "first", &ida);
+        all.keyed("ida", 'S', "first", &ida).await;
+        all
+    }
+
+    pub fn server(&self) -> &Server {
+        self.market.server.as_ref().unwrap()
+    }
+
+    /// Notes a thing.
+    pub(super) fn put(
+        &mut self,
+        noun: &'static str,
+        id: String,
+        org: &'static str,
+        people: &[&'static str],
+    ) -> &mut Thing {
+        assert!(!id.is_empty(), "{noun} of {people:?}");
+        self.things.push(Thing { noun, id, org, people: people.to_vec(), public: false, within: None });
+        self.things.last_mut().unwrap()
+    }
+
+    /// The id of what this person has of a kind.
+    pub fn of(&self, noun: &str, name: &str) -> &str {
+        &self.things.iter().find(|thing| thing.noun == noun && thing.people.contains(&name)).unwrap().id
+    }
+
+    pub(super) fn calls(&mut self, name: &'static str, letter: char, org: &'static str, person: &Person) {
+        // Something that is decided on, or changed, is at its first version here.
+        let client = person.client().on_version(1);
+        self.callers.push(Caller { name, letter, org, keyed: false, client });
+    }
+
+    pub(super) async fn keyed(&mut self, name: &'static str, letter: char, org: &'static str, person: &Person) {
+        let scopes = super::scopes_that_are_given_by(letter);
+        let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
+        let client = super::key(person, self.server(), &scopes).await.on_version(1);
+        self.callers.push(Caller { name, letter, org, keyed: true, client });
+    }
+
+    async fn found(&self, name: &str) -> (Person, String) {
+        let (person, id) = self.market.rival(name).await;
+        self.market.approve(&id).await;
+        (Person::fresh(self.server(), &person.email).await, id)
+    }
+
+    pub(super) async fn event(&mut self, subject: &str, org: &'static str, people: &[&'static str]) {
+        let sql = format!("select id from events where subject_id = '{subject}' order by id limit 1");
+        let id = self.market.door.rows(&sql).await[0][0].clone();
+        self.put("events", id, org, people);
+    }
+
+    /// What everybody has who can log in.
+    pub(super) async fn of_everybody(&mut self, name: &'static str, org: &'static str, who: &Person, endpoint: bool) {
+        let session = Person::log_in(self.server(), &who.email).await.session_id;
+        self.put("sessions", session, "", &[name]);
+        if endpoint {
+            let wanted = json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] });
+            let id = sound(&who.post("/v1/webhooks/endpoints", wanted).await, 201);
+            self.put("endpoints", id, org, &[if org == "staff" { "staff" } else { name }]);
+        }
+    }
+
+    pub(super) async fn key(&mut self, name: &'static str, who: &Person) {
+        let id = sound(&who.post("/v1/api-keys", json!({ "name": "k", "scopes": ["me:read"] })).await, 201);
+        self.put("api-keys", id, "", &[name]);
+    }
+
+    async fn of_an_investor(&mut self, name: &'static str, who: &Person, number: usize) {
+        self.of_everybody(name, "", who, true).await;
+        let investor = who.get("/v1/auth/me").await.text("/investor_id");
+        self.put("investors", investor, "", &[name]);
+        let address = format!("0x{:040x}", 0xa1_0000 + number);
+        let wallet = sound(&who.post("/v1/investor/wallets", json!({ "address": address })).await, 201);
+        self.market.door.write(&format!("update wallets set verified_at = created_at where id = '{wallet}'")).await;
+        self.put("wallets", wallet, "", &[name]);
+        for noun in ["balances", "frozen", "can-transfer"] {
+            self.put(noun, address.clone(), "", &[name]);
+        }
+        // Whoever is disabled, or ended, does not call here.
+        if name != "ada" {
+            self.put("users", who.id.clone(), "", &[name]);
+        }
+    }
+}
