@@ -94,11 +94,13 @@ impl Db {
     /// Opens `sqlite:path`, `sqlite::memory:` or `postgres://…`.
     pub async fn open(url: &str, connections_max: u32, clock: Clock, ids: Ids) -> Result<Self> {
         if url.starts_with("postgres") {
-            // A process that is stopped inside a transaction must not hold its rows for longer than a lease.
+            // A process that is stopped inside a transaction must not hold its rows for longer than a lease. And no statement here is long
+            // enough to be worth compiling, which takes half a second where the planner thinks otherwise.
             let options = PgConnectOptions::from_str(url)?.options([
                 ("statement_timeout", "30000"),
                 ("idle_in_transaction_session_timeout", "10000"),
                 ("synchronous_commit", "on"),
+                ("jit", "off"),
             ]);
             let pool = server_pool(connections_max).connect_with(options).await?;
             return Ok(Self { pools: Pools::Postgres(pool), clock, ids, bell: Arc::default(), _lock: None });
