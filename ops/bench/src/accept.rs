@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use alloy::primitives::Address;
 use futures::future::join_all;
 use muniment_activities::platform::Platform;
-use tokio::time::{sleep_until, timeout};
 use world::Engine;
 
 use crate::arguments::Arguments;
 use crate::bare_rows::{self, Rows};
-use crate::sample::{median, milliseconds, quantile};
+use crate::pace::paced;
+use crate::sample::{median, quantile};
 use crate::seed;
 use crate::stand::{CHAIN_ID, Stand};
 use crate::table::{self, Line, Table, percent};
@@ -82,23 +82,10 @@ impl Load<'_> {
         (self.next.load(Ordering::Relaxed) - first) as f64 / start.elapsed().as_secs_f64()
     }
 
-    /// At this rate, whether answers come or not: milliseconds from when each request was due.
+    /// At this rate: milliseconds from when each request was due.
     async fn paced(&self, rate: f64, time: Duration) -> Vec<f64> {
-        let start = Instant::now();
-        let count = (rate * time.as_secs_f64()) as usize;
-        let caller = |number: usize| async move {
-            let mut client = self.stand.client(self.port).await;
-            let mut late = Vec::new();
-            for turn in (number..count).step_by(PACED_AT_ONCE) {
-                let due = start + Duration::from_secs_f64(turn as f64 / rate);
-                sleep_until(due.into()).await;
-                self.request(&mut client).await;
-                late.push(milliseconds(due.elapsed()));
-            }
-            late
-        };
-        let all = join_all((0..PACED_AT_ONCE).map(caller));
-        timeout(time * 10, all).await.expect("a paced load ends").concat()
+        let mut clients = join_all((0..PACED_AT_ONCE).map(|_| self.stand.client(self.port))).await;
+        paced(rate, time, &mut clients, async |client, _| self.request(client).await).await
     }
 
     async fn request(&self, client: &mut crate::client::Client) {

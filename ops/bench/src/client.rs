@@ -1,8 +1,13 @@
 //! A caller of the REST interface that costs little: the load shares the machine with what it measures.
 
+use std::net::Ipv4Addr;
+
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+
+/// A key or an access token, and the CSRF token of a session.
+pub type Identity = (String, Option<String>);
 
 /// One connection, kept.
 pub struct Client {
@@ -39,9 +44,7 @@ impl Client {
 
     /// Goes on as a person, in a session of this account.
     pub async fn log_in(&mut self, email: &str, password: &str) {
-        let head = "Content-Type: application/json\r\n";
-        let body = format!("{{\"email\":\"{email}\",\"password\":\"{password}\"}}");
-        let (status, answer) = self.exchange("POST", "/v1/auth/login", head, &body).await;
+        let (status, answer) = self.open_session(email, password).await;
         assert_eq!(status, 200, "{answer}");
         self.key = text(&answer, "access_token");
         let (status, answer) = self.get("/v1/csrf-token").await;
@@ -49,11 +52,34 @@ impl Client {
         self.csrf = Some(text(&answer, "csrfToken"));
     }
 
+    /// Shows a password, and goes on as whoever this was before; the status and the body of the answer.
+    pub async fn open_session(&mut self, email: &str, password: &str) -> (u16, String) {
+        let body = format!("{{\"email\":\"{email}\",\"password\":\"{password}\"}}");
+        self.exchange("POST", "/v1/auth/login", "Content-Type: application/json\r\n", &body).await
+    }
+
+    /// Goes on as somebody else: the key or token, and the CSRF token of a person. An empty key is nobody's.
+    pub fn act_as(&mut self, (key, csrf): &Identity) {
+        self.key.clone_from(key);
+        self.csrf.clone_from(csrf);
+    }
+
+    /// As whom it acts.
+    pub fn identity(&self) -> Identity {
+        (self.key.clone(), self.csrf.clone())
+    }
+
+    /// Gets a path by way of a proxy that names this address; the status of the answer.
+    pub async fn get_from(&mut self, address: Ipv4Addr, path: &str) -> u16 {
+        self.exchange("GET", path, &format!("X-Forwarded-For: {address}\r\n"), "").await.0
+    }
+
     async fn exchange(&mut self, method: &str, path: &str, head: &str, body: &str) -> (u16, String) {
-        let (key, length) = (&self.key, body.len());
+        let length = body.len();
+        let key = if self.key.is_empty() { String::new() } else { format!("Authorization: Bearer {}\r\n", self.key) };
         let csrf = self.csrf.as_ref().map(|token| format!("X-CSRF-Token: {token}\r\n")).unwrap_or_default();
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n{csrf}{head}Content-Length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: bench\r\n{key}{csrf}{head}Content-Length: {length}\r\n\r\n{body}"
         );
         self.stream.write_all(request.as_bytes()).await.expect("the interface reads");
         self.answer().await.expect("the interface answers")
@@ -76,7 +102,7 @@ impl Client {
         }
         let mut body = vec![0; length];
         self.stream.read_exact(&mut body).await?;
-        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+        Ok((status, String::from_utf8(body).unwrap_or_default()))
     }
 }
 

@@ -8,12 +8,11 @@ use world::{Engine, Mining};
 use crate::arguments::Arguments;
 use crate::ground::Ground;
 use crate::node::Kind;
+use crate::process;
 use crate::stand::{Link, Stand};
 use crate::table::{Line, Table, pair};
 
 const SETTLE: Duration = Duration::from_secs(4);
-/// The kernel counts a process's time in hundredths of a second.
-const TICKS_A_SECOND: f64 = 100.0;
 
 /// Interface and engine on SQLite, on a chain of somebody else: once with the default pace of a public chain, once with a block a second.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
@@ -25,10 +24,10 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
         let link = Link { url, platform, keys, poll_milliseconds: 1_000, block_seconds: seconds };
         let (binary, _) = stand.start("run", Some(&link)).await;
         sleep(SETTLE).await;
-        let before = ticks(binary.pid());
+        let before = process::seconds(binary.pid());
         sleep(span).await;
-        let share = (ticks(binary.pid()) - before) / TICKS_A_SECOND / span.as_secs_f64() * 100.0;
-        let memory = resident_megabytes(binary.pid());
+        let share = (process::seconds(binary.pid()) - before) / span.as_secs_f64() * 100.0;
+        let memory = process::resident_megabytes(binary.pid());
         table.add(Line {
             row: "idle",
             on: format!("{}, asked every {seconds} s", pair(Engine::Sqlite, Kind::Anvil)),
@@ -39,24 +38,4 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
             met: Some(share < 1.0 && memory < 80.0),
         });
     }
-}
-
-/// Processor time of a process so far, its own and the kernel's for it.
-fn ticks(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process runs");
-    // The name in parentheses may hold spaces; the numbers follow it.
-    let fields: Vec<f64> = text
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(|field| field.parse().unwrap_or_default())
-        .collect();
-    fields[11] + fields[12]
-}
-
-fn resident_megabytes(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
-    let line = text.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1_024.0
 }

@@ -3,17 +3,23 @@
 mod accept;
 mod arguments;
 mod bare_chain;
+mod bare_portal;
 mod bare_rows;
 mod calls;
 mod client;
 mod finished;
+mod flood;
 mod ground;
 mod idle;
 mod latency;
+mod market;
 mod million;
 mod mint;
 mod node;
+mod pace;
 mod payout;
+mod portal;
+mod process;
 mod reconcile;
 mod recovery;
 mod sample;
@@ -23,6 +29,7 @@ mod table;
 mod tap;
 mod throughput;
 mod view;
+mod visits;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -72,6 +79,7 @@ async fn measure(row: &str, arguments: &Arguments, table: &mut Table) {
         "recovery" => recovery::measure(arguments, table).await,
         "reconcile" => reconcile::measure(arguments, table).await,
         "million" => million::measure(arguments, table).await,
+        "portal" => portal::measure(arguments, table).await,
         _ => idle::measure(arguments, table).await,
     }
 }

@@ -47,7 +47,22 @@ impl Series {
 
     /// The same, as an expression over the number `i`.
     pub fn sql(self, prefix: &str) -> String {
-        format!("'{prefix}_01000000{}' || cast(1000000000 + i as text)", self.0)
+        self.sql_of(prefix, "i")
+    }
+
+    /// The same of another number, which is an expression too.
+    pub fn sql_of(self, prefix: &str, number: &str) -> String {
+        format!("'{prefix}_01000000{}' || cast(1000000000 + {number} as text)", self.0)
+    }
+
+    /// The address of the wallet of an investor, of a number that is an expression.
+    pub fn wallet_sql(self, number: &str) -> String {
+        format!("'0x{}{}' || cast(1000000000 + {number} as text)", "0".repeat(22), self.0)
+    }
+
+    /// An e-mail address that nobody of another run has.
+    pub fn email(self, name: &str, number: u64) -> String {
+        format!("{name}{number}-{}@bench.example", self.0)
     }
 }
 

@@ -31,8 +31,8 @@ pub const CHAIN_ID: u64 = 31337;
 pub const EMAIL: &str = "bench@demo.example";
 /// Its password.
 pub const PASSWORD: &str = "correct horse battery staple";
-/// The password, hashed with as little memory as there can be.
-const PASSWORD_HASH: &str =
+/// It, hashed with as little memory as there can be.
+pub const PASSWORD_HASH: &str =
     "$argon2id$v=19$m=64,t=1,p=1$jV4Sw11rR4x3tE3p2+5rrw$+G2BvpaQZ0zw8VGM7xqzRava8iRmlLNfkGmmn2hZBmk";
 const PAYOUT_PAGE: usize = 200;
 const HEALTHY: Duration = Duration::from_secs(30);
@@ -45,6 +45,8 @@ pub struct Stand {
     pub series: Series,
     /// The bearer key of an operator.
     pub key: String,
+    /// The limits of how often somebody may ask, from the next start on: those that are named here differ from the defaults.
+    pub rates: &'static str,
     /// How many holders a payout pays in one transaction, from the next start on.
     pub payout_page_holders: usize,
     operator: String,
@@ -94,7 +96,8 @@ impl Stand {
         let (view, series) = (View::open(&url).await, Series::fresh());
         seed::offerings(&view, series, offerings, CHAIN_ID).await;
         let folder = tempfile::tempdir().expect("the temporary folder is writable");
-        Self { view, series, key, payout_page_holders: PAYOUT_PAGE, operator, url, folder, _database: database }
+        let rates = "key_per_minute = 0\nwrite_per_minute = 0\n";
+        Self { view, series, key, rates, payout_page_holders: PAYOUT_PAGE, operator, url, folder, _database: database }
     }
 
     /// Accepts the deployment of offerings by the platform's own function, before any process is started.
@@ -135,9 +138,10 @@ impl Stand {
     fn configuration(&self, port: u16, link: Option<&Link<'_>>) -> String {
         let (url, key_file) = (&self.url, self.folder.path().join("auth.json"));
         let mut text = format!(
-            "profile = \"development\"\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[auth]\nkey_file = {key_file:?}\nstaff_second_factor = false\n\
-             [rates]\nkey_per_minute = 0\nwrite_per_minute = 0\n[database]\nurl = \"{url}\"\n\
-             [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\npayout_dual_control_threshold = \"9999999999999.99\"\n"
+            "profile = \"development\"\npublic_offering_list = true\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[auth]\nkey_file = {key_file:?}\nstaff_second_factor = false\n\
+             [rates]\n{}[limits]\ntrusted_proxies = [\"127.0.0.1\"]\n[database]\nurl = \"{url}\"\n\
+             [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\npayout_dual_control_threshold = \"9999999999999.99\"\n",
+            self.rates
         );
         if let Some(link) = link {
             text += &format!("payout_page_holders = {}\n", self.payout_page_holders);

@@ -1,0 +1,103 @@
+//! What portals read: everybody's own mix of lists and details, one after the other.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::client::{Client, Identity};
+use crate::market::{MEMBERS, Market, PEOPLE};
+use crate::stand::{EMAIL, PASSWORD, Stand};
+
+/// Who is logged in, and in which market.
+pub struct Visits {
+    market: Market,
+    nobody: Identity,
+    operator: Identity,
+    investors: Vec<Investor>,
+    members: Vec<Identity>,
+    keys: AtomicU64,
+}
+
+struct Investor {
+    identity: Identity,
+    id: String,
+    subscription: String,
+}
+
+impl Visits {
+    /// Everybody who can log in does.
+    pub async fn new(stand: &Stand, port: u16, market: Market) -> Self {
+        let mut client = stand.client(port).await;
+        client.log_in(EMAIL, PASSWORD).await;
+        let operator = client.identity();
+        // The operator's password was hashed anew with today's settings; theirs is the same, and need not be.
+        let hash = format!("(select password_hash from users where email = '{EMAIL}')");
+        stand
+            .view
+            .execute(&format!("update users set password_hash = {hash} where email like '%@bench.example'"))
+            .await;
+        let (mut investors, mut members) = (Vec::new(), Vec::new());
+        for number in 0..PEOPLE {
+            client.log_in(&market.investor_email(number), PASSWORD).await;
+            let id = market.investor(number);
+            let own = format!("select id from subscriptions where investor_id = '{id}' order by id limit 1");
+            let subscription = stand.view.texts(&own).await.concat();
+            investors.push(Investor { identity: client.identity(), id, subscription });
+        }
+        for number in 0..MEMBERS {
+            client.log_in(&market.member_email(number), PASSWORD).await;
+            members.push(client.identity());
+        }
+        Self { market, nobody: (String::new(), None), operator, investors, members, keys: AtomicU64::new(0) }
+    }
+
+    /// The read of this turn, which must be answered.
+    pub async fn read(&self, client: &mut Client, turn: usize) {
+        let (identity, path) = self.wish(turn);
+        client.act_as(identity);
+        let (status, answer) = client.get(&path).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+    }
+
+    /// A subscription: each turn by another investor, to another offering.
+    pub async fn subscribe(&self, client: &mut Client, turn: usize) {
+        let investor = &self.investors[turn % self.investors.len()];
+        client.act_as(&investor.identity);
+        let path = format!("/v1/offerings/{}/subscribe", self.market.open_offering(turn as u64));
+        let key = self.keys.fetch_add(1, Ordering::Relaxed).to_string();
+        let (status, answer) = client.post(&path, &key, "{\"amount\":\"1500.00\"}").await;
+        assert_eq!(status, 201, "{path}: {answer}");
+    }
+
+    /// Where the investor of this number is reached.
+    pub fn email(&self, number: usize) -> String {
+        self.market.investor_email(number as u64)
+    }
+
+    fn wish(&self, turn: usize) -> (&Identity, String) {
+        // A multiple of an odd constant: it hits every offering, and none twice in a row.
+        let draw = (turn as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let investor = &self.investors[turn / 16 % self.investors.len()];
+        let (own, member) = (&investor.identity, turn / 16 % self.members.len());
+        let offering = self.market.open_offering(draw);
+        let even = turn / 16 % 2 == 0;
+        match turn % 16 {
+            0 | 1 => (&self.nobody, "/v1/offerings".to_owned()),
+            2 => (&self.nobody, "/v1/offerings?page=40".to_owned()),
+            3 => (&self.nobody, "/v1/offerings?status=open,closed&sort=name".to_owned()),
+            4 | 5 => (own, format!("/v1/offerings/{offering}")),
+            6 => (own, "/v1/offerings?sort=closes_at".to_owned()),
+            7 | 8 => (own, "/v1/subscriptions".to_owned()),
+            9 => (own, format!("/v1/subscriptions/{}", investor.subscription)),
+            10 | 11 => (own, format!("/v1/investors/{}/portfolio", investor.id)),
+            12 if even => (&self.members[member], "/v1/offerings?page=2".to_owned()),
+            12 => (&self.members[member], "/v1/subscriptions".to_owned()),
+            13 => {
+                let offering = self.market.offering_of_member(member as u64, draw);
+                (&self.members[member], format!("/v1/offerings/{offering}/subscriptions"))
+            }
+            14 if even => (&self.operator, format!("/v1/subscriptions?offering_id={offering}")),
+            14 => (&self.operator, "/v1/subscriptions?status=accepted&page=20".to_owned()),
+            _ if even => (&self.operator, "/blockchain/operations?limit=50".to_owned()),
+            _ => (&self.operator, "/v1/subscriptions?page=40".to_owned()),
+        }
+    }
+}
