@@ -25,16 +25,21 @@ fn operations(answer: &Answer) -> Vec<String> {
 impl Stage {
     /// Asks for one kind, by as many people as it takes. Asked again it is the same.
     pub async fn ask(&self, kind: Kind, round: usize) -> Asked {
-        let answer = self.try_ask(kind, round).await.unwrap_or_else(|| panic!("{kind:?}: nobody answers"));
+        self.ask_under("first", kind, round).await
+    }
+
+    /// Under another key it is another wish.
+    pub async fn ask_under(&self, key: &str, kind: Kind, round: usize) -> Asked {
+        let answer = self.try_ask(key, kind, round).await.unwrap_or_else(|| panic!("{kind:?}: nobody answers"));
         let ids = operations(&answer);
         Asked { kind, round, ids }
     }
 
     /// The same; none if the process ends before it answers.
-    pub async fn try_ask(&self, kind: Kind, round: usize) -> Option<Answer> {
+    pub async fn try_ask(&self, key: &str, kind: Kind, round: usize) -> Option<Answer> {
         let (path, body) = self.request(kind, round).await;
         let server = &self.day.server;
-        let asked = server.try_post(&path, &format!("{kind:?}-{round}"), body).await?;
+        let asked = server.try_post(&path, &format!("{key}-{kind:?}-{round}"), body).await?;
         assert_eq!(asked.status, 202, "{kind:?}: {asked:?}");
         if kind.facts().people == 1 {
             return Some(asked);

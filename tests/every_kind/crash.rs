@@ -78,14 +78,14 @@ impl Lives {
         // Where it takes two, the wish of the first one is accepted before.
         let accepted = format!("{}.{side}:{}", Point::Accept, kind.facts().people);
         assert!(self.serves(&accepted).await, "{kind:?}: {accepted} was met by something else");
-        let answer = self.stage.try_ask(kind, 0).await;
+        let answer = self.stage.try_ask("first", kind, 0).await;
         assert!(answer.is_none(), "{kind:?}: {accepted} was not met: {answer:?}");
         died(&mut self.stage.day.server.process, &accepted);
         let plan = format!("{}.before:1", Point::Sign);
         // What was accepted goes on by itself; what was not is asked for again.
         if self.serves(&plan).await {
             if side == "before" {
-                _ = self.stage.try_ask(kind, 0).await;
+                _ = self.stage.try_ask("first", kind, 0).await;
             }
             died(&mut self.stage.day.server.process, &plan);
         }

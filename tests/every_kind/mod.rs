@@ -1,5 +1,6 @@
 //! Every kind of operation under every fault, through the front door: what it does is done once, is told when it is final, and never twice.
 
+mod abandon;
 mod ask;
 mod crash;
 mod happy;
