@@ -54,6 +54,40 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 5);
     }
 
+    async fn a_page_that_is_too_large_for_one_transaction_is_cut_until_it_fits(database: Database) {
+        let mut day = Payday::new(database, 5).await;
+        day.server.process.kill();
+        // Room for the gas of two payees and not of three.
+        day.site.config.engine("payout_page_holders", 5);
+        day.site.config.chain("gas_cap", "125000");
+        day.server = day.site.start().await;
+        let id = day.calculated("direct_payout", "500.00").await;
+        let page = day.executed(&id).await.text("/operations/1/id");
+        day.reaches(&id, "completed").await;
+        assert_eq!(day.sums_agree().await, 5);
+        let whole = day.server.get(&format!("/blockchain/operations/{page}")).await;
+        assert_eq!((whole.text("/status"), whole.text("/resolution")), ("failed".to_owned(), "abandoned".to_owned()));
+        assert_eq!(whole.text("/error/code"), "page_split");
+        let pages = "select o.status, o.error_code, cast((select count(*) from operation_items i where i.operation_id = o.id) as text) \
+                     from operations o where o.kind = 'payout' order by o.batch_index";
+        // The allowance; five, then two and three of them; of the three, one and two.
+        let wanted = [["confirmed", "", "0"], ["failed", "page_split", "5"], ["confirmed", "", "2"], ["failed", "page_split", "3"],
+            ["confirmed", "", "1"], ["confirmed", "", "2"]];
+        assert_eq!(day.site.rows(pages).await, wanted);
+    }
+
+    async fn of_a_long_list_the_lane_takes_what_nobody_woke(database: Database) {
+        let day = Payday::with(database, 70, |site| site.config.engine("payout_page_holders", 1)).await;
+        // More than are woken at once: at first behind the allowance, then at once. Nobody else would wake the others within the test's time.
+        for total in ["70.00", "140.00"] {
+            let id = day.calculated("direct_payout", total).await;
+            assert!(day.executed(&id).await.body["operations"].as_array().unwrap().len() >= 70);
+            day.reaches(&id, "completed").await;
+        }
+        assert_eq!(day.sums_agree().await, 140);
+        assert_eq!(day.site.count("operations where status <> 'confirmed'").await, 0);
+    }
+
     async fn what_the_distributor_keeps_is_held_and_claimed_when_it_can_be_paid(database: Database) {
         let day = Payday::new(database, 5).await;
         let id = day.calculated("distributor", "500.00").await;

@@ -110,7 +110,7 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
 /// Prepares what was parked for want of room, together, as the refill of a worker does.
 async fn refill(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, count: usize) -> Result<String> {
     let mut tx = engine.db.read().await?;
-    let ids = operation::waiting_for_lane(&mut tx, CHAIN, i64::try_from(count).unwrap_or(i64::MAX)).await?;
+    let ids = operation::waiting_for_lane(&mut tx, CHAIN, &[], i64::try_from(count).unwrap_or(i64::MAX)).await?;
     drop(tx);
     together(engine, prepared, &ids).await
 }

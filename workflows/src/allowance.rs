@@ -93,10 +93,6 @@ pub async fn is_under_way(tx: &mut Tx, op: &Operation, step: &Step) -> Result<bo
 /// The allowance is final: who waited for it goes on.
 pub async fn settle(tx: &mut Tx, op: &Operation, asset: Address, owner: Address, spender: Address) -> Result<()> {
     payout_token::set_allowed(tx, op.chain_id, asset, owner, spender, &op.id).await?;
-    for mut waiting in operation::waiting_for(tx, op.chain_id, PENDING).await? {
-        waiting.blocked_reason = None;
-        operation::save(tx, &mut waiting).await?;
-        queue::wake(tx, &waiting).await?;
-    }
-    Ok(())
+    let mut waiting = operation::waiting_for(tx, op.chain_id, PENDING).await?;
+    queue::line_up(tx, &mut waiting).await
 }

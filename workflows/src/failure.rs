@@ -93,9 +93,14 @@ async fn block_together(db: &Db, settings: &Settings, ops: &[Operation], reason:
         return Ok(());
     }
     let (mut tx, mut ops) = (db.begin().await?, ops.to_vec());
+    // Whoever waits in a lane's line is taken from there, and woken only if nobody does.
+    let pause = match reason {
+        operation::LANE_FULL => queue::LINE_SECONDS,
+        _ => settings.outage_pause_seconds.cast_signed(),
+    };
     for op in &mut ops {
         op.blocked_reason = Some(reason.to_owned());
-        op.next_action_at = Some(tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed()));
+        op.next_action_at = Some(tx.now() + Duration::seconds(pause));
     }
     operation::save_all(&mut tx, &mut ops).await?;
     tx.commit(Point::Fault).await

@@ -97,21 +97,24 @@ async fn look_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -
             return Vec::new();
         }
     };
-    let (mut parked, mut again) = (false, Vec::new());
+    let (mut left, mut again) = (false, Vec::new());
     for hold in holds {
         match moved.remove(hold.id()) {
             Some(Ok(Next::Sign(prepared))) => submitters.submit(*prepared, hold).await,
-            Some(Ok(Next::Nothing)) => again.extend(hold.end()),
+            Some(Ok(Next::Nothing)) => {
+                left = true;
+                again.extend(hold.end());
+            }
             Some(Err(error)) => tracing::error!(operation.id = hold.id(), "the move is made again later: {error}"),
             // It waits for room, or it is due nothing: as it was read.
             None => {
-                parked = true;
+                left = true;
                 again.extend(hold.end());
             }
         }
     }
-    if parked {
-        // There may be room again by now, and nobody else would look.
+    if left {
+        // It waits for room and there may be some by now, or it leaves its room to others; nobody else would look.
         submitters.hungry();
     }
     again
@@ -151,14 +154,14 @@ pub async fn refill(engine: Engine, submitters: Submitters, chain_id: i64, stop:
 }
 
 async fn parked(engine: &Engine, submitters: &Submitters, chain_id: i64) -> Result<Vec<Hold>> {
-    let wanted = submitters.wanted(chain_id).await;
+    let (wanted, full) = submitters.wanted(chain_id).await;
     if wanted == 0 {
         return Ok(Vec::new());
     }
     let mut tx = engine.db.read().await?;
     // Those that are in memory already still stand in the table as parked.
     let limit = i64::try_from(wanted + submitters.held.count()).unwrap_or(i64::MAX);
-    let ids = operation::waiting_for_lane(&mut tx, chain_id, limit).await?;
+    let ids = operation::waiting_for_lane(&mut tx, chain_id, &full, limit).await?;
     drop(tx);
     Ok(ids.iter().filter_map(|id| submitters.held.hold(id)).take(wanted).collect())
 }

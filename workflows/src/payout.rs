@@ -82,7 +82,7 @@ pub async fn pay(
 ) -> Result<Vec<Operation>> {
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let batch_id = tx.new_id("run");
-    let mut operations = Vec::new();
+    let (mut operations, mut waiting) = (Vec::new(), Vec::new());
     let waits = allowance::ensure(tx, d, &lane, &batch_id, by).await?;
     let first_page = i64::from(matches!(waits, allowance::Ensured::Asked(_)));
     let must_wait = !matches!(waits, allowance::Ensured::Granted);
@@ -94,16 +94,16 @@ pub async fn pay(
         let step = page_step(d, first + index, page)?;
         let new = new_operation(d, Kind::Payout, payload(d), vec![step], by);
         let new = NewOperation { batch: Some((batch_id.clone(), first_page + index)), ..new };
-        let mut op = insert(tx, d, &lane, new, page).await?;
-        if must_wait {
-            // No wake: the allowance wakes it, or the sweep if that is lost.
-            op.blocked_reason = Some(PENDING.to_owned());
-            operation::save(tx, &mut op).await?;
-        } else {
-            queue::first_wake(tx, &op).await?;
-        }
-        operations.push(op);
+        waiting.push(insert(tx, d, &lane, new, page).await?);
     }
+    if must_wait {
+        // No wake: the allowance wakes them, or the sweep if that is lost.
+        waiting.iter_mut().for_each(|op| op.blocked_reason = Some(PENDING.to_owned()));
+        operation::save_all(tx, &mut waiting).await?;
+    } else {
+        queue::line_up(tx, &mut waiting).await?;
+    }
+    operations.append(&mut waiting);
     Ok(operations)
 }
 

@@ -142,8 +142,10 @@ async fn judge(
     if trial.enough != Some(estimate) {
         network.learn_gas(due.step.target.0, &trial.call.data, estimate);
     }
-    let gas_limit = gas::limit(estimate, network.chain.config.gas_cap)
-        .map_err(|above| Failure::refuse(Stage::Preflight, "above_gas_cap", above.to_string(), None))?;
+    let gas_limit = match gas::limit(estimate, network.chain.config.gas_cap) {
+        Ok(limit) => limit,
+        Err(above) => return too_large(engine, due, above.to_string()).await,
+    };
     Ok(Outcome::Ready(Box::new(Prepared {
         op: due.op.clone(),
         step: due.step.clone(),
@@ -153,6 +155,15 @@ async fn judge(
         fees: allowed(network.fees(engine).await.map_err(fault)?, &due.op),
         at: engine.db.clock().now(),
     })))
+}
+
+/// A call that does not fit into one transaction: of a page of payouts both halves may.
+async fn too_large(engine: &Engine, due: &Due, why: String) -> Result<Outcome, Failure> {
+    match payout_split::halve(&due.op, &due.step, why.clone()) {
+        Some(cut) => payout_split::write(engine, &due.op, &due.step, cut).await?,
+        None => return Err(Failure::refuse(Stage::Preflight, "above_gas_cap", why, None)),
+    }
+    Ok(Outcome::Split)
 }
 
 /// What a person who retried allows counts instead of the market.

@@ -3,9 +3,9 @@
 use apalis_core::task::Task;
 use apalis_core::task::builder::TaskBuilder;
 use apalis_core::task::task_id::TaskId;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Conn, Db, Pools, Tx};
-use muniment_domain::operation::{Kind, Operation};
+use muniment_domain::operation::{self, Kind, Operation};
 use muniment_domain::{Error, Result, id};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,12 @@ pub const SNAPSHOT: &str = "snapshot";
 
 /// The queue of what a calendar moves: offerings, subscriptions, investors.
 pub const TIMER: &str = "timer";
+
+/// How many of a line of operations are woken at once: as many as a lane holds in memory. The queue would carry the wakes of all of them
+/// again and again, and none of them would get on sooner.
+const WOKEN_OF_A_LINE: usize = 64;
+/// After this time an operation that waits for its lane is woken all the same, should nobody have taken it.
+pub const LINE_SECONDS: i64 = 300;
 
 /// By how much the clock of the database may be behind ours before a wake comes late.
 const CLOCKS_APART_SECONDS: i64 = 3600;
@@ -86,6 +92,22 @@ pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Of many operations of one lane the first are woken; the others wait in its line, from where it takes them when it has room.
+pub async fn line_up(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
+    let now = tx.now();
+    let (first, rest) = ops.split_at_mut(ops.len().min(WOKEN_OF_A_LINE));
+    for op in first {
+        op.blocked_reason = None;
+        op.next_action_at = Some(now + Duration::seconds(operation::PATIENCE_SECONDS));
+    }
+    for op in rest {
+        op.blocked_reason = Some(operation::LANE_FULL.to_owned());
+        op.next_action_at = Some(now + Duration::seconds(LINE_SECONDS));
+    }
+    operation::save_all(tx, ops).await?;
+    wake_all(tx, &ops.iter().take(WOKEN_OF_A_LINE).collect::<Vec<_>>()).await
 }
 
 /// Wakes the job that finds the balances of a distribution's record date.
@@ -146,7 +168,7 @@ fn queue_failed(error: &dyn std::fmt::Display) -> Error {
 
 /// Deletes finished jobs and the workers that are long gone. The queue never does so itself.
 pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
-    let oldest = tx.now() - chrono::Duration::hours(hours.cast_signed());
+    let oldest = tx.now() - Duration::hours(hours.cast_signed());
     match &mut tx.conn {
         Conn::Sqlite(conn) => {
             sqlx::query("delete from Jobs where status in ('Done', 'Killed') and done_at < $1")

@@ -93,15 +93,17 @@ impl Submitters {
         most - self.load(lane_id).load(Ordering::Relaxed)
     }
 
-    /// How many operations the lanes of a chain would take from the table now: enough for the room of the next two blocks.
-    pub async fn wanted(&self, chain_id: i64) -> usize {
-        let Some(network) = self.engine.network(chain_id) else { return 0 };
+    /// How many operations the lanes of a chain would take from the table now, enough for the room of the next two blocks, and which
+    /// lanes take none.
+    pub async fn wanted(&self, chain_id: i64) -> (usize, Vec<String>) {
+        let Some(network) = self.engine.network(chain_id) else { return (0, Vec::new()) };
         let (most, lanes) = (in_flight_max(network), self.lanes.lock().await);
-        let known: Vec<i64> =
-            lanes.values().filter(|l| l.chain_id == chain_id).map(|l| l.load.load(Ordering::Relaxed)).collect();
+        let of_chain = lanes.iter().filter(|(_, lane)| lane.chain_id == chain_id);
+        let known: Vec<(&String, i64)> = of_chain.map(|(id, lane)| (id, lane.load.load(Ordering::Relaxed))).collect();
         let idle = network.signers.len().saturating_sub(known.len());
-        let wanted: i64 = known.iter().filter(|load| **load < most).map(|load| 2 * most - load).sum();
-        usize::try_from(wanted).unwrap_or(0) + idle * usize::try_from(most).unwrap_or(0)
+        let wanted: i64 = known.iter().filter(|(_, load)| *load < most).map(|(_, load)| 2 * most - load).sum();
+        let full = known.iter().filter(|(_, load)| *load >= most).map(|(id, _)| (*id).clone()).collect();
+        (usize::try_from(wanted).unwrap_or(0) + idle * usize::try_from(most).unwrap_or(0), full)
     }
 
     /// What is rung when the lanes of a chain have little left to sign.

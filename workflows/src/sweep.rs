@@ -86,7 +86,7 @@ pub async fn seal(engine: &Engine) -> Result<usize> {
 fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     let settings = &engine.settings;
     let longest = 2 * settings.backoff_cap_seconds + settings.outage_pause_seconds;
-    now + Duration::seconds(longest.cast_signed() + 2 * operation::PATIENCE_SECONDS)
+    now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::PATIENCE_SECONDS)
 }
 
 /// Forgets what nobody asks for any more: answers past their day, old attempts to log in, finished jobs of the queue.

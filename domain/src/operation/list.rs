@@ -35,11 +35,23 @@ pub async fn last_of_batch(tx: &mut Tx, batch_id: &str) -> Result<i64> {
 /// Why a pending operation waits for its lane: as many transactions as a node's pool takes are under way.
 pub const LANE_FULL: &str = "lane_full";
 
-/// Operations that wait for room in a lane of this chain, oldest first: what is prepared when there is room again.
-pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, limit: i64) -> Result<Vec<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
-        "select id from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id limit $3")
-        .bind(chain_id).bind(LANE_FULL).bind(limit).fetch_all(conn).await?))
+/// Operations that wait for room in a lane of this chain, oldest first: what is prepared when there is room again. Those that can only go
+/// into one of the full lanes hold up nobody.
+pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[String], limit: i64) -> Result<Vec<String>> {
+    Ok(on!(tx, conn => {
+        let mut query = sqlx::QueryBuilder::new("select id from operations where status = 'pending' and chain_id = ");
+        query.push_bind(chain_id).push(" and blocked_reason = ").push_bind(LANE_FULL);
+        if !full.is_empty() {
+            query.push(" and (lane_id is null or lane_id not in (");
+            let mut list = query.separated(", ");
+            for lane_id in full {
+                list.push_bind(lane_id);
+            }
+            query.push("))");
+        }
+        query.push(" order by id limit ").push_bind(limit);
+        query.build_query_scalar::<String>().fetch_all(conn).await?
+    }))
 }
 
 /// Pending operations that wait for this very reason, oldest first.

@@ -12,7 +12,7 @@ pub const ROWS: [(&str, f64); 11] = [
     ("latency", 16.0),
     ("throughput", 42.0),
     ("mint", 12.0),
-    ("payout", 40.0),
+    ("payout", 90.0),
     ("calls", 24.0),
     ("recovery", 22.0),
     ("reconcile", 6.0),
