@@ -9,7 +9,7 @@ use muniment_workflows::timer;
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
 
-use crate::installation::{Answer, Door, Payday, Person, Server, open_at, wallet};
+use crate::installation::{Answer, Door, PASSWORD, Payday, Person, Server, open_at, wallet};
 
 const NUMBER: &str = "L01X00T47";
 
@@ -23,7 +23,7 @@ fn evidence() -> String {
 }
 
 fn yes() -> Value {
-    json!({ "decision": "approve", "reason_code": "documents_match", "evidence_sha256": evidence() })
+    json!({ "decision": "approve", "reason_code": "documents_match", "evidence_sha256": evidence(), "screening": "clear" })
 }
 
 async fn investor_of(person: &Person) -> String {
@@ -71,6 +71,8 @@ on_both_databases! {
         let words: Vec<_> = shown.body["decisions"].as_array().unwrap().iter().map(|d| d["to"].as_str().unwrap()).collect();
         assert_eq!(words, ["pending", "in_review", &first.text("/kyc/status")]);
         assert_eq!(shown.text("/decisions/2/decided_by"), olga.id);
+        let screened = if first.text("/kyc/status") == "approved" { json!("clear") } else { Value::Null };
+        assert_eq!(shown.body["decisions"][2]["screening"], screened);
         assert!(!shown.body.to_string().contains(NUMBER) && !ada.get("/v1/investor/profile").await.body.to_string().contains(NUMBER));
         assert_eq!(door.count("events where type in ('investor.kyc_approved', 'investor.kyc_rejected')").await, 1);
     }
@@ -110,6 +112,34 @@ on_both_databases! {
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "shown again");
     }
 
+    async fn where_somebody_lives_is_known_before_anything_is_decided(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let said = async |country: Value| {
+            let body = json!({ "email": "nora@people.example", "password": PASSWORD, "name": "Nora", "country": country });
+            server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
+        };
+        for nowhere in ["XX", "ZZ", "de", "DEU"] {
+            let refused = said(json!(nowhere)).await;
+            assert_eq!((refused.status, refused.text("/errors/0/pointer")), (422, "/country".to_owned()), "{nowhere}");
+        }
+        assert_eq!(said(Value::Null).await.status, 201);
+        let nora = Person::log_in(&server, "nora@people.example").await;
+        let refused = nora.post("/v1/investor/kyc", papers()).await;
+        assert_eq!((refused.status, refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), (422, "/country".to_owned(), "required".to_owned()));
+        assert_eq!(door.count("kyc_cases").await, 0);
+        let mut with = papers();
+        with["country"] = json!("PT");
+        assert_eq!(nora.post("/v1/investor/kyc", with).await.status, 202);
+        assert_eq!(nora.get("/v1/investor/profile").await.text("/country"), "PT");
+        // From before the question was asked.
+        door.write("update investors set country = 'ZZ'").await;
+        let (olga, id) = (door.person(&server, "olga", Role::Operator).await, investor_of(&nora).await);
+        let blind = decide(&olga, &id, yes()).await;
+        assert_eq!((blind.status, blind.text("/errors/0/code")), (422, "country_required".to_owned()), "{blind:?}");
+        assert_eq!(nora.get("/v1/investor/profile").await.text("/kyc/status"), "pending");
+    }
+
     async fn who_was_rejected_waits_or_is_let_in_again(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
@@ -140,6 +170,9 @@ on_both_databases! {
         let stopped = olga.post(&stop, hit).await;
         assert_eq!((stopped.status, stopped.text("/kyc/status"), stopped.text("/sanctions/status")), (200, "suspended".into(), "hit".into()), "{stopped:?}");
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        let unscreened = olga.post(&back, reason).await;
+        assert_eq!((unscreened.text("/errors/0/pointer"), unscreened.text("/errors/0/code")), ("/screening".to_owned(), "sanctions_not_clear".to_owned()));
+        let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence(), "screening": "clear" });
         let asked = olga.post(&back, reason.clone()).await;
         assert_eq!(asked.status, 202, "{asked:?}");
         assert_eq!(olga.post(&back, reason).await.problem(), (409, "operation_in_progress".to_owned()));
@@ -253,6 +286,21 @@ async fn bad_input_is_refused_with_its_pointer_and_changes_nothing() {
         ("PATCH", "/v1/investor/profile", json!({ "kyc_status": "approved" }), "/kyc_status", "unknown_field"),
         ("PATCH", "/v1/investor/profile", json!({ "legal_name": "" }), "/legal_name", "name_format"),
         ("POST", &decision, json!({ "decision": "approve" }), "/evidence_sha256", "required"),
+        ("POST", &decision, json!({ "decision": "approve", "evidence_sha256": evidence() }), "/screening", "required"),
+        (
+            "POST",
+            &decision,
+            json!({ "decision": "approve", "evidence_sha256": evidence(), "screening": "not_screened" }),
+            "/screening",
+            "type_mismatch",
+        ),
+        (
+            "POST",
+            &decision,
+            json!({ "decision": "approve", "evidence_sha256": evidence(), "screening": "hit" }),
+            "/screening",
+            "sanctions_not_clear",
+        ),
         ("POST", &decision, json!({ "decision": "reject" }), "/reason_code", "required"),
         ("POST", &decision, json!({ "decision": "suspend" }), "/decision", "type_mismatch"),
         ("POST", &decision, json!({ "decision": "reject", "reason_code": "Not nice" }), "/reason_code", "code_format"),

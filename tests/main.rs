@@ -39,6 +39,7 @@ mod mint;
 mod mint_approval;
 mod offering;
 mod offering_calendar;
+mod offering_change;
 mod offering_terms;
 mod operations;
 mod operator;

@@ -160,6 +160,36 @@ on_both_databases! {
         }
     }
 
+    async fn terms_do_not_outgrow_the_token_that_stands_for_them(database: Database) {
+        let market = Market::new(database).await;
+        let id = market.open(json!({})).await;
+        let raised = async |hard_cap: &str| {
+            let body = json!({ "reason": "more houses", "changes": { "hard_cap": hard_cap } });
+            market.act(&market.issuer, &id, "material-change", body).await
+        };
+        assert_eq!(raised("600000.00").await.status, 200, "there is no token yet");
+        market.door.write("insert into contracts (chain_id, address, kind, next_op_number, created_at) select 31337, \
+            '0x00000000000000000000000000000000000000fa', 'factory', 1, created_at from issuers").await;
+        let body = json!({ "offering_id": id, "caps": { "supply_units": "65000000" } });
+        let deploying = market.olga.post("/blockchain/deploy-token", body).await;
+        assert_eq!(deploying.status, 202, "{deploying:?}");
+        for (hard_cap, fits) in [("650000.00", true), ("650001.00", false), ("610000.00", true)] {
+            let changed = raised(hard_cap).await;
+            if fits {
+                assert_eq!((changed.status, changed.text("/hard_cap")), (200, hard_cap.to_owned()), "{changed:?}");
+            } else {
+                let found = (changed.status, changed.text("/errors/0/pointer"), changed.text("/errors/0/code"));
+                assert_eq!(found, (422, "/hard_cap".to_owned(), "above_maximum".to_owned()), "{changed:?}");
+            }
+        }
+        // The same once the chain has it, and the partition that is sold is the smaller one.
+        market.door.write("update operations set status = 'confirmed', tx_hash = '0x01', live_key = null").await;
+        market.door.write(&format!("insert into tokens (offering_id, name, symbol, supply_units, partitions, created_at) select '{id}', 'T', \
+            'HARB', '99000000', '[{{\"cap\":\"62000000\",\"restricted\":false,\"rule144\":false}}]', created_at from issuers")).await;
+        assert_eq!(raised("630000.00").await.text("/errors/0/pointer"), "/hard_cap");
+        assert_eq!(raised("620000.00").await.status, 200);
+    }
+
     async fn nobody_decides_alone_what_takes_two(database: Database) {
         let market = Market::new(database).await;
         let body = Market::terms(json!({ "issuer_id": market.issuer_id }));

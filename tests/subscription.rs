@@ -79,7 +79,14 @@ on_both_databases! {
         assert_eq!(taken.problem(), (409, "wallet_in_use".to_owned()));
         raise.write("update offerings set blocked_countries = 'FR DE'").await;
         assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, "country_blocked".to_owned(), String::new()));
-        raise.write("update offerings set blocked_countries = '', accreditation_required = true").await;
+        // Who lives nowhere passes no list, and there is no place where it is open to nobody.
+        raise.write("update investors set country = 'ZZ'").await;
+        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, "country_required".to_owned(), String::new()));
+        raise.write("update investors set country = 'DE', sanctions_status = 'hit'").await;
+        raise.write("update offerings set blocked_countries = ''").await;
+        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, "sanctions_not_clear".to_owned(), String::new()));
+        raise.write("update investors set sanctions_status = 'clear'").await;
+        raise.write("update offerings set accreditation_required = true").await;
         assert_eq!(post(json!({ "amount": "1200.00" })).await.1, "accreditation_required");
         raise.write("update offerings set accreditation_required = false, kyc_requirement = 'before_subscribe'").await;
         raise.write("update investors set kyc_status = 'pending'").await;
@@ -117,12 +124,20 @@ on_both_databases! {
         // The same line of the bank, entered again: it is the same money.
         let again = raise.pay(&id, "500.00", "bank-1").await;
         assert_eq!((again.status, again.text("/subscription/payment/received_amount")), (201, "500.00".to_owned()));
+        let padded = raise.pay(&id, "500.00", " bank-1\n").await;
+        assert_eq!((padded.status, padded.text("/subscription/payment/received_amount")), (201, "500.00".to_owned()));
         assert_eq!(field(&raise.pay(&id, "600.00", "bank-1").await).1, "already_recorded");
+        assert_eq!(field(&raise.pay(&id, "1.00", "bank\u{0}-1").await), (422, "text_format".to_owned(), "/external_reference".to_owned()));
+        assert_eq!(field(&raise.pay(&id, "1.00", " \t").await), (422, "required".to_owned(), "/external_reference".to_owned()));
+        let by = json!({ "type": "received", "amount": "500.00", "method": "Bank Transfer", "external_reference": "bank-1" });
+        assert_eq!(field(&raise.act(&raise.operator, &id, "payments", by).await), (422, "type_mismatch".to_owned(), "/method".to_owned()));
         assert_eq!(raise.pay(&id, "1000.00", "bank-2").await.text("/subscription/payment/status"), "paid");
         assert_eq!(raise.door.count("payments").await, 2);
         raise.write("update investors set kyc_status = 'pending'").await;
         assert_eq!(field(&accept().await).1, "kyc_required");
-        raise.write("update investors set kyc_status = 'approved'").await;
+        raise.write("update investors set kyc_status = 'approved', sanctions_status = 'not_screened'").await;
+        assert_eq!(field(&accept().await).1, "sanctions_not_clear");
+        raise.write("update investors set sanctions_status = 'clear'").await;
         raise.write("update offerings set terms_version = 2").await;
         assert_eq!(accept().await.problem(), (409, "invalid_state".to_owned()), "nobody is taken under terms that changed");
         raise.write("update offerings set terms_version = 1").await;

@@ -46,6 +46,21 @@ on_both_databases! {
         assert_eq!(raise.told(&id).await, ["committed", "binding", "expired"].map(|what| format!("subscription.{what}")));
     }
 
+    async fn money_that_went_back_leaves_something_to_be_paid_until_its_time(database: Database) {
+        let mut raise = Raise::new(database, |_| {}).await;
+        let id = raise.committed("1500.00").await;
+        raise.pay(&id, "1500.00", "bank-1").await;
+        let (ends, due) = (time(&raise, &id, "/cooling_off_expires_at").await, time(&raise, &id, "/payment/due_at").await);
+        raise.at(just_after(ends), Some(&id)).await;
+        assert_eq!((raise.status(&id).await, raise.door.count("timers where subject_id like 'sub%'").await), ("binding".to_owned(), 0));
+        let back = json!({ "type": "refunded", "amount": "500.00", "method": "bank_transfer", "external_reference": "back-1" });
+        assert_eq!(raise.act(&raise.operator, &id, "payments", back).await.text("/subscription/payment/status"), "partially_paid");
+        raise.at(just_before(due), None).await;
+        assert_eq!((raise.status(&id).await, raise.reserved().await), ("binding".to_owned(), "1500.00".to_owned()));
+        raise.at(just_after(due), None).await;
+        assert_eq!((raise.status(&id).await, raise.reserved().await), ("refund_pending".to_owned(), "0.00".to_owned()));
+    }
+
     async fn what_was_due_long_ago_is_done_in_its_order_and_once(database: Database) {
         let mut raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;

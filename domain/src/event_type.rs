@@ -97,6 +97,7 @@ pub const CATALOG: &[EventType] = &[
     both("subscription.binding", "The time to withdraw is over."),
     both("subscription.cancelled", "The subscription was withdrawn."),
     both("subscription.committed", "Somebody subscribed."),
+    both("subscription.cooling_off_changed", "The end was moved, and with it the time to withdraw."),
     both("subscription.expired", "It was never paid."),
     both("subscription.minted", "The tokens are the investor's, finally."),
     both("subscription.payment_received", "Money came in."),

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
-use crate::investor::{self, Investor, Level, Move, Status};
+use crate::investor::{self, Investor, Level, Move, Screening, Status};
 use crate::{Error, Result, on};
 
 crate::words! {
@@ -56,6 +56,8 @@ pub struct Ground<'a> {
     pub decided_by: &'a str,
     pub reason_code: Option<&'a str>,
     pub evidence_sha256: Option<&'a str>,
+    /// What a screening found, if there was one for this.
+    pub screening: Option<Screening>,
 }
 
 /// One line of an investor's history.
@@ -70,6 +72,7 @@ pub struct Decision {
     pub level: Option<Level>,
     pub reason_code: Option<String>,
     pub evidence_sha256: Option<String>,
+    pub screening: Option<Screening>,
     pub expires_at: Option<DateTime<Utc>>,
     pub decided_by: String,
     pub created_at: DateTime<Utc>,
@@ -83,13 +86,18 @@ pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Ground
     if !matches!(by, Move::Submit | Move::StartReview) {
         i.kyc_decided_at = Some(tx.now());
     }
+    if let Some(found) = ground.screening {
+        i.sanctions_status = found;
+        i.last_screened_at = Some(tx.now());
+    }
     investor::update(tx, i, by.event()).await?;
     let (id, now, case) = (tx.new_id("kyd"), tx.now(), newest_case(tx, &i.id).await?);
     on!(tx, conn => sqlx::query(
         "insert into kyc_decisions (id, investor_id, case_id, version, decision, from_status, to_status, level, reason_code, \
-         evidence_sha256, expires_at, decided_by, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
+         evidence_sha256, screening, expires_at, decided_by, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)")
         .bind(id).bind(&i.id).bind(case).bind(i.version).bind(by).bind(from).bind(i.kyc_status).bind(i.kyc_level)
-        .bind(ground.reason_code).bind(ground.evidence_sha256).bind(i.kyc_expires_at).bind(ground.decided_by).bind(now)
+        .bind(ground.reason_code).bind(ground.evidence_sha256).bind(ground.screening).bind(i.kyc_expires_at).bind(ground.decided_by).bind(now)
         .execute(conn).await?.rows_affected());
     Ok(())
 }
@@ -104,7 +112,7 @@ pub fn refused(i: &Investor, by: Move) -> Error {
 /// Everything that was decided about an investor, oldest first.
 pub async fn decisions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Decision>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Decision>(
-        "select id, case_id, decision, from_status, to_status, level, reason_code, evidence_sha256, expires_at, decided_by, created_at \
-         from kyc_decisions where investor_id = $1 order by version")
+        "select id, case_id, decision, from_status, to_status, level, reason_code, evidence_sha256, screening, expires_at, decided_by, \
+         created_at from kyc_decisions where investor_id = $1 order by version")
         .bind(investor_id).fetch_all(conn).await?))
 }

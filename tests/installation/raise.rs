@@ -48,7 +48,11 @@ impl Raise {
     }
 
     async fn approve(&self, person: &Person) {
-        self.write(&format!("update investors set kyc_status = 'approved' where user_id = '{}'", person.id)).await;
+        self.write(&format!(
+            "update investors set kyc_status = 'approved', sanctions_status = 'clear' where user_id = '{}'",
+            person.id
+        ))
+        .await;
     }
 
     /// A proved wallet of this number.

@@ -66,7 +66,8 @@ impl Request {
 
 /// Accepts a deployment: one operation for each offering until it is confirmed or given up.
 pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Operation> {
-    let offering = offering::find(tx, &r.offering_id).await?;
+    // Held: terms that change at this moment would outgrow the caps.
+    let offering = offering::hold(tx, &r.offering_id).await?;
     if offering.token_address.is_some() {
         return Err(Error::refused(Code::TokenAlreadyDeployed, "The token of this offering is deployed."));
     }
@@ -90,7 +91,7 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: calldata.to_vec(),
         op_number: None,
     };
-    let live_key = format!("deploy_token:{}", offering.id);
+    let live_key = live_key(&offering.id);
     let new = NewOperation {
         kind: Kind::DeployToken,
         subject_type: "offering",
@@ -160,8 +161,32 @@ async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Dep
     Ok(Deployment { offering_id: factory::offering_id(&offering.id), symbol, total_cap, partitions })
 }
 
+fn live_key(offering_id: &str) -> String {
+    format!("deploy_token:{offering_id}")
+}
+
+/// The most units of what is sold that the token can hold, from the moment on that its deployment was accepted: the chain keeps its caps.
+pub async fn ceiling(tx: &mut Tx, offering: &Offering) -> Result<Option<u128>> {
+    let (total, partitions) = match token::find(tx, &offering.id).await? {
+        Some(known) => {
+            let partitions: Vec<PartitionTerms> = serde_json::from_value(known.partitions.0)
+                .map_err(|_| unreadable(offering, "the partitions of its token are no list of terms"))?;
+            (known.supply_units.0, partitions)
+        }
+        None => match operation::find_live(tx, &live_key(&offering.id)).await? {
+            Some(op) => {
+                let live: Deployment = effect::payload(&op, "deployment")?;
+                (live.total_cap, live.partitions)
+            }
+            None => return Ok(None),
+        },
+    };
+    let own = usize::try_from(offering.partition_id - 1).ok().and_then(|index| partitions.get(index));
+    Ok(Some(own.map_or(total, |own| own.cap.min(total))))
+}
+
 /// How many base units an amount buys.
-fn units(offering: &Offering, minor: i64) -> Result<u128> {
+pub fn units(offering: &Offering, minor: i64) -> Result<u128> {
     let decimals = u32::try_from(offering.token_decimals);
     let decimals = decimals.map_err(|_| unreadable(offering, "its decimals are negative"))?;
     Money::from_minor(minor)

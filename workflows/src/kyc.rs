@@ -5,7 +5,7 @@ use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Accreditation, Investor, Level, Move, Screening, Status};
 use muniment_domain::kyc::{self, Ground, NewCase};
-use muniment_domain::{Code, Error, Result};
+use muniment_domain::{Code, Error, Result, country};
 
 use crate::entitlement;
 use crate::requester::Requester;
@@ -29,6 +29,8 @@ pub struct Decision {
     pub reason_code: Option<String>,
     /// The document that it rests on; needed for a yes.
     pub evidence_sha256: Option<String>,
+    /// What the screening against sanction lists found; needed for a yes.
+    pub screening: Option<Screening>,
     /// Until when a yes holds, if not as long as it can.
     pub expires_at: Option<DateTime<Utc>>,
     /// Whether it holds half as long.
@@ -37,8 +39,8 @@ pub struct Decision {
     pub accreditation: Option<(String, Option<DateTime<Utc>>)>,
 }
 
-/// Hands something in.
-pub async fn submit(tx: &mut Tx, new: &NewCase<'_>) -> Result<(Investor, String)> {
+/// Hands something in, with the country if the profile does not say it yet.
+pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> Result<(Investor, String)> {
     let mut i = investor::of_user(tx, new.submitted_by).await?;
     if let (Status::Rejected, Some(decided)) = (i.kyc_status, i.kyc_decided_at) {
         let again = decided + Duration::days(REJECTED_DAYS);
@@ -49,6 +51,12 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>) -> Result<(Investor, String)
     }
     if !i.kyc_status.moves().contains(&Move::Submit) {
         return Err(kyc::refused(&i, Move::Submit));
+    }
+    if let Some(country) = lives_in {
+        country.clone_into(&mut i.country);
+    }
+    if !country::is_known(&i.country) {
+        return Err(Error::field("/country", "required", "Say where you live: it decides what is open to you."));
     }
     let case = kyc::insert_case(tx, &i.id, new).await?;
     i.kyc_level = Some(new.level);
@@ -67,6 +75,7 @@ pub async fn decide(tx: &mut Tx, investor_id: &str, d: &Decision, by: &Requester
         decided_by: &by.actor,
         reason_code: d.reason_code.as_deref(),
         evidence_sha256: d.evidence_sha256.as_deref(),
+        screening: d.screening,
     };
     kyc::transition(tx, &mut i, d.word, &ground).await?;
     timer::set(tx, &i.id, ends_at(&i)).await?;
@@ -74,6 +83,14 @@ pub async fn decide(tx: &mut Tx, investor_id: &str, d: &Decision, by: &Requester
 }
 
 fn approve(tx: &Tx, i: &mut Investor, d: &Decision) -> Result<()> {
+    if d.screening != Some(Screening::Clear) {
+        let detail = "Nobody is approved who was not screened, or was found on a list.";
+        return Err(Error::field("/screening", "sanctions_not_clear", detail));
+    }
+    if !country::is_known(&i.country) {
+        let detail = "Nobody knows where the investor lives. Ask for it by the decision needs_information.";
+        return Err(Error::field("/decision", "country_required", detail));
+    }
     let now = tx.now();
     let months = Months::new(if d.high_risk { MONTHS_AT_HIGH_RISK } else { MONTHS });
     let latest = now.checked_add_months(months).unwrap_or(now);
@@ -84,9 +101,6 @@ fn approve(tx: &Tx, i: &mut Investor, d: &Decision) -> Result<()> {
     }
     i.kyc_expires_at = Some(expires_at);
     i.kyc_level = d.level.or(i.kyc_level);
-    // Nobody is approved who was not screened.
-    i.sanctions_status = Screening::Clear;
-    i.last_screened_at = Some(now);
     if let Some((basis, until)) = &d.accreditation {
         i.accreditation_status = Accreditation::Verified;
         i.accreditation_basis = Some(basis.clone());

@@ -1,10 +1,10 @@
 //! Suspensions: one person stops an investor at once, because speed counts; two end it. A freeze of the wallets is proposed, not made: it is
 //! an operation of its own on each token.
 
-use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Investor, Move, Screening, Status};
 use muniment_domain::kyc::{self, Cause, Ground};
+use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::action::About;
@@ -22,6 +22,9 @@ pub struct Reinstate {
     pub reason: String,
     /// The document that it rests on.
     pub evidence_sha256: String,
+    /// What a new screening found; needed where the last one found something.
+    #[serde(default)]
+    pub screening: Option<Screening>,
 }
 
 /// Suspends an investor, and holds back everything that could be paid now.
@@ -33,11 +36,8 @@ pub async fn suspend(
     by: &Requester,
 ) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
-    if matches!(cause, Cause::SanctionsHit | Cause::PepHit) {
-        i.sanctions_status = Screening::Hit;
-        i.last_screened_at = Some(tx.now());
-    }
-    let ground = Ground { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256 };
+    let screening = matches!(cause, Cause::SanctionsHit | Cause::PepHit).then_some(Screening::Hit);
+    let ground = Ground { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256, screening };
     kyc::transition(tx, &mut i, Move::Suspend, &ground).await?;
     timer::set(tx, &i.id, None).await?;
     entitlement::hold_all_of(tx, &i.id, by, "the investor is suspended").await?;
@@ -57,21 +57,31 @@ impl Reinstate {
         }
     }
 
-    /// Refuses to reinstate somebody who is not suspended.
+    /// Refuses to reinstate somebody who is not suspended, or whom the last screening found and no later one cleared.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
-        let i = investor::find(tx, &self.investor_id).await?;
-        if i.kyc_status == Status::Suspended { Ok(()) } else { Err(kyc::refused(&i, Move::Reinstate)) }
+        self.allowed(&investor::find(tx, &self.investor_id).await?)
+    }
+
+    fn allowed(&self, i: &Investor) -> Result<()> {
+        if i.kyc_status != Status::Suspended {
+            return Err(kyc::refused(i, Move::Reinstate));
+        }
+        if self.screening.unwrap_or(i.sanctions_status) == Screening::Hit {
+            let detail = "The last screening found the investor. Say what a new one found.";
+            return Err(Error::field("/screening", "sanctions_not_clear", detail));
+        }
+        Ok(())
     }
 
     /// Ends the suspension. What was held back stays held until an operator releases it.
     pub async fn execute(self, tx: &mut Tx, by: &Requester) -> Result<()> {
         let mut i = investor::find(tx, &self.investor_id).await?;
-        i.sanctions_status = Screening::Clear;
-        i.last_screened_at = Some(tx.now());
+        self.allowed(&i)?;
         let ground = Ground {
             decided_by: &by.actor,
             reason_code: Some("reinstated"),
             evidence_sha256: Some(&self.evidence_sha256),
+            screening: self.screening,
         };
         kyc::transition(tx, &mut i, Move::Reinstate, &ground).await?;
         // An approval whose time is over by now ends by the next ring.

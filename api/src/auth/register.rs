@@ -17,6 +17,7 @@ use super::me::Person;
 use crate::app::App;
 use crate::body::Input;
 use crate::error::{Problem, Result};
+use crate::investor::profile::check_country;
 use crate::password;
 
 const NAME_CHARACTERS_MAX: usize = 120;
@@ -111,17 +112,7 @@ fn check(body: &Registration) -> Result<()> {
     check_email("/email", &body.email)?;
     check_name("/name", &body.name)?;
     password::check("/password", &body.password, &body.email)?;
-    if body
-        .country
-        .as_ref()
-        .is_some_and(|country| country.len() != 2 || !country.bytes().all(|b| b.is_ascii_uppercase()))
-    {
-        return Err(Problem::field(
-            "/country",
-            "country_format",
-            "Two capital letters of ISO 3166-1 are expected, such as DE.",
-        ));
-    }
+    check_country("/country", body.country.as_deref())?;
     if body.accept_terms_version.as_ref().is_some_and(|version| version.chars().count() > NAME_CHARACTERS_MAX) {
         return Err(Problem::field("/accept_terms_version", "too_long", "A version is short."));
     }

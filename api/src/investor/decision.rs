@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::investor::{Level, Move};
+use muniment_domain::investor::{Level, Move, Screening};
 use muniment_workflows::kyc::{self, Decision};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
@@ -28,6 +28,7 @@ pub struct Body {
     level: Option<Level>,
     reason_code: Option<String>,
     evidence_sha256: Option<Digest>,
+    screening: Option<Screening>,
     expires_at: Option<DateTime<Utc>>,
     #[serde(default)]
     high_risk: bool,
@@ -71,6 +72,14 @@ impl Intent for Body {
                 return Err(Problem::field("/decision", "type_mismatch", "That is no decision of a reviewer."));
             }
         }
+        check_screening(self.screening)?;
+        if self.decision == Move::Approve && self.screening.is_none() {
+            return Err(Problem::field(
+                "/screening",
+                "required",
+                "Say what the screening against sanction lists found.",
+            ));
+        }
         if let Some(code) = &self.reason_code {
             check_code("/reason_code", code)?;
         }
@@ -92,6 +101,7 @@ impl Intent for Body {
             level: self.level,
             reason_code: self.reason_code.clone(),
             evidence_sha256: self.evidence_sha256.map(|digest| digest.0.to_string()),
+            screening: self.screening,
             expires_at: self.expires_at,
             high_risk: self.high_risk,
             accreditation: self.accreditation.as_ref().map(|a| (a.basis.clone(), a.expires_at)),
@@ -100,6 +110,14 @@ impl Intent for Body {
         let body = record::for_staff(tx, &i, false).await?.to_string();
         Ok(Answer { status: 200, location: Some(path(&i.id)), body })
     }
+}
+
+/// A screening that was made found something or nothing.
+pub fn check_screening(found: Option<Screening>) -> Result<()> {
+    if found != Some(Screening::NotScreened) {
+        return Ok(());
+    }
+    Err(Problem::field("/screening", "type_mismatch", "A screening is clear, or it is a hit."))
 }
 
 /// Refuses what is no code: one word in small letters.

@@ -27,6 +27,7 @@ const TEXT_CHARACTERS_MAX: usize = 200;
 #[serde(deny_unknown_fields)]
 pub struct Papers {
     level: Level,
+    country: Option<String>,
     provider_reference: Option<String>,
     data: Option<Data>,
 }
@@ -69,7 +70,7 @@ pub async fn submit(
         data_sealed: sealed.as_deref(),
         submitted_by: user_id,
     };
-    let (i, case_id) = kyc::submit(&mut tx, &new).await?;
+    let (i, case_id) = kyc::submit(&mut tx, &new, body.country.as_deref()).await?;
     let kyc = record::full(&mut tx, &i, false).await?["kyc"].take();
     tx.commit(Point::Account).await?;
     let answer = json!({ "case_id": case_id, "investor_id": i.id, "kyc": kyc });
@@ -77,6 +78,7 @@ pub async fn submit(
 }
 
 fn check(body: &Papers) -> Result<()> {
+    check_country("/country", body.country.as_deref())?;
     match (&body.provider_reference, &body.data) {
         (None, None) => {
             Err(Problem::field("/data", "required", "Hand in data, or the reference of a provider that has it."))

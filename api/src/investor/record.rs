@@ -71,7 +71,7 @@ pub fn short(i: &Investor, now: chrono::DateTime<chrono::Utc>, masked: bool) -> 
 
 fn decision(d: &Decision) -> Value {
     json!({ "id": d.id, "case_id": d.case_id, "decision": d.decision, "from": d.from_status, "to": d.to_status, "level": d.level,
-        "reason_code": d.reason_code, "evidence_sha256": d.evidence_sha256, "expires_at": instant::optional(d.expires_at),
+        "reason_code": d.reason_code, "evidence_sha256": d.evidence_sha256, "screening": d.screening, "expires_at": instant::optional(d.expires_at),
         "decided_by": d.decided_by, "created_at": instant::text(d.created_at) })
 }
 

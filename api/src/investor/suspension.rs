@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
+use muniment_domain::investor::Screening;
 use muniment_domain::kyc::Cause;
 use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
@@ -13,6 +14,7 @@ use muniment_workflows::suspension::{self, Reinstate};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::decision::check_screening;
 use super::{path, record};
 use crate::act::check_reason;
 use crate::app::App;
@@ -63,6 +65,7 @@ impl Intent for Stop {
 pub struct Return {
     reason: String,
     evidence_sha256: Digest,
+    screening: Option<Screening>,
     #[serde(skip)]
     investor_id: String,
 }
@@ -82,6 +85,7 @@ impl Intent for Return {
     const KEY_OPTIONAL: bool = true;
 
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_screening(self.screening)?;
         check_reason(&self.reason)
     }
 
@@ -90,6 +94,7 @@ impl Intent for Return {
             investor_id: self.investor_id.clone(),
             reason: self.reason.clone(),
             evidence_sha256: self.evidence_sha256.0.to_string(),
+            screening: self.screening,
         };
         let asked = muniment_workflows::approval::ask(tx, &app.settings, Action::Reinstate(wanted), &by).await?;
         let body = json!({ "approval": approval::short(&asked) }).to_string();

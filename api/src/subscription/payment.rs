@@ -7,6 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
+use muniment_domain::offering::terms::PaymentMethod;
 use muniment_domain::subscription::{Payment, PaymentKind, Scope};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription::{self, Receipt};
@@ -22,7 +23,6 @@ use crate::idempotency::{self, OptionalIdempotencyKey};
 use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
 
-const METHOD_CHARACTERS_MAX: usize = 40;
 const REFERENCE_CHARACTERS_MAX: usize = 140;
 
 /// What a bank shows.
@@ -33,8 +33,8 @@ pub struct Body {
     #[serde(rename = "type")]
     kind: PaymentKind,
     amount: Amount,
-    #[schema(max_length = 40, example = "sepa")]
-    method: String,
+    method: PaymentMethod,
+    /// What the bank calls it, without spaces around it.
     #[schema(max_length = 140)]
     external_reference: String,
     received_at: Option<DateTime<Utc>>,
@@ -46,8 +46,7 @@ pub struct Body {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refund {
-    #[schema(max_length = 40, example = "sepa")]
-    method: String,
+    method: PaymentMethod,
     #[schema(max_length = 140)]
     external_reference: String,
     refunded_at: Option<DateTime<Utc>>,
@@ -100,16 +99,15 @@ impl Intent for Body {
         if self.amount.0.minor() == 0 {
             return Err(Problem::field("/amount", "below_minimum", "The amount must be above zero."));
         }
-        named("/method", &self.method, METHOD_CHARACTERS_MAX)?;
-        named("/external_reference", &self.external_reference, REFERENCE_CHARACTERS_MAX)
+        check_reference(&self.external_reference)
     }
 
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let receipt = Receipt {
             kind: self.kind,
             amount: Some(self.amount.0),
-            method: self.method.clone(),
-            external_reference: self.external_reference.clone(),
+            method: self.method,
+            external_reference: self.external_reference.trim().to_owned(),
             received_at: self.received_at,
         };
         let (.., payment) = subscription::record(tx, &self.id, &receipt, &by).await?;
@@ -121,16 +119,15 @@ impl Intent for Refund {
     const KEY_OPTIONAL: bool = true;
 
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        named("/method", &self.method, METHOD_CHARACTERS_MAX)?;
-        named("/external_reference", &self.external_reference, REFERENCE_CHARACTERS_MAX)
+        check_reference(&self.external_reference)
     }
 
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let receipt = Receipt {
             kind: PaymentKind::Refunded,
             amount: None,
-            method: self.method.clone(),
-            external_reference: self.external_reference.clone(),
+            method: self.method,
+            external_reference: self.external_reference.trim().to_owned(),
             received_at: self.refunded_at,
         };
         let (.., payment) = subscription::refund(tx, &self.id, &receipt, &by).await?;
@@ -138,12 +135,19 @@ impl Intent for Refund {
     }
 }
 
-fn named(pointer: &'static str, text: &str, characters_max: usize) -> Result<()> {
-    if text.trim().is_empty() {
+/// The same line of a bank must be the same text: what cannot be seen in it would make it another one.
+fn check_reference(text: &str) -> Result<()> {
+    let pointer = "/external_reference";
+    let length = text.trim().chars().count();
+    if length == 0 {
         return Err(Problem::field(pointer, "required", "It must not be empty."));
     }
-    if text.chars().count() > characters_max {
-        return Err(Problem::field(pointer, "above_maximum", format!("It may have {characters_max} characters.")));
+    if length > REFERENCE_CHARACTERS_MAX {
+        let detail = format!("It may have {REFERENCE_CHARACTERS_MAX} characters.");
+        return Err(Problem::field(pointer, "above_maximum", detail));
+    }
+    if text.trim().chars().any(char::is_control) {
+        return Err(Problem::field(pointer, "text_format", "One line is expected."));
     }
     Ok(())
 }
@@ -175,8 +179,7 @@ pub struct Entered {
     #[serde(rename = "type")]
     kind: PaymentKind,
     amount: Amount,
-    #[schema(example = "sepa")]
-    #[schema(max_length = 40, example = "sepa")]
+    #[schema(max_length = 40, example = "bank_transfer")]
     method: String,
     #[schema(max_length = 140)]
     external_reference: String,

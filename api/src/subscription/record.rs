@@ -59,7 +59,7 @@ struct Paid {
     due_at: Option<Instant>,
     received_amount: Amount,
     refunded_amount: Amount,
-    #[schema(example = "sepa")]
+    #[schema(example = "bank_transfer")]
     method: Option<String>,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     reference: String,

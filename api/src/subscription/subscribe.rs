@@ -145,7 +145,7 @@ pub struct Created<'a> {
     #[schema(value_type = Option<Typed>)]
     wallet_address: Option<String>,
     /// Where the money goes, under which reference, and until when.
-    #[schema(value_type = Object, example = json!({ "method": "sepa", "reference": "sub_01jc8yq3k5e9v8w2m4n6p7r9st", "amount": "25000.00" }))]
+    #[schema(value_type = Object, example = json!({ "method": "bank_transfer", "reference": "sub_01jc8yq3k5e9v8w2m4n6p7r9st", "amount": "25000.00" }))]
     payment_instructions: Value,
     #[schema(format = DateTime)]
     created_at: String,

@@ -108,12 +108,12 @@ impl Investor {
     }
 }
 
-/// Stores an investor whose identity was approved.
+/// Stores an investor whose identity was approved, after a screening that found nothing.
 pub async fn insert(tx: &mut Tx, id: &str, user_id: Option<&str>, legal_name: &str, country: &str) -> Result<()> {
     let now = tx.now();
     on!(tx, conn => sqlx::query(
-        "insert into investors (id, user_id, legal_name, country, kyc_status, version, created_at, updated_at) \
-         values ($1, $2, $3, $4, 'approved', 1, $5, $5)")
+        "insert into investors (id, user_id, legal_name, country, kyc_status, sanctions_status, last_screened_at, version, created_at, \
+         updated_at) values ($1, $2, $3, $4, 'approved', 'clear', $5, 1, $5, $5)")
         .bind(id).bind(user_id).bind(legal_name).bind(country).bind(now).execute(conn).await?.rows_affected());
     Ok(())
 }

@@ -82,6 +82,8 @@ pub struct Offering {
     pub submitted_at: Option<DateTime<Utc>>,
     pub published_at: Option<DateTime<Utc>>,
     pub closed_at: Option<DateTime<Utc>>,
+    /// Counts how often its end was moved.
+    pub calendar_version: i64,
 }
 
 impl Offering {

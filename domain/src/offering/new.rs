@@ -62,6 +62,7 @@ impl Default for Offering {
             submitted_at: None,
             published_at: None,
             closed_at: None,
+            calendar_version: 1,
         }
     }
 }

@@ -19,7 +19,9 @@ pub struct Standing {
 /// Counts them.
 pub async fn standing(tx: &mut Tx, offering_id: &str) -> Result<Standing> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Standing>(
-        "select cast(coalesce(sum(case when status in ('binding', 'accepted', 'minted') then amount else 0 end), 0) as bigint) as firm, \
+        // Who has yet to say yes to changed terms can still leave.
+        "select cast(coalesce(sum(case when status in ('accepted', 'minted') or (status = 'binding' and terms_version >= \
+         (select terms_version from offerings where id = $1)) then amount else 0 end), 0) as bigint) as firm, \
          count(case when status in ('committed', 'pending_reconfirmation', 'binding', 'accepted') then 1 end) as live, \
          count(case when status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'refund_pending') then 1 end) \
          as unfinished, count(case when status = 'minted' then 1 end) as minted from subscriptions where offering_id = $1")

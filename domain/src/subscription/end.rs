@@ -49,7 +49,7 @@ pub async fn reconfirm_all_of(
     Ok(asked)
 }
 
-async fn some(tx: &mut Tx, offering_id: &str, condition: &str, limit: i64) -> Result<Vec<Subscription>> {
+pub(super) async fn some(tx: &mut Tx, offering_id: &str, condition: &str, limit: i64) -> Result<Vec<Subscription>> {
     let sql = format!(
         "select s.* from subscriptions s where s.offering_id = $1 and {condition} and not exists (select 1 from operation_items m \
          where m.subject_type = 'subscription' and m.subject_id = s.id and m.live) order by s.id limit $2"

@@ -9,6 +9,7 @@ mod new;
 mod payment;
 mod reservation;
 mod state;
+mod window;
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
@@ -20,6 +21,7 @@ pub use mint::{Candidate, Minted, amount_sum, candidates, candidates_of, follow_
 pub use new::{Accepted, New, insert, insert_accepted, store_checks};
 pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, record};
 pub use state::{Move, Status};
+pub use window::{move_windows_of, renew_window};
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
@@ -54,6 +56,7 @@ pub struct Subscription {
     pub received_amount: i64,
     pub refunded_amount: i64,
     pub accepted_at: Option<DateTime<Utc>>,
+    pub calendar_version: i64,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -118,10 +121,11 @@ pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
     let rows = on!(tx, conn => sqlx::query(
         "update subscriptions set status = $3, quantity = $4, wallet_address = $5, terms_version = $6, status_reason = $7, \
          previous_status = $8, reconfirm_by = $9, payment_due_at = $10, payment_method = $11, received_amount = $12, \
-         refunded_amount = $13, accepted_at = $14, version = $15, updated_at = $16 where id = $1 and version = $2")
+         refunded_amount = $13, accepted_at = $14, version = $15, updated_at = $16, cooling_off_expires_at = $17, calendar_version = $18 where id = $1 and version = $2")
         .bind(&s.id).bind(read).bind(s.status).bind(s.quantity).bind(s.wallet_address).bind(s.terms_version).bind(&s.status_reason)
         .bind(s.previous_status).bind(s.reconfirm_by).bind(s.payment_due_at).bind(&s.payment_method).bind(s.received_amount)
-        .bind(s.refunded_amount).bind(s.accepted_at).bind(s.version).bind(s.updated_at)
+        .bind(s.refunded_amount).bind(s.accepted_at).bind(s.version).bind(s.updated_at).bind(s.cooling_off_expires_at)
+        .bind(s.calendar_version)
         .execute(conn).await?.rows_affected());
     touched(rows, "subscription", &s.id)
 }

@@ -7,6 +7,7 @@ use super::{Move, Status, Subscription, save, tell, transition};
 use crate::db::Tx;
 use crate::money::Money;
 use crate::offering::Offering;
+use crate::offering::terms::PaymentMethod;
 use crate::{Error, Result, on};
 
 crate::words! {
@@ -56,7 +57,7 @@ pub struct Payment {
 pub struct NewPayment<'a> {
     pub kind: PaymentKind,
     pub amount: i64,
-    pub method: &'a str,
+    pub method: PaymentMethod,
     pub external_reference: &'a str,
     pub received_at: DateTime<Utc>,
     pub recorded_by: &'a str,

@@ -42,6 +42,7 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
             Ok(next_look(&o, now))
         }
         Status::Open | Status::Paused => run(tx, o, now).await,
+        Status::Closed if follow(tx, &o, now).await? => Ok(Some(now)),
         Status::Closed => match offering::standing(tx, &o.id).await?.unfinished {
             0 => {
                 offering::transition(tx, &mut o, Move::Settle, CALENDAR, None).await?;
@@ -63,10 +64,19 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
     }
 }
 
+/// What a moved end and changed terms mean for those who subscribed before, a page of it; whether there is more. It goes on in an offering
+/// that was closed meanwhile: who was not asked by then would never be taken.
+async fn follow(tx: &mut Tx, o: &Offering, now: DateTime<Utc>) -> Result<bool> {
+    if subscription::move_windows_of(tx, o, PAGE).await?.more {
+        return Ok(true);
+    }
+    let deadline = exemption::working_days_after(now, RECONFIRM_DAYS);
+    Ok(subscription::reconfirm_all_of(tx, o, CALENDAR, deadline, PAGE).await?.more)
+}
+
 /// An offering that runs: its end, its being full, and its subscribers' yes to changed terms.
 async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
-    let deadline = exemption::working_days_after(now, RECONFIRM_DAYS);
-    if subscription::reconfirm_all_of(tx, &o, CALENDAR, deadline, PAGE).await?.more {
+    if follow(tx, &o, now).await? {
         return Ok(Some(now));
     }
     let firm = offering::standing(tx, &o.id).await?.firm;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{calendar, hold, lockup_release_at};
 use crate::requester::Requester;
-use crate::timer;
+use crate::{deploy, timer};
 
 /// What may change in public: the rest needs a new yes of whoever subscribed.
 const IN_PUBLIC: [&str; 3] = ["description", "cover_image_url", "closes_at"];
@@ -65,10 +65,19 @@ pub async fn change(
             o.lockup_release_at = lockup_release_at(&o);
         }
     }
+    let moved = follows_the_end(&before, &mut o);
     offering::save(tx, &mut o, "offering.updated", json!({ "actor": by.actor, "changed": changed })).await?;
     let now = tx.now();
-    timer::set(tx, &o.id, calendar::next_look(&o, now)).await?;
+    let next = if moved && o.status.is_running() { Some(now) } else { calendar::next_look(&o, now) };
+    timer::set(tx, &o.id, next).await?;
     Ok(o)
+}
+
+/// Whether the end was moved: then the subscriptions have to follow, a page at a time.
+fn follows_the_end(before: &Offering, after: &mut Offering) -> bool {
+    let moved = before.closes_at != after.closes_at || before.cooling_off_hours != after.cooling_off_hours;
+    after.calendar_version += i64::from(moved);
+    moved
 }
 
 fn must_have_seen(o: &Offering, seen: Option<i64>) -> Result<()> {
@@ -123,15 +132,28 @@ pub async fn material_change(
         if o.hard_cap < o.committed_total {
             return Err(Error::field("/hard_cap", "below_minimum", "More than that is committed already."));
         }
+        must_fit_the_token(tx, &o).await?;
         o.terms_version += 1;
         o.terms_sha256 = Some(terms::sha256(&o)?);
         o.lockup_release_at = lockup_release_at(&o);
+        follows_the_end(&before, &mut o);
     }
     super::moved(tx, &mut o, Move::MaterialChange, &by.actor, Some(reason)).await?;
     // The subscriptions follow a page at a time, from now on.
     let now = tx.now();
     timer::set(tx, &o.id, Some(now)).await?;
     Ok(o)
+}
+
+/// The chain keeps the caps that the token was deployed with: what is above them could be paid for and never minted.
+async fn must_fit_the_token(tx: &mut Tx, o: &Offering) -> Result<()> {
+    match deploy::ceiling(tx, o).await? {
+        Some(ceiling) if deploy::units(o, o.hard_cap)? > ceiling => {
+            let detail = format!("The token can hold {ceiling} of its smallest units, and that never changes.");
+            Err(Error::field("/hard_cap", "above_maximum", detail).with_params(json!({ "units": ceiling.to_string() })))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Adds a paper.

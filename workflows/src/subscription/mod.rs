@@ -34,6 +34,7 @@ pub async fn hold_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
 pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
     let (offering, mut s) = subscription::hold(tx, &Scope::All, id).await?;
     let now = tx.now();
+    subscription::renew_window(tx, &offering, &mut s).await?;
     // What was due long ago may make the next thing due at once.
     while let Some((by, reason)) = due(&s, now) {
         subscription::transition(tx, &offering, &mut s, by, CALENDAR, reason).await?;

@@ -4,10 +4,12 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
 use muniment_domain::offering::Offering;
+use muniment_domain::offering::terms::PaymentMethod;
 use muniment_domain::subscription::{self, NewPayment, Payment, PaymentKind, Scope, Status, Subscription};
 use muniment_domain::{Error, Result};
 
 use crate::requester::Requester;
+use crate::timer;
 
 /// What a bank shows.
 #[derive(Clone, Debug)]
@@ -17,7 +19,7 @@ pub struct Receipt {
     /// How much; for a refund, all that is there if it is not said.
     pub amount: Option<Money>,
     /// By which means.
-    pub method: String,
+    pub method: PaymentMethod,
     /// What the bank calls it.
     pub external_reference: String,
     /// When it moved; now if it is not said.
@@ -40,12 +42,14 @@ pub async fn record(
     let new = NewPayment {
         kind: receipt.kind,
         amount,
-        method: &receipt.method,
+        method: receipt.method,
         external_reference: &receipt.external_reference,
         received_at,
         recorded_by: &by.actor,
     };
     let payment = subscription::record(tx, &offering, &mut s, &new).await?;
+    // Money that goes back leaves something to be paid again, until its time.
+    timer::set(tx, &s.id, s.next_look()).await?;
     Ok((offering, s, payment))
 }
 

@@ -34,6 +34,7 @@ pub async fn cancel(
     let (offering, mut s) = subscription::hold(tx, scope, id).await?;
     let (mover, given) = match part {
         By::Investor => {
+            subscription::renew_window(tx, &offering, &mut s).await?;
             still_free(tx, &s)?;
             (Move::Withdraw, if reason.is_empty() { "withdrawn" } else { reason })
         }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
+use crate::investor::Screening;
 use crate::offering::Offering;
 use crate::subscription::Subscription;
 use crate::{Code, Error, Result, on, token};
@@ -23,6 +24,7 @@ pub struct Investor {
     pub id: String,
     pub country: String,
     pub kyc_status: String,
+    pub sanctions_status: Screening,
     pub accreditation_status: String,
     pub accreditation_expires_at: Option<DateTime<Utc>>,
 }
@@ -30,7 +32,7 @@ pub struct Investor {
 impl Investor {
     /// The investor with this id.
     pub async fn find(tx: &mut Tx, id: &str) -> Result<Self> {
-        on!(tx, conn => sqlx::query_as::<_, Self>("select id, country, kyc_status, accreditation_status, accreditation_expires_at from investors where id = $1").bind(id).fetch_optional(conn).await?)
+        on!(tx, conn => sqlx::query_as::<_, Self>("select id, country, kyc_status, sanctions_status, accreditation_status, accreditation_expires_at from investors where id = $1").bind(id).fetch_optional(conn).await?)
         .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
     }
 

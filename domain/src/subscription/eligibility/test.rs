@@ -18,6 +18,7 @@ fn somebody() -> Investor {
         id: "inv_1".to_owned(),
         country: "DE".to_owned(),
         kyc_status: "approved".to_owned(),
+        sanctions_status: Screening::Clear,
         accreditation_status: "none".to_owned(),
         accreditation_expires_at: None,
     }
@@ -67,9 +68,25 @@ fn who_somebody_is_decides_too() {
         assert_eq!(refused(&facts(Stage::Commit, &o, &i)).unwrap_or_default(), lax, "{status}");
         assert_eq!(refused(&facts(Stage::Commit, &strict, &i)).unwrap_or_default(), hard, "{status}");
     }
+    for (found, lax, hard) in [
+        (Screening::Clear, "", ""),
+        (Screening::NotScreened, "", "sanctions_not_clear"),
+        (Screening::Hit, "sanctions_not_clear", "sanctions_not_clear"),
+    ] {
+        let i = Investor { sanctions_status: found, ..somebody() };
+        assert_eq!(refused(&facts(Stage::Commit, &o, &i)).unwrap_or_default(), lax, "{found}");
+        assert_eq!(refused(&facts(Stage::Commit, &strict, &i)).unwrap_or_default(), hard, "{found}");
+        assert_eq!(refused(&facts(Stage::Accept, &o, &i)).unwrap_or_default(), hard, "{found}");
+    }
     let american = Investor { country: "US".to_owned(), ..somebody() };
     let offshore = Offering { exemption: Exemption::RegS, ..offered() };
     assert_eq!(refused(&facts(Stage::Commit, &offshore, &american)).unwrap(), "country_blocked");
+    for nowhere in ["ZZ", "XX", "", "us"] {
+        let i = Investor { country: nowhere.to_owned(), ..somebody() };
+        for (stage, offering) in [(Stage::Commit, &offshore), (Stage::Commit, &o), (Stage::Accept, &o)] {
+            assert_eq!(refused(&facts(stage, offering, &i)).unwrap(), "country_required", "{nowhere}");
+        }
+    }
     let accredited = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
     let lapsed = Investor { accreditation_expires_at: Some(chrono::DateTime::UNIX_EPOCH), ..accredited.clone() };
     let closed = Offering { accreditation_required: true, ..offered() };

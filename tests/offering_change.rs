@@ -1,0 +1,189 @@
+//! Changed terms and a moved end, and what follows for those who subscribed before: a page at a time, whatever else happens meanwhile.
+
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::exemption::working_days_after;
+use muniment_domain::point::{Point, When, plan};
+use muniment_workflows::timer;
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::installation::{Answer, Market, in_days, later, wallet};
+
+/// More than two pages of the calendar.
+const MANY: i64 = 450;
+
+fn crowdfunded(change: Value) -> Value {
+    let mut terms = json!({ "exemption": "reg_cf", "lockup": { "enabled": true, "days": 365 } });
+    terms.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    terms
+}
+
+async fn subscribed(market: &Market, offering: &str, amount: &str) -> String {
+    let made = market.investor.post(&format!("/v1/offerings/{offering}/subscribe"), json!({ "amount": amount })).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    made.text("/id")
+}
+
+/// The same subscription many times more.
+async fn multiplied(market: &Market, id: &str) {
+    let columns = "offering_id, investor_id, status, amount, cooling_off_expires_at, payment_due_at, terms_version, calendar_version, version, \
+                   created_at, updated_at";
+    let rows = format!(
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < {MANY}) insert into subscriptions (id, {columns}) \
+         select 'sub_0000000000000000000000' || cast(1000 + n.i as text), {columns} from subscriptions, n where id = '{id}'"
+    );
+    market.door.write(&rows).await;
+    let reserved = "update offerings set committed_total = (select sum(amount) from subscriptions where offering_id = offerings.id)";
+    market.door.write(reserved).await;
+}
+
+async fn changed(market: &Market, id: &str, changes: Value) -> Answer {
+    let answer =
+        market.act(&market.issuer, id, "material-change", json!({ "reason": "other terms", "changes": changes })).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer
+}
+
+async fn extended(market: &Market, id: &str, closes_at: String) {
+    let version = market.shown(id).await.body["version"].as_i64().unwrap();
+    let change = Some(json!({ "closes_at": closes_at }));
+    let path = format!("/v1/offerings/{id}");
+    let answer = market.issuer.client().on_version(version).change("PATCH", &path, change).await.unwrap();
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+async fn time(market: &Market, id: &str, pointer: &str) -> DateTime<Utc> {
+    let shown = market.olga.get(&format!("/v1/subscriptions/{id}")).await.text(pointer);
+    shown.parse().unwrap_or_else(|e| panic!("{pointer} is {shown:?}: {e}"))
+}
+
+async fn status(market: &Market, id: &str) -> String {
+    market.olga.get(&format!("/v1/subscriptions/{id}")).await.text("/status")
+}
+
+async fn how_many(market: &Market, condition: &str) -> i64 {
+    market.door.count(&format!("subscriptions where {condition}")).await
+}
+
+on_both_databases! {
+    async fn whoever_subscribed_is_asked_again_page_by_page_and_silence_is_a_no(database: Database) {
+        let mut market = Market::new(database).await;
+        let id = market.open(json!({})).await;
+        let yes = subscribed(&market, &id, "1000.00").await;
+        multiplied(&market, &yes).await;
+        let version = changed(&market, &id, json!({ "target_amount": "450000.00" })).await.body["version"].as_i64().unwrap();
+        // It crashes after its second page, and goes on where it was.
+        let now = in_days(0);
+        market.with_engine(now, async |engine| {
+            timer::ring(engine, &id).await.unwrap();
+            plan::crash_at(Point::Timer, When::After, 1);
+            timer::ring(engine, &id).await.unwrap_err();
+        }).await;
+        assert_eq!(how_many(&market, "status = 'pending_reconfirmation'").await, 400);
+        let asked_from = in_days(0);
+        market.at(asked_from).await;
+        assert_eq!(how_many(&market, "status = 'pending_reconfirmation'").await, MANY + 1);
+        assert_eq!(market.door.count("events where type = 'subscription.reconfirmation_required'").await, MANY + 1);
+        assert_eq!(market.door.count("timers where subject_id like 'sub%'").await, MANY + 1);
+        let deadline = time(&market, &yes, "/reconfirm_by").await;
+        assert!((working_days_after(now, 5)..=working_days_after(asked_from, 5) + Duration::seconds(1)).contains(&deadline), "{deadline}");
+        let path = format!("/v1/subscriptions/{yes}/reconfirm");
+        assert_eq!(market.investor.post(&path, json!({ "offering_version": version - 1 })).await.problem(), (412, "version_conflict".to_owned()));
+        let said = market.investor.post(&path, json!({ "offering_version": version })).await;
+        assert_eq!((said.status, said.text("/status")), (200, "committed".to_owned()), "{said:?}");
+        market.at(deadline - Duration::milliseconds(1)).await;
+        assert_eq!(how_many(&market, "status = 'cancelled'").await, 0, "not before its time");
+        market.at(working_days_after(asked_from, 5) + Duration::seconds(2)).await;
+        assert_eq!((how_many(&market, "status = 'cancelled'").await, status(&market, &yes).await), (MANY, "committed".to_owned()));
+        assert_eq!(market.door.rows("select cast(committed_total as text) from offerings").await, [["100000"]]);
+    }
+
+    async fn who_was_not_asked_before_it_was_closed_is_asked_afterwards(database: Database) {
+        let mut market = Market::new(database).await;
+        let id = market.open(json!({ "soft_cap": "1500.00" })).await;
+        let first = subscribed(&market, &id, "2000.00").await;
+        market.door.write("update subscriptions set status = 'binding'").await;
+        let version = changed(&market, &id, json!({ "soft_cap": "1000.00" })).await.body["version"].as_i64().unwrap();
+        let close = async |market: &Market| market.act(&market.issuer, &id, "close", json!({})).await;
+        assert_eq!(close(&market).await.problem(), (409, "invalid_state".to_owned()), "nobody has said yes to these terms");
+        let second = subscribed(&market, &id, "1000.00").await;
+        market.door.write(&format!("update subscriptions set status = 'binding' where id = '{second}'")).await;
+        let closed = close(&market).await;
+        assert_eq!(closed.text("/status"), "closed", "{closed:?}");
+        assert_eq!(status(&market, &first).await, "binding");
+        market.at(in_days(0)).await;
+        assert_eq!((status(&market, &first).await, status(&market, &second).await), ("pending_reconfirmation".to_owned(), "binding".to_owned()));
+        let path = format!("/v1/subscriptions/{first}/reconfirm");
+        let said = market.investor.post(&path, json!({ "offering_version": version + 1 })).await;
+        assert_eq!((said.status, said.text("/status")), (200, "binding".to_owned()), "{said:?}");
+    }
+
+    async fn a_later_end_gives_everybody_more_time_to_withdraw_and_to_pay(database: Database) {
+        let mut market = Market::new(database).await;
+        let id = market.open(crowdfunded(json!({}))).await;
+        let sub = subscribed(&market, &id, "1000.00").await;
+        multiplied(&market, &sub).await;
+        let (expires, due) = (time(&market, &sub, "/cooling_off_expires_at").await, time(&market, &sub, "/payment/due_at").await);
+        assert_eq!((in_days(58) - expires).num_minutes(), 0);
+        extended(&market, &id, later(70)).await;
+        market.at(in_days(0)).await;
+        let (moved, paid_by) = (time(&market, &sub, "/cooling_off_expires_at").await, time(&market, &sub, "/payment/due_at").await);
+        assert_eq!(((in_days(68) - moved).num_minutes(), paid_by - due), (0, moved - expires));
+        assert_eq!(how_many(&market, "calendar_version = 2").await, MANY + 1);
+        assert_eq!(market.door.count("events where type = 'subscription.cooling_off_changed'").await, MANY + 1);
+        market.at(in_days(60)).await;
+        assert_eq!(how_many(&market, "status = 'committed'").await, MANY + 1, "the old time counts no more");
+        // One more change, of which no page has come yet: neither the calendar nor the investor goes by the old time.
+        extended(&market, &id, later(80)).await;
+        market.with_engine(in_days(69), async |engine| timer::ring(engine, &sub).await.unwrap()).await;
+        assert_eq!(status(&market, &sub).await, "committed");
+        market.door.write(&format!("update subscriptions set calendar_version = 1, cooling_off_expires_at = created_at where id = '{sub}'")).await;
+        let left = market.investor.post(&format!("/v1/subscriptions/{sub}/cancel"), json!({})).await;
+        assert_eq!(left.text("/status"), "cancelled", "{left:?}");
+        market.at(in_days(79)).await;
+        assert_eq!(how_many(&market, "status = 'binding'").await, MANY);
+    }
+
+    async fn an_earlier_end_is_a_change_of_terms_and_shortens_the_time(database: Database) {
+        let mut market = Market::new(database).await;
+        let id = market.open(crowdfunded(json!({}))).await;
+        let sub = subscribed(&market, &id, "1000.00").await;
+        let due = time(&market, &sub, "/payment/due_at").await;
+        let version = changed(&market, &id, json!({ "closes_at": later(40) })).await.body["version"].as_i64().unwrap();
+        market.at(in_days(0)).await;
+        assert_eq!(status(&market, &sub).await, "pending_reconfirmation");
+        assert_eq!((in_days(38) - time(&market, &sub, "/cooling_off_expires_at").await).num_minutes(), 0);
+        assert!(time(&market, &sub, "/payment/due_at").await >= due, "nobody has to pay sooner");
+        let said = market.investor.post(&format!("/v1/subscriptions/{sub}/reconfirm"), json!({ "offering_version": version })).await;
+        assert_eq!(said.text("/status"), "committed", "{said:?}");
+        market.at(in_days(39)).await;
+        assert_eq!(status(&market, &sub).await, "binding");
+    }
+
+    async fn what_is_in_a_mint_when_its_offering_fails_is_ended_when_the_mint_is_given_up(database: Database) {
+        let mut market = Market::new(database).await;
+        let id = market.open(json!({ "issuance_policy": "rolling", "soft_cap": "9000.00" })).await;
+        let (minting, other) = (subscribed(&market, &id, "1000.00").await, subscribed(&market, &id, "2000.00").await);
+        let (owner, token) = (format!("(select id from investors where user_id = '{}')", market.investor.id), "0x00000000000000000000000000000000000000aa");
+        for sql in [
+            format!("update offerings set token_status = 'deployed', token_address = '{token}'"),
+            format!("insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at) select 31337, '{token}', 'token', id, 1, created_at from offerings"),
+            format!("insert into wallets (id, investor_id, address, verified_at, created_at) select 'wal_01jc0000000000000000000000', id, '{:#x}', created_at, created_at from investors where id = {owner}", wallet(0)),
+            format!("update investors set kyc_status = 'approved', sanctions_status = 'clear' where id = {owner}"),
+            format!("update subscriptions set status = 'accepted', quantity = '100000', wallet_address = '{:#x}', received_amount = amount where id = '{minting}'", wallet(0)),
+            format!("update subscriptions set status = 'binding' where id = '{other}'"),
+        ] {
+            market.door.write(&sql).await;
+        }
+        let asked = market.olga.post("/blockchain/trigger-mint", json!({ "offering_id": id })).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        market.at(in_days(61)).await;
+        assert_eq!((market.status(&id).await, status(&market, &minting).await, status(&market, &other).await), ("failed".to_owned(), "accepted".to_owned(), "cancelled".to_owned()));
+        market.at(in_days(62)).await;
+        assert_eq!(status(&market, &minting).await, "accepted", "what is on its way is left to itself");
+        market.door.write("update operations set status = 'failed', resolution = 'abandoned', live_key = null").await;
+        market.door.write("update operation_items set live = false").await;
+        market.at(in_days(63)).await;
+        assert_eq!((status(&market, &minting).await, market.door.count("timers").await), ("refund_pending".to_owned(), 0));
+    }
+}
