@@ -1,5 +1,6 @@
 //! A distribution through the front door: from a draft to a receipt for each holder, by each way, and each no on the way.
 
+use muniment_domain::user::Role;
 use serde_json::json;
 use world::{Database, Engine, on_both_databases};
 
@@ -59,11 +60,10 @@ on_both_databases! {
         let owner = |n: usize| format!("select investor_id from wallets where address = '{:#x}'", wallet(n));
         site.write(&format!("update investors set kyc_status = 'expired' where id = ({})", owner(1))).await;
         let taxed = site.rows(&owner(2)).await[0][0].clone();
-        site.write(&format!(
-            "insert into tax_profiles (investor_id, rate_basis_points, basis, updated_at) select id, 3000, 'test', created_at from \
-             investors where id = '{taxed}'"
-        ))
-        .await;
+        let officer = site.person(&day.server, "tara", Role::Operator).await;
+        let rate = json!({ "withholding_rate": "30.00", "basis": "no_treaty", "evidence_sha256": "ab".repeat(32) });
+        let set = officer.post(&format!("/v1/investors/{taxed}/tax"), rate).await;
+        assert_eq!(set.status, 200, "{set:?}");
         let id = day.calculated("direct_payout", "500.00").await;
         let parts = day.parts(&id).await;
         let of = |n: usize| parts.iter().find(|part| part.1 == wallet(n)).unwrap().clone();

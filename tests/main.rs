@@ -30,6 +30,7 @@ mod funding;
 mod holdings;
 mod installation;
 mod investor;
+mod investor_record;
 mod issuer_distribution;
 mod kill;
 mod lists;

@@ -97,6 +97,34 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 2);
     }
 
+    async fn what_holds_no_more_is_looked_at_once_again_before_it_is_minted(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(5)]).await;
+        let ids = site.rows("select id from subscriptions order by id").await.concat();
+        site.write("update offerings set accreditation_required = true, blocked_countries = 'FR'").await;
+        site.write("update investors set accreditation_status = 'verified'").await;
+        for (table, change, key, id) in [
+            ("investors", "country = 'FR'", "id", &ids[0]),
+            ("investors", "accreditation_expires_at = created_at", "id", &ids[1]),
+            ("investors", "sanctions_status = 'hit'", "id", &ids[2]),
+            ("wallets", "retired_at = created_at", "investor_id", &ids[3]),
+        ] {
+            let sql = format!("update {table} set {change} where {key} = (select investor_id from subscriptions where id = '{id}')");
+            assert_eq!(site.write(&sql).await, 1);
+        }
+        let (server, offering) = (deployed(&site).await, &site.offerings[0]);
+        let accepted = server.mint("mint", offering).await;
+        assert_eq!(accepted.status, 202, "{accepted:?}");
+        let codes: Vec<_> = accepted.body["skipped"].as_array().unwrap().iter().map(|s| s["code"].as_str().unwrap()).collect();
+        assert_eq!(codes, ["country_blocked", "accreditation_required", "sanctions_not_clear", "wallet_retired"]);
+        assert_eq!(site.rows("select subscription_id from eligibility_checks where stage = 'mint'").await.concat(), [ids[4].clone()]);
+        site.settled().await;
+        assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
+        let told = site.rows("select cast(data as text) from events where type = 'subscription.minted'").await.concat().concat();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!((&told["offering_id"], &told["amount"], &told["currency"], &told["quantity"]), (&json!(offering), &json!("1004.00"), &json!("EUR"), &json!("100400")));
+        assert!(told["investor_id"].is_string() && told["tx_hash"].is_string(), "{told}");
+    }
+
     async fn nothing_is_minted_to_a_frozen_wallet(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let (server, offering) = (deployed(&site).await, &site.offerings[0]);

@@ -171,7 +171,7 @@ on_both_databases! {
         market.door.write("insert into contracts (chain_id, address, kind, next_op_number, created_at) select 31337, \
             '0x00000000000000000000000000000000000000fa', 'factory', 1, created_at from issuers").await;
         let body = json!({ "offering_id": id, "caps": { "supply_units": "65000000" } });
-        let deploying = market.olga.post("/blockchain/deploy-token", body).await;
+        let deploying = market.olga.client().post("/blockchain/deploy-token", "deploy", body).await.unwrap();
         assert_eq!(deploying.status, 202, "{deploying:?}");
         for (hard_cap, fits) in [("650000.00", true), ("650001.00", false), ("610000.00", true)] {
             let changed = raised(hard_cap).await;
@@ -183,7 +183,7 @@ on_both_databases! {
             }
         }
         // The same once the chain has it, and the partition that is sold is the smaller one.
-        market.door.write("update operations set status = 'confirmed', tx_hash = '0x01', live_key = null").await;
+        market.door.write("update operations set status = 'confirmed', tx_hash = '0x7777777777777777777777777777777777777777777777777777777777777777', live_key = null").await;
         market.door.write(&format!("insert into tokens (offering_id, name, symbol, supply_units, partitions, created_at) select '{id}', 'T', \
             'HARB', '99000000', '[{{\"cap\":\"62000000\",\"restricted\":false,\"rule144\":false}}]', created_at from issuers")).await;
         assert_eq!(raised("630000.00").await.text("/errors/0/pointer"), "/hard_cap");
@@ -216,6 +216,11 @@ on_both_databases! {
         assert_eq!(allow(&market.olga, &asked).await.problem(), refused(403, "self_approval_forbidden"));
         assert_eq!(allow(&market.oleg, &asked).await.text("/status"), "executed");
         assert_eq!(market.status(&id).await, "cancelled");
+        // Whoever subscribed still sees what became of it; nobody else does.
+        let path = format!("/v1/offerings/{id}");
+        assert_eq!(market.investor.get(&path).await.text("/status"), "cancelled");
+        let stranger = market.door.person(market.server.as_ref().unwrap(), "sven", muniment_domain::user::Role::Investor).await;
+        assert_eq!(stranger.get(&path).await.problem(), refused(404, "not_found"));
         let id = market.open(json!({})).await;
         market.door.write(&format!("update subscriptions set offering_id = '{id}', status = 'refunded'")).await;
         let asked = market.act(&market.issuer, &id, "cancel", over).await;

@@ -19,7 +19,13 @@ fn crowdfunded(change: Value) -> Value {
 }
 
 async fn subscribed(market: &Market, offering: &str, amount: &str) -> String {
-    let made = market.investor.post(&format!("/v1/offerings/{offering}/subscribe"), json!({ "amount": amount })).await;
+    let made = market
+        .investor
+        .post(
+            &format!("/v1/offerings/{offering}/subscribe"),
+            json!({ "amount": amount, "acknowledgements": ["risk_warning"] }),
+        )
+        .await;
     assert_eq!(made.status, 201, "{made:?}");
     made.text("/id")
 }
@@ -91,7 +97,7 @@ on_both_databases! {
         assert_eq!(market.investor.post(&path, json!({ "offering_version": version - 1 })).await.problem(), (412, "version_conflict".to_owned()));
         let said = market.investor.post(&path, json!({ "offering_version": version })).await;
         assert_eq!((said.status, said.text("/status")), (200, "committed".to_owned()), "{said:?}");
-        market.at(deadline - Duration::milliseconds(1)).await;
+        market.at(working_days_after(now, 5) - Duration::milliseconds(1)).await;
         assert_eq!(how_many(&market, "status = 'cancelled'").await, 0, "not before its time");
         market.at(working_days_after(asked_from, 5) + Duration::seconds(2)).await;
         assert_eq!((how_many(&market, "status = 'cancelled'").await, status(&market, &yes).await), (MANY, "committed".to_owned()));
@@ -166,7 +172,7 @@ on_both_databases! {
         let (minting, other) = (subscribed(&market, &id, "1000.00").await, subscribed(&market, &id, "2000.00").await);
         let (owner, token) = (format!("(select id from investors where user_id = '{}')", market.investor.id), "0x00000000000000000000000000000000000000aa");
         for sql in [
-            format!("update offerings set token_status = 'deployed', token_address = '{token}'"),
+            format!("update offerings set token_status = 'deployed', token_address = '{token}', token_tx_hash = '0x{}'", "7".repeat(64)),
             format!("insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at) select 31337, '{token}', 'token', id, 1, created_at from offerings"),
             format!("insert into wallets (id, investor_id, address, verified_at, created_at) select 'wal_01jc0000000000000000000000', id, '{:#x}', created_at, created_at from investors where id = {owner}", wallet(0)),
             format!("update investors set kyc_status = 'approved', sanctions_status = 'clear' where id = {owner}"),
@@ -175,7 +181,7 @@ on_both_databases! {
         ] {
             market.door.write(&sql).await;
         }
-        let asked = market.olga.post("/blockchain/trigger-mint", json!({ "offering_id": id })).await;
+        let asked = market.olga.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": id })).await.unwrap();
         assert_eq!(asked.status, 202, "{asked:?}");
         market.at(in_days(61)).await;
         assert_eq!((market.status(&id).await, status(&market, &minting).await, status(&market, &other).await), ("failed".to_owned(), "accepted".to_owned(), "cancelled".to_owned()));

@@ -1,5 +1,6 @@
 //! Restricting a partition: at once by one person, once at a time, and only a partition that there is.
 
+use muniment_domain::user::Role;
 use serde_json::json;
 use world::{Mining, on_both_databases};
 
@@ -22,6 +23,13 @@ on_both_databases! {
         site.lanes("active").await;
         site.settled().await;
         assert!(site.is_restricted(token, 1).await);
+        // Nothing of it is sold meanwhile, and nobody opens it again before the restriction is gone.
+        let operator = site.person(&server, "olga", Role::Operator).await;
+        let offering = format!("/v1/offerings/{}", site.offerings[0]);
+        let shown = operator.get(&offering).await;
+        assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("paused".to_owned(), "partition_restricted".to_owned()), "{shown:?}");
+        let resume = async || operator.post(&format!("{offering}/resume"), json!({})).await;
+        assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(restrict("restrict-3").await.status, 202);
         site.settled().await;
         let unknown = server.post("/blockchain/restrict", "other", site.about(json!({ "partition": "2" }))).await;
@@ -32,6 +40,7 @@ on_both_databases! {
         assert_eq!((lifted.text("/type"), lifted.text("/steps/0/function")), ("unrestrict_partition".into(), "removeRestriction".into()));
         site.settled().await;
         assert!(!site.is_restricted(token, 1).await);
+        assert_eq!(resume().await.text("/status"), "open");
         let free = server.post("/blockchain/unrestrict", "unrestrict-again", body).await;
         assert_eq!(free.problem(), (409, "invalid_state".to_owned()), "it is restricted no more");
         assert_eq!(site.exactly_once().await.attention, 0);

@@ -152,8 +152,18 @@ on_both_databases! {
         let taken = raise.act(&raise.issuer, &id, "accept", json!({ "quantity": "1500.00" })).await;
         assert_eq!((taken.status, taken.text("/status"), taken.text("/base_units")), (200, "accepted".to_owned(), "150000".to_owned()));
         assert_eq!(raise.investor.change("PATCH", &path, Some(back)).await.problem(), (409, "invalid_state".to_owned()));
-        assert_eq!(raise.pay(&id, "1.00", "bank-3").await.problem(), (409, "invalid_state".to_owned()));
-        let told = ["committed", "payment_received", "payment_received", "wallet_changed", "wallet_changed", "accepted"];
+        // What comes too much, or too late, is entered and can go back; the amount itself stays.
+        let more = raise.pay(&id, "1.00", "bank-3").await;
+        assert_eq!((more.status, more.text("/subscription/status"), more.text("/subscription/payment/excess_amount")), (201, "accepted".to_owned(), "1.00".to_owned()));
+        let back = |amount: &str, reference: &str| {
+            json!({ "type": "refunded", "amount": amount, "method": "bank_transfer", "external_reference": reference })
+        };
+        let whole = raise.act(&raise.operator, &id, "payments", back("2.00", "back-1")).await;
+        assert_eq!((field(&whole).1, whole.body["errors"][0]["params"]["maximum"].clone()), ("above_maximum".to_owned(), json!("1.00")));
+        let rest = raise.act(&raise.operator, &id, "payments", back("1.00", "back-1")).await;
+        assert_eq!((rest.status, rest.text("/subscription/payment/excess_amount")), (201, "0.00".to_owned()));
+        let told = ["committed", "payment_received", "payment_received", "wallet_changed", "wallet_changed", "accepted",
+            "payment_received", "payment_refunded"];
         assert_eq!(raise.told(&id).await, told.map(|what| format!("subscription.{what}")));
         assert_eq!(raise.rows("select stage from eligibility_checks order by stage").await.concat(), ["accept", "commit"]);
         assert_eq!(raise.reserved().await, "1500.00");
@@ -186,6 +196,34 @@ on_both_databases! {
         }
         let told = raise.told(&second).await;
         assert_eq!(told.last().unwrap(), "subscription.refunded", "{told:?}");
+    }
+
+    async fn money_that_comes_late_is_entered_and_goes_back(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let ended = [("cancelled", "0"), ("rejected", "0"), ("expired", "0"), ("refunded", "150000")];
+        for (number, (status, before)) in ended.iter().enumerate() {
+            let id = raise.committed("1500.00").await;
+            raise.write(&format!("update subscriptions set status = '{status}', received_amount = {before}, refunded_amount = {before} where id = '{id}'")).await;
+            raise.write("update offerings set committed_total = 0").await;
+            let late = raise.pay(&id, "1500.00", &format!("late-{number}")).await;
+            let shown = (late.status, late.text("/subscription/status"), late.text("/subscription/status_reason"), late.text("/subscription/payment/status"));
+            assert_eq!(shown, (201, "refund_pending".to_owned(), "late_payment".to_owned(), "refund_pending".to_owned()), "{status} {late:?}");
+            let again = raise.pay(&id, "1500.00", &format!("late-{number}")).await;
+            assert_eq!((again.status, again.text("/id")), (201, late.text("/id")));
+            let back = json!({ "method": "bank_transfer", "external_reference": format!("back-{number}") });
+            for _ in 0..2 {
+                let refunded = raise.act(&raise.operator, &id, "refund", back.clone()).await;
+                assert_eq!((refunded.status, refunded.text("/amount"), refunded.text("/subscription/status")), (200, "1500.00".to_owned(), "refunded".to_owned()), "{refunded:?}");
+            }
+            let told = raise.told(&id).await;
+            assert_eq!(told[1..], ["payment_received", "refund_pending", "payment_refunded", "refunded"].map(|what| format!("subscription.{what}")));
+        }
+        assert_eq!((raise.reserved().await, raise.door.count("payments").await), ("0.00".to_owned(), 8));
+        // Too much before the acceptance: it says what to do.
+        let id = raise.binding("1500.00").await;
+        raise.pay(&id, "1501.00", "more").await;
+        let refused = raise.act(&raise.operator, &id, "accept", json!({})).await;
+        assert_eq!((field(&refused).1, refused.body["errors"][0]["params"]["excess"].clone()), ("overpaid".to_owned(), json!("1.00")));
     }
 
     async fn everybody_sees_and_moves_what_is_theirs_and_nothing_else(database: Database) {
@@ -255,6 +293,18 @@ async fn a_preview_shows_every_rule_and_changes_nothing() {
         (raise.door.count("subscriptions").await, raise.door.count("events where type like 'subscription.%'").await),
         (0, 0)
     );
+    // A wallet that cannot be used is one more rule that is not met.
+    let other = raise.another("sven").await;
+    raise.give_wallet(&other, 5).await;
+    raise.give_wallet(&raise.investor, 6).await;
+    raise.write(&format!("update wallets set retired_at = created_at where address = '{:#x}'", wallet(6))).await;
+    for (number, code) in [(5, "wallet_in_use"), (6, "address_forbidden")] {
+        let body = json!({ "amount": "1500.00", "wallet_address": shown(wallet(number)) });
+        let preview = raise.investor.post(&path, body).await;
+        assert_eq!((preview.status, &preview.body["eligible"]), (200, &json!(false)), "{preview:?}");
+        let last = preview.body["checks"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!((&last["rule"], &last["code"]), (&json!("wallet"), &json!(code)));
+    }
     let unknown = raise.investor.post(&format!("{}?dry=1", raise.path()), json!({ "amount": "1500.00" })).await;
     assert_eq!(unknown.problem(), (400, "unknown_parameter".to_owned()));
 }
@@ -269,7 +319,22 @@ async fn an_operator_subscribes_for_an_investor_who_signed_for_it() {
         body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         body
     };
-    let paper = "doc_01jc0000000000000000000000";
+    let nowhere = "doc_01jc0000000000000000000000";
+    let papers = |investor: &str| format!("/v1/investors/{investor}/documents");
+    let consent = json!({ "kind": "subscription_consent", "sha256": "ab".repeat(32) });
+    let stranger = raise.another("sven").await;
+    let strangers =
+        raise.rows(&format!("select id from investors where user_id = '{}'", stranger.id)).await[0][0].clone();
+    let kept = raise.operator.post(&papers(&investor), consent.clone()).await;
+    assert_eq!((kept.status, kept.text("/kind")), (201, "subscription_consent".to_owned()), "{kept:?}");
+    assert_eq!(raise.operator.post(&papers(&investor), consent.clone()).await.text("/id"), kept.text("/id"));
+    let paper = kept.text("/id");
+    let foreign = raise.operator.post(&papers(&strangers), consent).await.text("/id");
+    let receipt = json!({ "kind": "other", "sha256": "cd".repeat(32) });
+    let receipt = raise.operator.post(&papers(&investor), receipt).await.text("/id");
+    let listed = raise.operator.get(&papers(&investor)).await;
+    assert_eq!(listed.body["data"].as_array().unwrap().len(), 2, "{listed:?}");
+    assert_eq!(raise.investor.get(&papers(&investor)).await.problem(), (403, "role_forbidden".to_owned()));
     for (change, pointer, code) in [
         (json!({}), "/investor_id", "required"),
         (json!({ "investor_id": investor }), "/consent_document_id", "required"),
@@ -278,6 +343,9 @@ async fn an_operator_subscribes_for_an_investor_who_signed_for_it() {
             "/investor_id",
             "not_found",
         ),
+        (json!({ "investor_id": investor, "consent_document_id": nowhere }), "/consent_document_id", "not_found"),
+        (json!({ "investor_id": investor, "consent_document_id": foreign }), "/consent_document_id", "not_found"),
+        (json!({ "investor_id": investor, "consent_document_id": receipt }), "/consent_document_id", "not_found"),
     ] {
         let refused = raise.operator.post(&raise.path(), body(change)).await;
         assert_eq!(field(&refused), (422, code.to_owned(), pointer.to_owned()));

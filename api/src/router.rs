@@ -171,6 +171,10 @@ fn investors() -> Vec<Route> {
         on_get("/v1/investors/{id}", get(investor::detail)),
         on_get("/v1/investors/{id}/portfolio", get(investor::portfolio::read)),
         on_post("/v1/investors/{id}/kyc/decision", post(investor::decision::decide)),
+        on_post("/v1/investors/{id}/accreditation", post(investor::accreditation::accredit)),
+        on_post("/v1/investors/{id}/tax", post(investor::tax::withhold)),
+        on_get("/v1/investors/{id}/documents", get(investor::document::list)),
+        on_post("/v1/investors/{id}/documents", post(investor::document::add)),
         on_post("/v1/investors/{id}/suspend", post(investor::suspension::suspend)),
         on_post("/v1/investors/{id}/reinstate", post(investor::suspension::reinstate)),
     ]

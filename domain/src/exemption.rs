@@ -7,7 +7,7 @@ use crate::country;
 use crate::offering::Offering;
 
 /// The version of the table, for whoever has to show later by which rules something was decided.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 /// The longest cooling-off time that can be asked for.
 pub const COOLING_OFF_HOURS_MAX: i64 = 1_440;
@@ -66,6 +66,8 @@ pub struct Profile {
     pub blocked_countries: &'static str,
     /// Whether it may be shown to everybody.
     pub may_be_public: bool,
+    /// What an investor has to say to have understood.
+    pub acknowledgements: &'static [&'static str],
 }
 
 const PLAIN: Profile = Profile {
@@ -77,7 +79,10 @@ const PLAIN: Profile = Profile {
     accredited_only: false,
     blocked_countries: "",
     may_be_public: true,
+    acknowledgements: &[],
 };
+/// That everything may be lost.
+const RISK: &[&str] = &["risk_warning"];
 const FIVE_MILLION: i64 = 500_000_000;
 const YEAR: i64 = 365;
 
@@ -85,20 +90,27 @@ impl Exemption {
     /// Its row of the table.
     pub const fn profile(self) -> Profile {
         match self {
-            Self::Default | Self::UkRmmi => Profile { cooling_off: CoolingOff::After(336), ..PLAIN },
+            Self::Default => Profile { cooling_off: CoolingOff::After(336), ..PLAIN },
+            Self::UkRmmi => Profile { cooling_off: CoolingOff::After(336), acknowledgements: RISK, ..PLAIN },
             Self::RegCf => Profile {
                 cooling_off: CoolingOff::BeforeClose(48),
                 lockup_days: YEAR,
                 debt_lockup_days: YEAR,
                 open_days_min: 21,
                 raise_max: Some(FIVE_MILLION),
+                acknowledgements: RISK,
                 ..PLAIN
             },
             Self::RegD506b => Profile { lockup_days: YEAR, debt_lockup_days: YEAR, may_be_public: false, ..PLAIN },
             Self::RegD506c => Profile { lockup_days: YEAR, debt_lockup_days: YEAR, accredited_only: true, ..PLAIN },
             Self::RegAT2 => PLAIN,
             Self::RegS => Profile { lockup_days: YEAR, debt_lockup_days: 40, blocked_countries: "US", ..PLAIN },
-            Self::EuEcsp => Profile { cooling_off: CoolingOff::After(96), raise_max: Some(FIVE_MILLION), ..PLAIN },
+            Self::EuEcsp => Profile {
+                cooling_off: CoolingOff::After(96),
+                raise_max: Some(FIVE_MILLION),
+                acknowledgements: RISK,
+                ..PLAIN
+            },
             Self::EuMicaOther => Profile { cooling_off: CoolingOff::AfterWithin(336), ..PLAIN },
         }
     }

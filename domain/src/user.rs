@@ -36,6 +36,8 @@ pub struct User {
     pub email_verified_at: Option<DateTime<Utc>>,
     pub locale: Option<String>,
     pub issuer_id: Option<String>,
+    /// The terms of the platform to which the person said yes.
+    pub accepted_terms_version: Option<String>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -78,6 +80,15 @@ pub async fn create(tx: &mut Tx, new: &New<'_>) -> Result<String> {
     let data = serde_json::json!({ "roles": new.roles.list(), "status": new.status });
     event::write(tx, "user.created", "user", &id, 1, data).await?;
     Ok(id)
+}
+
+/// Writes down to which terms of the platform somebody said yes.
+pub async fn accept_terms(tx: &mut Tx, id: &str, terms_version: &str) -> Result<()> {
+    let now = tx.now();
+    let rows = on!(tx, conn => sqlx::query("update users set accepted_terms_version = $2, accepted_terms_at = $3 where id = $1")
+        .bind(id).bind(terms_version).bind(now).execute(conn).await?.rows_affected());
+    touched(rows, "user", id)?;
+    event::write(tx, "user.terms_accepted", "user", id, 1, serde_json::json!({ "terms_version": terms_version })).await
 }
 
 /// The user with this id, which may be malformed.

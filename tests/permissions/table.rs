@@ -93,6 +93,10 @@ GET    /v1/investors/{id}                                                 OAU   
 GET    /v1/investors/{id}/portfolio                                       IOAU   investors:read
 # The provider of identity checks calls these; a reinstatement it only asks for, a second person allows it.
 POST   /v1/investors/{id}/kyc/decision                                    OA     kyc:write           {"decision":"start_review"}
+POST   /v1/investors/{id}/accreditation                                   OA     kyc:write           {"status":"none","basis":"b","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
+POST   /v1/investors/{id}/tax                                             OA     -                   {"withholding_rate":"0.00","basis":"b","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
+GET    /v1/investors/{id}/documents                                       OAU    investors:read
+POST   /v1/investors/{id}/documents                                       OA     -                   {"kind":"other","sha256":"abababababababababababababababababababababababababababababababab"}
 POST   /v1/investors/{id}/suspend                                         OA     kyc:write           {"reason_code":"operator"}
 POST   /v1/investors/{id}/reinstate                                       OA     kyc:write           {"reason":"x","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
 

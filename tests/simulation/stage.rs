@@ -79,6 +79,7 @@ impl Stage {
         let investors = 3 + seed.below(4);
         for n in 0..investors {
             investor::insert(&mut tx, &format!("inv_{n}"), None, "Investor", "CH").await?;
+            investor::insert_wallet(&mut tx, &format!("inv_{n}"), Address::with_last_byte(0x40 + n as u8)).await?;
         }
         let mut ids = Vec::new();
         for n in 0..1 + seed.below(2) {

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::investor::{self, Accreditation, Investor, Level, Move, Screening, Status};
+use muniment_domain::investor::{self, Accreditation, Finding, Investor, Level, Move, Screening, Status};
 use muniment_domain::kyc::{self, Ground, NewCase};
 use muniment_domain::{Code, Error, Result, country};
 
@@ -68,8 +68,11 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
 /// Decides on what was handed in.
 pub async fn decide(tx: &mut Tx, investor_id: &str, d: &Decision, by: &Requester) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
-    if d.word == Move::Approve {
+    if matches!(d.word, Move::Approve | Move::Renew) {
         approve(tx, &mut i, d)?;
+        if let Some(finding) = finding(d, by) {
+            finding.apply(&mut i);
+        }
     }
     let ground = Ground {
         decided_by: &by.actor,
@@ -78,8 +81,19 @@ pub async fn decide(tx: &mut Tx, investor_id: &str, d: &Decision, by: &Requester
         screening: d.screening,
     };
     kyc::transition(tx, &mut i, d.word, &ground).await?;
+    if let Some(finding) = finding(d, by) {
+        finding.keep(tx, &i).await?;
+    }
     timer::set(tx, &i.id, ends_at(&i)).await?;
     Ok(i)
+}
+
+/// What a yes says about the accreditation; it rests on the same document.
+fn finding<'a>(d: &'a Decision, by: &'a Requester) -> Option<Finding<'a>> {
+    let (basis, expires_at) = d.accreditation.as_ref()?;
+    let evidence_sha256 = d.evidence_sha256.as_deref()?;
+    let (status, expires_at) = (Accreditation::Verified, *expires_at);
+    Some(Finding { status, basis, evidence_sha256, expires_at, decided_by: &by.actor })
 }
 
 fn approve(tx: &Tx, i: &mut Investor, d: &Decision) -> Result<()> {
@@ -101,11 +115,6 @@ fn approve(tx: &Tx, i: &mut Investor, d: &Decision) -> Result<()> {
     }
     i.kyc_expires_at = Some(expires_at);
     i.kyc_level = d.level.or(i.kyc_level);
-    if let Some((basis, until)) = &d.accreditation {
-        i.accreditation_status = Accreditation::Verified;
-        i.accreditation_basis = Some(basis.clone());
-        i.accreditation_expires_at = *until;
-    }
     Ok(())
 }
 

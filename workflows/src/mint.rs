@@ -16,10 +16,11 @@ use muniment_domain::db::Tx;
 use muniment_domain::item::{self, Item};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
+use muniment_domain::subscription::eligibility::{self, Check};
 use muniment_domain::subscription::{self, Candidate, Minted, Status};
 use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::action::Action;
 use crate::mint_list::MintList;
@@ -56,6 +57,8 @@ pub struct Chosen {
     pub amounts: Vec<i64>,
     /// Who is not.
     pub skipped: Vec<Skipped>,
+    /// By which rules, for each of them alike.
+    pub checks: Value,
 }
 
 impl Chosen {
@@ -156,6 +159,8 @@ async fn accept(
     chosen: Chosen,
     by: &Requester,
 ) -> Result<Accepted> {
+    let ids: Vec<&str> = chosen.items.iter().map(|item| item.subject_id.as_str()).collect();
+    subscription::store_mint_checks(tx, &ids, &chosen.checks).await?;
     let token = offering.token_address.map(|a| a.0).unwrap_or_default();
     let release = release_at.map_or(0, |at| at.timestamp());
     let batch_id = tx.new_id("run");
@@ -193,8 +198,13 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
     let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
-        match gate(&candidate, &frozen).and_then(|item| room.take(&candidate.investor_id).map(|()| item)) {
+        let checks = candidate.checks(offering, tx.now());
+        let passed =
+            gate(&candidate, &checks, &frozen).and_then(|item| room.take(&candidate.investor_id).map(|()| item));
+        match passed {
             Ok(item) => {
+                // Who passed has passed every rule: one record says it of all.
+                chosen.checks = eligibility::shown(&checks);
                 chosen.items.push(item);
                 chosen.amounts.push(candidate.amount);
             }
@@ -230,7 +240,7 @@ impl Room {
     }
 }
 
-fn gate(c: &Candidate, frozen: &BTreeSet<Address>) -> Result<Item, &'static str> {
+fn gate(c: &Candidate, checks: &[Check], frozen: &BTreeSet<Address>) -> Result<Item, &'static str> {
     if c.status == Status::Minted {
         return Err("already_minted");
     }
@@ -240,8 +250,8 @@ fn gate(c: &Candidate, frozen: &BTreeSet<Address>) -> Result<Item, &'static str>
     if c.live_operation_id.is_some() {
         return Err("operation_in_progress");
     }
-    if c.kyc_status != "approved" {
-        return Err("kyc_required");
+    if let Some((code, _)) = checks.iter().find_map(|check| check.refused.as_ref()?.refusal()) {
+        return Err(code);
     }
     let wallet_address = c.wallet_address.ok_or("wallet_required")?;
     if frozen.contains(&wallet_address.0) {
@@ -305,7 +315,9 @@ pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256,
     // A step settles its own page: an operation of several has the items of all of them.
     let on_page = |i: &Item| page.lines.iter().any(|l| (l.holder(), l.units()) == (i.wallet_address.0, i.quantity.0));
     let items: Vec<Item> = item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
-    let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at };
+    let offering = offering::find(tx, &op.subject_id).await?;
+    let currency = &offering.currency;
+    let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at, currency };
     let ids: Vec<&str> = items.iter().map(|item| item.subject_id.as_str()).collect();
     subscription::set_minted(tx, &ids, &minted).await
 }

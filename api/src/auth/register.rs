@@ -91,11 +91,14 @@ pub async fn register(State(app): State<App>, Input(body): Input<Registration>) 
         Role::Investor => Some(insert_investor(&mut tx, &id, &body).await?),
         _ => None,
     };
+    if let Some(version) = &body.accept_terms_version {
+        user::accept_terms(&mut tx, &id, version.trim()).await?;
+    }
     let link = email_link::insert(&mut tx, &id, Purpose::VerifyEmail).await?;
     let person = user::find(&mut tx, &id).await?;
     tx.commit(Point::Account).await?;
     email::show(&app, &person, &link);
-    let accepted_terms_version = body.accept_terms_version;
+    let accepted_terms_version = person.accepted_terms_version.clone();
     let answer = Registered { person: Person::of(&person), investor_id, accepted_terms_version };
     Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/auth/me")], Json(answer)))
 }
@@ -113,8 +116,12 @@ fn check(body: &Registration) -> Result<()> {
     check_name("/name", &body.name)?;
     password::check("/password", &body.password, &body.email)?;
     check_country("/country", body.country.as_deref())?;
-    if body.accept_terms_version.as_ref().is_some_and(|version| version.chars().count() > NAME_CHARACTERS_MAX) {
-        return Err(Problem::field("/accept_terms_version", "too_long", "A version is short."));
+    let sound = |version: &String| {
+        (1..=NAME_CHARACTERS_MAX).contains(&version.trim().chars().count()) && !version.chars().any(char::is_control)
+    };
+    if body.accept_terms_version.as_ref().is_some_and(|version| !sound(version)) {
+        let detail = format!("A version has 1 to {NAME_CHARACTERS_MAX} characters.");
+        return Err(Problem::field("/accept_terms_version", "length_out_of_range", detail));
     }
     match (&body.organization_name, body.account_type) {
         (None, AccountType::Issuer) => {

@@ -61,19 +61,20 @@ impl Intent for Body {
 
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         match self.decision {
-            Move::Approve if self.evidence_sha256.is_none() => {
+            Move::Approve | Move::Renew if self.evidence_sha256.is_none() => {
                 return Err(Problem::field("/evidence_sha256", "required", "Name the document that the yes rests on."));
             }
             Move::Reject | Move::NeedsInformation if self.reason_code.is_none() => {
                 return Err(Problem::field("/reason_code", "required", "Say why, so that the investor knows."));
             }
-            Move::Approve | Move::Reject | Move::NeedsInformation | Move::StartReview | Move::Reset => {}
+            Move::Approve | Move::Renew | Move::Reject | Move::NeedsInformation | Move::StartReview | Move::Reset => {}
             Move::Submit | Move::Expire | Move::Suspend | Move::Reinstate => {
                 return Err(Problem::field("/decision", "type_mismatch", "That is no decision of a reviewer."));
             }
         }
         check_screening(self.screening)?;
-        if self.decision == Move::Approve && self.screening.is_none() {
+        let yes = matches!(self.decision, Move::Approve | Move::Renew);
+        if yes && self.screening.is_none() {
             return Err(Problem::field(
                 "/screening",
                 "required",
@@ -84,7 +85,7 @@ impl Intent for Body {
             check_code("/reason_code", code)?;
         }
         match &self.accreditation {
-            Some(_) if self.decision != Move::Approve => {
+            Some(_) if !yes => {
                 Err(Problem::field("/accreditation", "unexpected", "Only a yes can say that somebody is accredited."))
             }
             Some(a) if a.expires_at.is_some_and(|end| end <= now) => {
@@ -121,7 +122,7 @@ pub fn check_screening(found: Option<Screening>) -> Result<()> {
 }
 
 /// Refuses what is no code: one word in small letters.
-fn check_code(pointer: &'static str, code: &str) -> Result<()> {
+pub fn check_code(pointer: &'static str, code: &str) -> Result<()> {
     let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
     if (1..=CODE_CHARACTERS_MAX).contains(&code.len()) && code.bytes().all(word) {
         return Ok(());

@@ -1,11 +1,14 @@
 //! `/v1/investors` for the staff, `/v1/investor` for the investor.
 
+pub mod accreditation;
 pub mod decision;
+pub mod document;
 pub mod kyc;
 pub mod portfolio;
 pub mod profile;
 mod record;
 pub mod suspension;
+pub mod tax;
 pub mod wallet;
 
 use axum::Json;

@@ -1,7 +1,7 @@
 //! What an investor looks like: to the investor, to the staff, and to an auditor, who sees who did what and not who it is.
 
 use muniment_domain::db::Tx;
-use muniment_domain::investor::{self, Investor, Kind, Level, Status, TaxForm};
+use muniment_domain::investor::{self, Decided, Found, Investor, Kind, Level, Status, TaxForm};
 use muniment_domain::kyc::{self, Decision};
 use muniment_domain::money::Money;
 use muniment_domain::{Result, user, wallet};
@@ -37,6 +37,8 @@ pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Value> {
 pub async fn for_staff(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Value> {
     let mut record = full(tx, i, masked).await?;
     record["decisions"] = kyc::decisions(tx, &i.id).await?.iter().map(decision).collect();
+    record["accreditations"] = investor::accreditations(tx, &i.id).await?.iter().map(found).collect();
+    record["tax"]["decisions"] = investor::tax_decisions(tx, &i.id).await?.iter().map(taxed).collect();
     record["freeze_proposals"] = json!(freeze_proposals(tx, i).await?);
     Ok(record)
 }
@@ -73,6 +75,16 @@ fn decision(d: &Decision) -> Value {
     json!({ "id": d.id, "case_id": d.case_id, "decision": d.decision, "from": d.from_status, "to": d.to_status, "level": d.level,
         "reason_code": d.reason_code, "evidence_sha256": d.evidence_sha256, "screening": d.screening, "expires_at": instant::optional(d.expires_at),
         "decided_by": d.decided_by, "created_at": instant::text(d.created_at) })
+}
+
+fn found(f: &Found) -> Value {
+    json!({ "id": f.id, "status": f.status, "basis": f.basis, "evidence_sha256": f.evidence_sha256,
+        "expires_at": instant::optional(f.expires_at), "decided_by": f.decided_by, "created_at": instant::text(f.created_at) })
+}
+
+fn taxed(d: &Decided) -> Value {
+    json!({ "id": d.id, "withholding_rate": Money::from_minor(d.rate_basis_points).to_string(), "basis": d.basis,
+        "evidence_sha256": d.evidence_sha256, "decided_by": d.decided_by, "created_at": instant::text(d.created_at) })
 }
 
 /// What somebody has to show next; nothing while it is looked at or was approved.

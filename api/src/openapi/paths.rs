@@ -4,8 +4,8 @@ use utoipa::OpenApi;
 
 use crate::{
     api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, error, force_transfer,
-    freeze, health, holder, lock, mint, openapi, operation, reconcile, reconciliation, recover, restrict, retry,
-    signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
+    freeze, health, holder, investor, lock, mint, openapi, operation, reconcile, reconciliation, recover, restrict,
+    retry, signer, speed_up, subscription, unfreeze, unlock, unrestrict, user,
 };
 
 /// The interface of the platform, as a portal integrates it.
@@ -82,6 +82,10 @@ use crate::{
         health::ready,
         health::version,
         holder::list,
+        investor::accreditation::accredit,
+        investor::document::add,
+        investor::document::list,
+        investor::tax::withhold,
         lock::lock,
         mint::trigger_mint,
         openapi::serve,

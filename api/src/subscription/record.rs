@@ -59,6 +59,8 @@ struct Paid {
     due_at: Option<Instant>,
     received_amount: Amount,
     refunded_amount: Amount,
+    /// What is there beyond the amount: it can go back at any time.
+    excess_amount: Amount,
     #[schema(example = "bank_transfer")]
     method: Option<String>,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
@@ -115,6 +117,7 @@ pub fn item(row: &Listed, now: DateTime<Utc>) -> Shown {
             due_at: s.payment_due_at.map(Instant),
             received_amount: money(s.received_amount),
             refunded_amount: money(s.refunded_amount),
+            excess_amount: money(s.excess()),
             method: s.payment_method.clone(),
             reference: s.id.clone(),
         },

@@ -1,14 +1,19 @@
 //! Investors: who they say they are, and what the platform decided about it.
 
+mod accreditation;
+pub mod document;
 mod list;
 mod state;
+mod tax;
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
+pub use accreditation::{Finding, Found, accredit, accreditations};
 pub use list::{Filter, Frozen, frozen_on, page};
 pub use state::{Move, Status};
+pub use tax::{Decided, Rate, tax_decisions, withhold, withholding};
 
 use crate::column::Hex;
 use crate::db::{Tx, touched};
@@ -176,13 +181,9 @@ pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
         .bind(i.last_screened_at).bind(i.tax_form).bind(&i.treaty_country).bind(i.version).bind(i.updated_at)
         .execute(conn).await?.rows_affected());
     touched(rows, "investor", &i.id)?;
-    let data = json!({ "kyc": { "status": i.kyc_status, "level": i.kyc_level, "reason_code": i.kyc_reason_code } });
+    let data = json!({
+        "kyc": { "status": i.kyc_status, "level": i.kyc_level, "reason_code": i.kyc_reason_code },
+        "accreditation": { "status": i.accreditation_status, "expires_at": i.accreditation_expires_at },
+    });
     event::write(tx, event, "investor", &i.id, i.version, data).await
-}
-
-/// What is withheld of an investor's payments, in hundredths of a percent.
-pub async fn withholding(tx: &mut Tx, investor_id: &str) -> Result<i64> {
-    let rate = on!(tx, conn => sqlx::query_scalar::<_, i64>("select rate_basis_points from tax_profiles where investor_id = $1")
-        .bind(investor_id).fetch_optional(conn).await?);
-    Ok(rate.unwrap_or(0))
 }

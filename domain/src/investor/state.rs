@@ -37,6 +37,8 @@ crate::words! {
         NeedsInformation = "needs_information",
         /// A reviewer lets somebody who was rejected try again at once.
         Reset = "reset",
+        /// A reviewer looked again before the approval was too old.
+        Renew = "renew",
         /// Time is over.
         Expire = "expire",
         /// A screening hit, or an operator's word.
@@ -53,7 +55,9 @@ impl Status {
         match (self, by) {
             (NotStarted | NeedsInformation | Rejected | Expired, Move::Submit) => Some(Pending),
             (Pending, Move::StartReview) => Some(InReview),
-            (Pending | InReview, Move::Approve) | (Suspended, Move::Reinstate) => Some(Approved),
+            (Pending | InReview, Move::Approve) | (Approved, Move::Renew) | (Suspended, Move::Reinstate) => {
+                Some(Approved)
+            }
             (Pending | InReview, Move::Reject) => Some(Rejected),
             (Pending | InReview, Move::NeedsInformation) => Some(NeedsInformation),
             (Rejected, Move::Reset) => Some(NotStarted),
@@ -79,6 +83,7 @@ impl Move {
             Self::Reject => "investor.kyc_rejected",
             Self::NeedsInformation => "investor.kyc_needs_information",
             Self::Reset => "investor.kyc_reset",
+            Self::Renew => "investor.kyc_renewed",
             Self::Expire => "investor.kyc_expired",
             Self::Suspend => "investor.kyc_suspended",
             Self::Reinstate => "investor.kyc_reinstated",

@@ -17,7 +17,7 @@ pub enum Scope {
     Within(String),
     /// Those of this organisation, and of the others what members see.
     Org(String),
-    /// What members see, and what this person has subscribed to.
+    /// What members see, and what this person has subscribed to, also where it was called off: there is money to come back.
     Member(String),
     /// What everybody sees.
     Anybody,
@@ -103,8 +103,8 @@ where
         }
         Scope::Member(user_id) => {
             query.push(format!(
-                "({PUBLIC} and (o.visibility in ('public', 'members') or exists (select 1 from subscriptions s join investors v \
-                 on v.id = s.investor_id where s.offering_id = o.id and v.user_id = "
+                "(({PUBLIC} and o.visibility in ('public', 'members')) or (({PUBLIC} or o.status = 'cancelled') and exists (select 1 \
+                 from subscriptions s join investors v on v.id = s.investor_id where s.offering_id = o.id and v.user_id = "
             ));
             query.push_bind(user_id.as_str()).push(")))")
         }

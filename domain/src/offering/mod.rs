@@ -99,8 +99,7 @@ impl Offering {
 
     /// Whether subscriptions may be minted in this state.
     pub fn may_mint(&self) -> bool {
-        self.status == Status::Closed
-            || (self.issuance_policy == "rolling" && matches!(self.status, Status::Open | Status::Paused))
+        self.status == Status::Closed || (self.issuance_policy == "rolling" && self.status == Status::Open)
     }
 }
 

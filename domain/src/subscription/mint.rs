@@ -2,13 +2,17 @@
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
-use serde_json::json;
+use serde_json::{Value, json};
+use sqlx::types::Json;
 
-use super::Status;
+use super::eligibility::{Check, Facts, Investor, RULES_VERSION, Stage, Standing, evaluate};
+use super::{Status, Subscription, tell, told};
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, all_touched};
+use crate::investor::Screening;
+use crate::offering::Offering;
 use crate::rows::portions;
-use crate::{Result, event, on};
+use crate::{Result, event, offering, on};
 
 /// A subscription that may be minted or not, with the operation that it is in.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -20,14 +24,52 @@ pub struct Candidate {
     pub amount: i64,
     pub quantity: Option<Dec<u128>>,
     pub wallet_address: Option<Hex<Address>>,
-    pub kyc_status: String,
+    #[sqlx(flatten)]
+    pub standing: Known,
     pub live_operation_id: Option<String>,
+}
+
+/// What the rules look at of the investor and the wallet.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Known {
+    pub country: String,
+    pub kyc_status: String,
+    pub sanctions_status: Screening,
+    pub accreditation_status: String,
+    pub accreditation_expires_at: Option<DateTime<Utc>>,
+    pub wallet_verified_at: Option<DateTime<Utc>>,
+    pub wallet_retired_at: Option<DateTime<Utc>>,
+}
+
+impl Candidate {
+    /// What became of each rule of the mint.
+    pub fn checks(&self, offering: &Offering, now: DateTime<Utc>) -> Vec<Check> {
+        let known = &self.standing;
+        let investor = Investor {
+            id: self.investor_id.clone(),
+            country: known.country.clone(),
+            kyc_status: known.kyc_status.clone(),
+            sanctions_status: known.sanctions_status,
+            accreditation_status: known.accreditation_status.clone(),
+            accreditation_expires_at: known.accreditation_expires_at,
+        };
+        let standing = Standing {
+            wallet_verified: self.wallet_address.map(|_| known.wallet_verified_at.is_some()),
+            wallet_retired: known.wallet_retired_at.is_some(),
+            ..Standing::default()
+        };
+        let (stage, investor, amount) = (Stage::Mint, &investor, self.amount);
+        evaluate(&Facts { stage, offering, investor, amount, held: amount, standing, acknowledged: &[], now })
+    }
 }
 
 const IDS_PER_STATEMENT: usize = 500;
 
-const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quantity, s.wallet_address, i.kyc_status, m.operation_id as live_operation_id \
-    from subscriptions s join investors i on i.id = s.investor_id \
+const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quantity, s.wallet_address, i.country, i.kyc_status, \
+    i.sanctions_status, i.accreditation_status, i.accreditation_expires_at, w.verified_at as wallet_verified_at, \
+    w.retired_at as wallet_retired_at, m.operation_id as live_operation_id from subscriptions s \
+    join investors i on i.id = s.investor_id left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
     left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live where s.offering_id = ";
 
 /// Every subscription of an offering that could be meant by "mint all", oldest first.
@@ -60,6 +102,24 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
     Ok(found)
 }
 
+/// Keeps why these are minted, by one record that holds for each. Of two mints of one subscription the later one counts.
+pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Result<()> {
+    let now = tx.now();
+    for portion in portions(ids) {
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements, created_at) ");
+            query.push_values(portion, |mut row, id| {
+                row.push_bind(*id).push_bind("mint").push_bind(RULES_VERSION).push_bind(Json(checks)).push_bind(Json(json!([]))).push_bind(now);
+            });
+            query.push(" on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version, \
+                checks = excluded.checks, created_at = excluded.created_at");
+            query.build().execute(conn).await?.rows_affected()
+        });
+    }
+    Ok(())
+}
+
 /// What an offering's subscriptions that were not called off come to, in minor units.
 pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
@@ -76,6 +136,7 @@ pub struct Minted<'a> {
     pub tx_hash: B256,
     pub block_number: i64,
     pub lock_release_at: Option<DateTime<Utc>>,
+    pub currency: &'a str,
 }
 
 /// Marks the subscriptions of a page as minted. Called by the commit that confirms the mint, and by nothing else.
@@ -92,18 +153,13 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
             for id in portion {
                 list.push_bind(id);
             }
-            query.push(") returning id, version");
-            query.build_query_as::<(String, i64)>().fetch_all(conn).await?
+            query.push(") returning *");
+            query.build_query_as::<Subscription>().fetch_all(conn).await?
         });
         all_touched(minted.len() as u64, portion.len(), "subscription", portion[0])?;
-        let event = |(id, version)| event::New {
-            name: "subscription.minted".to_owned(),
-            subject_type: "subscription",
-            subject_id: id,
-            sequence: version,
-            data: json!({ "status": "minted", "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() }),
-        };
-        event::write_all(tx, &minted.into_iter().map(event).collect::<Vec<_>>()).await?;
+        let beside = json!({ "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
+        let told: Vec<_> = minted.iter().map(|s| told(m.currency, s, "minted", beside.clone())).collect();
+        event::write_all(tx, &told).await?;
     }
     Ok(())
 }
@@ -112,10 +168,16 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
 /// or is frozen there, its subscriptions wait for the recovery there: units that came first would bar it, and a freeze is not left behind.
 pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, successor: Address) -> Result<u64> {
     let now = tx.now();
-    Ok(on!(tx, conn => sqlx::query(
+    let moved = on!(tx, conn => sqlx::query_as::<_, Subscription>(
         "update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4 where wallet_address = $2 \
          and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted') and (offering_id = $1 or offering_id not in \
          (select h.offering_id from holdings h where h.wallet_address = $2 and h.balance <> '0' union \
-         select a.offering_id from token_accounts a where a.wallet_address = $2 and a.frozen and a.successor_address is null))")
-        .bind(offering_id).bind(Hex(lost)).bind(Hex(successor)).bind(now).execute(conn).await?.rows_affected()))
+         select a.offering_id from token_accounts a where a.wallet_address = $2 and a.frozen and a.successor_address is null)) returning *")
+        .bind(offering_id).bind(Hex(lost)).bind(Hex(successor)).bind(now).fetch_all(conn).await?);
+    for s in &moved {
+        let offering = offering::find(tx, &s.offering_id).await?;
+        let wallets = json!({ "wallet_address": successor.to_checksum(None), "lost_address": lost.to_checksum(None) });
+        tell(tx, &offering, s, "wallet_changed", wallets).await?;
+    }
+    Ok(moved.len() as u64)
 }

@@ -17,7 +17,9 @@ use serde_json::{Value, json};
 
 pub use end::{Ended, end_all_of, reconfirm_all_of, unfinished};
 pub use list::{Filter, Listed, Scope, find, hold, list, listed};
-pub use mint::{Candidate, Minted, amount_sum, candidates, candidates_of, follow_wallet, set_minted};
+pub use mint::{
+    Candidate, Minted, amount_sum, candidates, candidates_of, follow_wallet, set_minted, store_mint_checks,
+};
 pub use new::{Accepted, New, insert, insert_accepted, store_checks};
 pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, record};
 pub use state::{Move, Status};
@@ -132,13 +134,23 @@ pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
 
 /// Tells of a subscription what happened to it.
 pub async fn tell(tx: &mut Tx, offering: &Offering, s: &Subscription, what: &str, data: Value) -> Result<()> {
-    let mut data = data;
+    event::write_all(tx, &[told(&offering.currency, s, what, data)]).await
+}
+
+/// What is told of every move alike, and what is said beside it.
+fn told(currency: &str, s: &Subscription, what: &str, mut data: Value) -> event::New {
     data["offering_id"] = json!(s.offering_id);
     data["investor_id"] = json!(s.investor_id);
     data["status"] = json!(s.status);
     data["amount"] = json!(Money::from_minor(s.amount).to_string());
-    data["currency"] = json!(offering.currency);
+    data["currency"] = json!(currency);
     data["quantity"] = json!(s.quantity.map(|q| q.to_string()));
     data["cooling_off_expires_at"] = json!(s.cooling_off_expires_at);
-    event::write(tx, &format!("subscription.{what}"), "subscription", &s.id, s.version, data).await
+    event::New {
+        name: format!("subscription.{what}"),
+        subject_type: "subscription",
+        subject_id: s.id.clone(),
+        sequence: s.version,
+        data,
+    }
 }

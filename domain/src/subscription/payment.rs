@@ -75,12 +75,20 @@ impl Subscription {
         }
     }
 
-    /// Whether money may come or go in this status. From `accepted` on the amount is fixed; what is final has no money.
-    const fn takes(&self) -> bool {
-        matches!(
-            self.status,
-            Status::Committed | Status::PendingReconfirmation | Status::Binding | Status::RefundPending
-        )
+    /// What is there beyond the amount.
+    pub const fn excess(&self) -> i64 {
+        if self.held() > self.amount { self.held() - self.amount } else { 0 }
+    }
+
+    /// How much may go back in this status; none where no money can be there. From the acceptance on the amount stays.
+    const fn refundable(&self) -> Option<i64> {
+        match self.status {
+            Status::Committed | Status::PendingReconfirmation | Status::Binding | Status::RefundPending => {
+                Some(self.held())
+            }
+            Status::Accepted | Status::Minted => Some(self.excess()),
+            Status::Cancelled | Status::Rejected | Status::Expired | Status::Refunded => None,
+        }
     }
 }
 
@@ -90,23 +98,26 @@ pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &
         let same = (&known.subscription_id, known.amount) == (&s.id, n.amount);
         return if same { Ok(known) } else { Err(already(&known)) };
     }
-    if !s.takes() {
-        return Err(s.illegal("a payment"));
-    }
     match n.kind {
+        // What is on the account is entered, however late it came.
         PaymentKind::Received => s.received_amount += n.amount,
-        PaymentKind::Refunded if n.amount > s.held() => {
-            let held = Money::from_minor(s.held()).to_string();
-            let error =
-                Error::field("/amount", "above_maximum", format!("Only {held} {} is there.", offering.currency));
-            return Err(error.with_params(json!({ "maximum": held })));
+        PaymentKind::Refunded => {
+            let most = s.refundable().ok_or_else(|| s.illegal("a refund"))?;
+            if n.amount > most {
+                let most = Money::from_minor(most).to_string();
+                let detail = format!("Only {most} {} of it can go back.", offering.currency);
+                return Err(Error::field("/amount", "above_maximum", detail).with_params(json!({ "maximum": most })));
+            }
+            s.refunded_amount += n.amount;
         }
-        PaymentKind::Refunded => s.refunded_amount += n.amount,
     }
     let payment = insert(tx, &s.id, n).await?;
     save(tx, s).await?;
     let moved = json!({ "payment_id": payment.id, "payment_amount": Money::from_minor(n.amount).to_string(), "method": n.method });
     tell(tx, offering, s, &format!("payment_{}", n.kind), moved).await?;
+    if s.status.next(Move::Receive, None, true).is_some() {
+        transition(tx, offering, s, Move::Receive, n.recorded_by, "late_payment").await?;
+    }
     if s.status == Status::RefundPending && s.held() == 0 {
         let reason = s.status_reason.clone().unwrap_or_default();
         transition(tx, offering, s, Move::Refund, n.recorded_by, &reason).await?;

@@ -49,6 +49,8 @@ crate::words! {
         Reject = "reject",
         /// Its mint is final.
         Mint = "mint",
+        /// Money came after the end.
+        Receive = "receive",
         /// The money went back.
         Refund = "refund",
         /// The offering failed or was called off.
@@ -77,6 +79,7 @@ impl Status {
             (Binding, Move::Expire) => over(Expired),
             (Committed | Binding, Move::Reject) => over(Rejected),
             (Accepted, Move::Mint) => Some(Minted),
+            (Cancelled | Rejected | Expired | Refunded, Move::Receive) => Some(RefundPending),
             (RefundPending, Move::Refund) => Some(Refunded),
             _ => None,
         }
@@ -98,7 +101,7 @@ impl Status {
         matches!(self, Self::Committed | Self::PendingReconfirmation | Self::Binding | Self::Accepted)
     }
 
-    /// Whether nothing more can become of it.
+    /// Whether nothing more can become of it, unless money comes late and has to go back.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Minted | Self::Cancelled | Self::Rejected | Self::Expired | Self::Refunded)
     }

@@ -91,7 +91,6 @@ async fn on(engine: Engine, kind: Kind, holders: usize, table: &mut Table) {
     let mut stand = Stand::new(engine, 1, ground.platform).await;
     let offering = stand.series.offering(0);
     seed::subscriptions(&stand.view, stand.series, &offering, holders as u64).await;
-    seed::wallets(&stand.view, stand.series, holders as u64).await;
     minted(&stand, &ground, &offering, holders).await;
     let token = stand.view.texts("select token_address from offerings").await[0].parse().expect("an address");
     fund(&ground, token).await;

@@ -90,11 +90,12 @@ pub async fn offerings(view: &View, series: Series, count: u64, chain_id: u64) {
     view.execute(&for_each(count, insert, &select)).await;
 }
 
-/// Approved investors with a wallet each, who subscribed to one offering and were accepted.
+/// Approved investors with a verified wallet each, who subscribed to one offering and were accepted.
 pub async fn subscriptions(view: &View, series: Series, offering: &str, count: u64) {
     let (investor, times) = (series.sql("inv"), format!("'{LONG_AGO}', '{LONG_AGO}'"));
-    let insert = "insert into investors (id, legal_name, country, kyc_status, version, created_at, updated_at)";
-    view.execute(&for_each(count, insert, &format!("{investor}, 'Holder', 'DE', 'approved', 1, {times}"))).await;
+    let insert = "insert into investors (id, legal_name, country, kyc_status, sanctions_status, version, created_at, updated_at)";
+    view.execute(&for_each(count, insert, &format!("{investor}, 'Holder', 'DE', 'approved', 'clear', 1, {times}")))
+        .await;
     let wallet = "'0x00000000000000000000000000000a' || cast(1000000000 + i as text)";
     let insert = "insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, \
                   cooling_off_expires_at, version, created_at, updated_at)";
@@ -103,10 +104,11 @@ pub async fn subscriptions(view: &View, series: Series, offering: &str, count: u
         series.sql("sub")
     );
     view.execute(&for_each(count, insert, &select)).await;
+    wallets(view, series, count).await;
 }
 
 /// The verified wallet of each of these investors: the one that they subscribed with.
-pub async fn wallets(view: &View, series: Series, count: u64) {
+async fn wallets(view: &View, series: Series, count: u64) {
     let insert = "insert into wallets (id, investor_id, address, verified_at, created_at)";
     let address = "'0x00000000000000000000000000000a' || cast(1000000000 + i as text)";
     let select = format!("{}, {}, {address}, '{LONG_AGO}', '{LONG_AGO}'", series.sql("wal"), series.sql("inv"));

@@ -18,7 +18,7 @@ use muniment_domain::{Error, Result};
 use serde::de::DeserializeOwned;
 
 use crate::effect::payload;
-use crate::{force_transfer, freeze, lock, recover, restrict, unfreeze, unlock, unrestrict};
+use crate::{force_transfer, freeze, lock, offering, recover, restrict, unfreeze, unlock, unrestrict};
 
 /// A compliance step that took effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +81,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, done: &Done, tx_hash: B256, blo
         Done::Frozen(call) => freeze::settle(tx, op, call, tx_hash, block_number).await,
         Done::Unfrozen(call) => unfreeze::settle(tx, op, call, tx_hash, block_number).await,
         Done::Recovered(call) => recover::settle(tx, op, call, tx_hash, block_number).await,
-        Done::Locked(_) | Done::Unlocked(_) | Done::Restricted(_) | Done::Unrestricted(_) | Done::Forced(_) => Ok(()),
+        Done::Restricted(call) => offering::on_restriction(tx, op, call.partition).await,
+        Done::Locked(_) | Done::Unlocked(_) | Done::Unrestricted(_) | Done::Forced(_) => Ok(()),
     }
 }

@@ -9,7 +9,8 @@ mod review;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Move, Offering, Scope};
-use muniment_domain::{Error, Result, issuer};
+use muniment_domain::operation::Operation;
+use muniment_domain::{Error, Result, holding, issuer};
 
 pub use calendar::on_timer;
 pub use cancel::{Ended, Request, cancel, check, end};
@@ -18,6 +19,11 @@ pub use review::{approve, request_changes, submit};
 
 use crate::requester::Requester;
 use crate::timer;
+
+/// Who moves an offering when the engine does.
+const ENGINE: &str = "engine";
+/// Why an offering is paused whose partition is restricted.
+const RESTRICTED: &str = "partition_restricted";
 
 /// The offering, held until the commit, if the caller may move it; `not_found` if it is somebody else's.
 pub async fn hold(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
@@ -55,9 +61,23 @@ pub async fn pause(tx: &mut Tx, scope: &Scope, id: &str, reason: &str, by: &Requ
     Ok(o)
 }
 
-/// Takes them again.
+/// Nothing is sold of a partition that compliance has restricted.
+pub async fn on_restriction(tx: &mut Tx, op: &Operation, partition: u32) -> Result<()> {
+    let Some(id) = &op.offering_id else { return Ok(()) };
+    let mut o = offering::hold(tx, id).await?;
+    if o.partition_id != i64::from(partition) || o.status.next(Move::Pause).is_none() {
+        return Ok(());
+    }
+    moved(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
+}
+
+/// Takes them again; not while the restriction lasts that had stopped it.
 pub async fn resume(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
     let mut o = hold(tx, scope, id).await?;
+    let stopped = o.status.next(Move::Resume).is_some() && o.status_reason.as_deref() == Some(RESTRICTED);
+    if stopped && holding::is_restricted(tx, &o.id, o.partition_id).await? {
+        return Err(blocked(&o, "Its partition is restricted: the restriction has to be removed first.".to_owned()));
+    }
     moved(tx, &mut o, Move::Resume, &by.actor, None).await?;
     Ok(o)
 }

@@ -34,7 +34,8 @@ pub async fn accept(
     let investor = Investor::find(tx, &s.investor_id).await?;
     let standing = eligibility::gather(tx, &offering, &s.investor_id, Some(&s)).await?;
     let (amount, held, now) = (s.amount, s.held(), tx.now());
-    let facts = Facts { stage: Stage::Accept, offering: &offering, investor: &investor, amount, held, standing, now };
+    let (stage, acknowledged): (_, &[String]) = (Stage::Accept, &[]);
+    let facts = Facts { stage, offering: &offering, investor: &investor, amount, held, standing, acknowledged, now };
     let record = eligibility::verdict(eligibility::evaluate(&facts))?;
     let units = units(&offering, amount)?;
     if named.is_some_and(|named| money::units(named, offering.decimals()) != Some(units)) {

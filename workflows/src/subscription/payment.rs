@@ -65,7 +65,19 @@ pub async fn refund(
         return Err(s.illegal("refund"));
     }
     // Asked again after it was refunded, it is what was refunded.
-    let amount = if s.status == Status::Refunded { s.refunded_amount } else { s.held() };
+    let amount = match s.status {
+        Status::Refunded => entered(tx, &s, receipt).await?.unwrap_or(s.refunded_amount),
+        _ => s.held(),
+    };
     let whole = Receipt { kind: PaymentKind::Refunded, amount: Some(Money::from_minor(amount)), ..receipt.clone() };
     record(tx, id, &whole, by).await
+}
+
+/// What was entered before as this refund.
+async fn entered(tx: &mut Tx, s: &Subscription, receipt: &Receipt) -> Result<Option<i64>> {
+    let (method, reference) = (receipt.method.as_str(), &receipt.external_reference);
+    let known = subscription::payments(tx, &s.id).await?.into_iter().find(|known| {
+        known.kind == PaymentKind::Refunded && known.method == method && known.external_reference == *reference
+    });
+    Ok(known.map(|known| known.amount))
 }

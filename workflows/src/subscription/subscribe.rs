@@ -3,6 +3,7 @@
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::investor::document;
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering, Status as Offered};
 use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Stage, Standing};
@@ -88,8 +89,18 @@ pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Reque
     let investor = investor(tx, asked, by).await?;
     let offering = offering::find(tx, &asked.offering_id).await?;
     must_be_shown(&offering, asked)?;
-    let checks = checks(tx, &offering, &investor, asked).await?;
-    let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
+    let mut checks = checks(tx, &offering, &investor, asked).await?;
+    let wallet = match wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await {
+        Ok(wallet) => wallet,
+        Err(refused) if refused.refusal().is_some() => {
+            checks.push(Check { rule: "wallet", refused: Some(refused) });
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    if checks.last().is_none_or(|check| check.rule != "wallet") {
+        checks.push(Check { rule: "wallet", refused: None });
+    }
     let cooling_off_expires_at = exemption::cooling_off_expires_at(&offering, tx.now());
     Ok(Preview {
         checks,
@@ -115,6 +126,7 @@ async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &A
         amount,
         held: 0,
         standing,
+        acknowledged: &asked.acknowledgements,
         now: tx.now(),
     }))
 }
@@ -135,10 +147,12 @@ async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<Investor
             on_behalf("/investor_id", named.is_some())?;
             on_behalf("/consent_document_id", asked.consent_document_id.is_some())?;
             let named = named.as_deref().unwrap_or_default();
-            Investor::find(tx, named).await.map_err(|error| match error {
+            let investor = Investor::find(tx, named).await.map_err(|error| match error {
                 Error::Refused { code: Code::NotFound, detail } => Error::field("/investor_id", "not_found", detail),
                 other => other,
-            })
+            })?;
+            document::must_consent(tx, named, asked.consent_document_id.as_deref().unwrap_or_default()).await?;
+            Ok(investor)
         }
     }
 }

@@ -17,6 +17,7 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
         (S::InReview, M::Reject, S::Rejected),
         (S::InReview, M::NeedsInformation, S::NeedsInformation),
         (S::NeedsInformation, M::Submit, S::Pending),
+        (S::Approved, M::Renew, S::Approved),
         (S::Approved, M::Expire, S::Expired),
         (S::Approved, M::Suspend, S::Suspended),
         (S::Rejected, M::Submit, S::Pending),

@@ -6,7 +6,7 @@ use crate::db::Tx;
 use crate::investor::Screening;
 use crate::offering::Offering;
 use crate::subscription::Subscription;
-use crate::{Code, Error, Result, on, token};
+use crate::{Code, Error, Result, on, token, wallet};
 
 /// When it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Stage {
     Commit,
     /// The subscription is taken.
     Accept,
+    /// Its units are minted.
+    Mint,
 }
 
 /// What the rules need to know of an investor.
@@ -55,6 +57,8 @@ pub struct Standing {
     pub holder_cap: Option<i64>,
     /// Whether the wallet was proved; none if there is no wallet.
     pub wallet_verified: Option<bool>,
+    /// Whether it was given up as lost.
+    pub wallet_retired: bool,
 }
 
 /// Everything that the rules look at.
@@ -68,6 +72,8 @@ pub struct Facts<'a> {
     /// The money that is there, in minor units.
     pub held: i64,
     pub standing: Standing,
+    /// What the investor says to have understood.
+    pub acknowledged: &'a [String],
     pub now: DateTime<Utc>,
 }
 
@@ -91,13 +97,15 @@ pub async fn gather(
     let holder_cap = offering.holder_cap.into_iter().chain(of_token).min();
     // Counting costs a look at every holder, and is done where there is a cap.
     let other_holders = if holder_cap.is_some() { holders_besides(tx, &offering.id, investor_id).await? } else { 0 };
-    let wallet_verified = match besides.and_then(|s| s.wallet_address) {
+    let (wallet_verified, wallet_retired) = match besides.and_then(|s| s.wallet_address) {
         Some(address) => {
-            Some(crate::investor::of_wallet(tx, address.0).await?.is_some_and(|(id, _)| id == investor_id))
+            let own = wallet::find(tx, address.0).await?.filter(|wallet| wallet.investor_id == investor_id);
+            let verified = own.as_ref().is_some_and(|wallet| wallet.verified_at.is_some());
+            (Some(verified), own.is_some_and(|wallet| wallet.retired_at.is_some()))
         }
-        None => None,
+        None => (None, false),
     };
-    Ok(Standing { own_count, own_total, other_holders, holder_cap, wallet_verified })
+    Ok(Standing { own_count, own_total, other_holders, holder_cap, wallet_verified, wallet_retired })
 }
 
 async fn holders_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> Result<i64> {

@@ -1,5 +1,5 @@
-//! Who may subscribe what: one function over what is known, the same for a request, for its preview and for the acceptance. It asks nobody
-//! and changes nothing.
+//! Who may subscribe what: one function over what is known, the same for a request, for its preview, for the acceptance and for the mint.
+//! It asks nobody and changes nothing.
 
 mod facts;
 
@@ -14,7 +14,7 @@ use crate::offering::Status as Offered;
 use crate::{Code, Error, country};
 
 /// Changes with every change of a rule, for whoever has to show later by which rules somebody was let in.
-pub const RULES_VERSION: i64 = 2;
+pub const RULES_VERSION: i64 = 3;
 
 /// What became of one rule.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("identity", identity_before_subscribing),
             ("sanctions", not_found_by_a_screening),
             ("accreditation", accreditation),
+            ("suitability", acknowledged),
             ("amount", amount_in_bounds),
             ("unit_price", whole_units),
             ("one_subscription", one_subscription),
@@ -52,6 +53,14 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("holder_cap", holder_cap),
             ("wallet", wallet),
             ("payment", paid_in_full),
+        ],
+        // Whether there is room for one more holder is counted over the whole list of a mint.
+        Stage::Mint => &[
+            ("country", in_country),
+            ("identity", identity),
+            ("sanctions", screened_and_clear),
+            ("accreditation", accreditation),
+            ("wallet", wallet),
         ],
     };
     rules.iter().map(|(rule, judge)| Check { rule, refused: judge(facts) }).collect()
@@ -147,6 +156,17 @@ fn accreditation(f: &Facts<'_>) -> Option<Error> {
     person("accreditation_required", "The offering is for accredited investors alone.")
 }
 
+fn acknowledged(f: &Facts<'_>) -> Option<Error> {
+    let needed = f.offering.exemption.profile().acknowledgements;
+    let missing: Vec<_> = needed.iter().filter(|needed| f.acknowledged.iter().all(|said| said != **needed)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let detail = format!("Under {} the investor says to have understood: {}.", f.offering.exemption, needed.join(", "));
+    let error = Error::field("/acknowledgements", "acknowledgement_required", detail);
+    Some(error.with_params(json!({ "missing": missing })))
+}
+
 fn amount_in_bounds(f: &Facts<'_>) -> Option<Error> {
     let currency = &f.offering.currency;
     let bound = |code, name: &str, minor: i64| {
@@ -218,6 +238,9 @@ fn holder_cap(f: &Facts<'_>) -> Option<Error> {
 
 fn wallet(f: &Facts<'_>) -> Option<Error> {
     match f.standing.wallet_verified {
+        Some(_) if f.standing.wallet_retired => {
+            Some(Error::field("/wallet_address", "wallet_retired", "The wallet was given up as lost."))
+        }
         None => Some(Error::field("/wallet_address", "wallet_required", "The subscription has no wallet yet.")),
         Some(false) => {
             Some(Error::field("/wallet_address", "wallet_unverified", "The investor has not proved the wallet yet."))
@@ -230,7 +253,13 @@ fn paid_in_full(f: &Facts<'_>) -> Option<Error> {
     if f.held == f.amount {
         return None;
     }
-    let [held, amount] = [f.held, f.amount].map(|minor| Money::from_minor(minor).to_string());
+    let [held, amount, excess] =
+        [f.held, f.amount, f.held - f.amount].map(|minor| Money::from_minor(minor).to_string());
+    if f.held > f.amount {
+        let detail =
+            format!("{excess} {} more is there than was subscribed. Enter its way back first.", f.offering.currency);
+        return Some(Error::field("", "overpaid", detail).with_params(json!({ "excess": excess, "amount": amount })));
+    }
     let detail = format!("{held} {} is there, {amount} is subscribed.", f.offering.currency);
     Some(Error::field("", "payment_required", detail).with_params(json!({ "received": held, "amount": amount })))
 }

@@ -26,7 +26,8 @@ fn somebody() -> Investor {
 
 fn facts<'a>(stage: Stage, offering: &'a Offering, investor: &'a Investor) -> Facts<'a> {
     let standing = Standing { wallet_verified: Some(true), ..Standing::default() };
-    Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, now: chrono::DateTime::UNIX_EPOCH }
+    let now = chrono::DateTime::UNIX_EPOCH;
+    Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, acknowledged: &[], now }
 }
 
 /// The code of the first refusal, as a caller gets it.
@@ -95,6 +96,41 @@ fn who_somebody_is_decides_too() {
 }
 
 #[test]
+fn a_risk_is_understood_before_it_is_taken_where_the_law_asks_for_it() {
+    let (risky, i) = (Offering { exemption: Exemption::EuEcsp, ..offered() }, somebody());
+    assert_eq!(refused(&facts(Stage::Commit, &risky, &i)).unwrap(), "acknowledgement_required");
+    for (said, code) in [("risk_warning", ""), ("something_else", "acknowledgement_required")] {
+        let said = [said.to_owned()];
+        let f = Facts { acknowledged: &said, ..facts(Stage::Commit, &risky, &i) };
+        assert_eq!(refused(&f).unwrap_or_default(), code);
+    }
+}
+
+#[test]
+fn each_gate_of_a_mint_refuses_by_its_code() {
+    let o = Offering { accreditation_required: true, blocked_countries: "FR".to_owned(), ..offered() };
+    let i = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
+    assert_eq!(refused(&facts(Stage::Mint, &o, &i)), None);
+    type Change = fn(&mut Investor);
+    let changes: [(Change, &str); 4] = [
+        (|i| i.country = "FR".to_owned(), "country_blocked"),
+        (|i| i.kyc_status = "expired".to_owned(), "kyc_required"),
+        (|i| i.sanctions_status = Screening::Hit, "sanctions_not_clear"),
+        (|i| i.accreditation_expires_at = Some(chrono::DateTime::UNIX_EPOCH), "accreditation_required"),
+    ];
+    for (change, code) in changes {
+        let mut i = i.clone();
+        change(&mut i);
+        assert_eq!(refused(&facts(Stage::Mint, &o, &i)).unwrap(), code);
+    }
+    let mut f = facts(Stage::Mint, &o, &i);
+    f.standing.wallet_retired = true;
+    assert_eq!(refused(&f).unwrap(), "wallet_retired");
+    f.standing.wallet_verified = None;
+    assert_eq!(refused(&f).unwrap(), "wallet_required");
+}
+
+#[test]
 fn what_was_subscribed_before_counts() {
     let (once, i) = (Offering { one_subscription_per_investor: true, ..offered() }, somebody());
     let mut f = facts(Stage::Commit, &once, &i);
@@ -127,9 +163,9 @@ fn each_gate_of_an_acceptance_refuses_by_its_code() {
     assert_eq!(refused(&f).unwrap(), "wallet_required");
     f.standing.wallet_verified = Some(false);
     assert_eq!(refused(&f).unwrap(), "wallet_unverified");
-    for held in [0, 149_999, 150_001] {
+    for (held, code) in [(0, "payment_required"), (149_999, "payment_required"), (150_001, "overpaid")] {
         let f = Facts { held, ..facts(Stage::Accept, &o, &i) };
-        assert_eq!(refused(&f).unwrap(), "payment_required", "{held}");
+        assert_eq!(refused(&f).unwrap(), code, "{held}");
     }
 }
 

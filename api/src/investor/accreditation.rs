@@ -1,0 +1,111 @@
+//! `POST /v1/investors/{id}/accreditation`: somebody was shown to be an accredited investor, or is none any more.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::investor::{self, Accreditation, Finding};
+use muniment_workflows::requester::Requester;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::decision::check_code;
+use super::path;
+use crate::app::App;
+use crate::cause::Digest;
+use crate::error::{Problem, Result};
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::instant::Instant;
+use crate::submission::{Intent, Submission};
+
+/// What was found.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewAccreditation)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    status: Accreditation,
+    /// On what ground; for one who is none any more, why.
+    #[schema(max_length = 60, pattern = "^[a-z0-9_]+$", example = "net_worth")]
+    basis: String,
+    evidence_sha256: Digest,
+    /// Until when it holds; needed for one who is.
+    expires_at: Option<DateTime<Utc>>,
+    #[serde(skip)]
+    investor_id: String,
+}
+
+/// What the investor is from now on.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Accreditation)]
+pub struct Found {
+    investor_id: String,
+    status: Accreditation,
+    #[schema(example = "net_worth")]
+    basis: Option<String>,
+    expires_at: Option<Instant>,
+    /// The investor's version after it.
+    version: i64,
+}
+
+/// Writes it down, whatever the standing of the identity: 200.
+#[utoipa::path(
+    post,
+    path = "/v1/investors/{id}/accreditation",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Found)),
+    extensions(("x-codes" = json!([]))),
+)]
+pub async fn accredit(
+    State(app): State<App>,
+    Path(investor_id): Path<String>,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    id::check("inv", &investor_id)?;
+    submission.body.investor_id = investor_id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Body {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, now: DateTime<Utc>) -> Result<()> {
+        check_code("/basis", &self.basis)?;
+        match (self.status, self.expires_at) {
+            (Accreditation::Verified, None) => {
+                Err(Problem::field("/expires_at", "required", "Say until when it holds: it is looked at again then."))
+            }
+            (Accreditation::Verified, Some(end)) if end <= now => {
+                Err(Problem::field("/expires_at", "out_of_range", "It would be over already."))
+            }
+            (Accreditation::None, Some(_)) => {
+                Err(Problem::field("/expires_at", "unexpected", "What does not hold has no end."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let evidence = format!("{:x}", self.evidence_sha256.0);
+        let finding = Finding {
+            status: self.status,
+            basis: &self.basis,
+            evidence_sha256: &evidence,
+            expires_at: self.expires_at,
+            decided_by: &by.actor,
+        };
+        let i = investor::accredit(tx, &self.investor_id, &finding).await?;
+        let location = Some(path(&i.id));
+        let body = json!(Found {
+            investor_id: i.id,
+            status: i.accreditation_status,
+            basis: i.accreditation_basis,
+            expires_at: i.accreditation_expires_at.map(Instant),
+            version: i.version,
+        });
+        Ok(Answer { status: 200, location, body: body.to_string() })
+    }
+}

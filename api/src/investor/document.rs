@@ -1,0 +1,103 @@
+//! `/v1/investors/{id}/documents`: what an investor signed, each paper by its hash.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::investor::document::{self, Document, PaperKind};
+use muniment_workflows::requester::Requester;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::path;
+use crate::app::App;
+use crate::cause::Digest;
+use crate::error::Result;
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::instant::Instant;
+use crate::submission::{Intent, Submission};
+
+/// A paper.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorDocument)]
+pub struct Shown {
+    #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    investor_id: String,
+    kind: PaperKind,
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    sha256: String,
+    created_by: String,
+    created_at: Instant,
+}
+
+/// All papers of an investor; they are few, and come at once.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorDocuments)]
+pub struct Listed {
+    data: Vec<Shown>,
+}
+
+impl From<Document> for Shown {
+    fn from(d: Document) -> Self {
+        let Document { id, investor_id, kind, sha256, created_by, created_at } = d;
+        Self { id, investor_id, kind, sha256, created_by, created_at: Instant(created_at) }
+    }
+}
+
+/// The papers of an investor.
+#[utoipa::path(get, path = "/v1/investors/{id}/documents", responses((status = 200, body = Listed)))]
+pub async fn list(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Listed>> {
+    let mut tx = app.db.read().await?;
+    let data = document::list(&mut tx, &id).await?.into_iter().map(Shown::from).collect();
+    Ok(Json(Listed { data }))
+}
+
+/// A paper to be kept.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewInvestorDocument)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    kind: PaperKind,
+    sha256: Digest,
+    #[serde(skip)]
+    investor_id: String,
+}
+
+/// Keeps a paper: 201. A consent is what lets an operator subscribe for the investor.
+#[utoipa::path(
+    post,
+    path = "/v1/investors/{id}/documents",
+    request_body = Paper,
+    params(OptionalIdempotencyKey),
+    responses((status = 201, body = Shown)),
+    extensions(("x-codes" = json!([]))),
+)]
+pub async fn add(
+    State(app): State<App>,
+    Path(investor_id): Path<String>,
+    mut submission: Submission<Paper>,
+) -> Result<Response> {
+    id::check("inv", &investor_id)?;
+    submission.body.investor_id = investor_id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Paper {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let sha256 = format!("{:x}", self.sha256.0);
+        let stored = document::add(tx, &self.investor_id, self.kind, &sha256, &by.actor).await?;
+        let location = Some(format!("{}/documents", path(&stored.investor_id)));
+        Ok(Answer { status: 201, location, body: json!(Shown::from(stored)).to_string() })
+    }
+}

@@ -1,0 +1,100 @@
+//! `POST /v1/investors/{id}/tax`: what is withheld of an investor's payments, from the next calculation on.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::investor::{self, Rate};
+use muniment_workflows::requester::Requester;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::decision::check_code;
+use super::path;
+use crate::amount::Amount;
+use crate::app::App;
+use crate::cause::Digest;
+use crate::error::{Problem, Result};
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::submission::{Intent, Submission};
+
+/// All of it.
+const BASIS_POINTS_MAX: i64 = 10_000;
+
+/// What was decided.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewWithholding)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// In percent, with two decimals: `26.38`.
+    withholding_rate: Amount,
+    #[schema(max_length = 60, pattern = "^[a-z0-9_]+$", example = "treaty")]
+    basis: String,
+    evidence_sha256: Digest,
+    #[serde(skip)]
+    investor_id: String,
+}
+
+/// What is withheld from now on.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Withholding)]
+pub struct Set<'a> {
+    investor_id: &'a str,
+    withholding_rate: Amount,
+    #[schema(example = "treaty")]
+    basis: &'a str,
+    /// The investor's version after it.
+    version: i64,
+}
+
+/// Sets the rate: 200.
+#[utoipa::path(
+    post,
+    path = "/v1/investors/{id}/tax",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Set<'static>)),
+    extensions(("x-codes" = json!([]))),
+)]
+pub async fn withhold(
+    State(app): State<App>,
+    Path(investor_id): Path<String>,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    id::check("inv", &investor_id)?;
+    submission.body.investor_id = investor_id;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Body {
+    const KEY_OPTIONAL: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        if self.withholding_rate.0.minor() > BASIS_POINTS_MAX {
+            return Err(Problem::field(
+                "/withholding_rate",
+                "above_maximum",
+                "No more than 100.00 percent is withheld.",
+            ));
+        }
+        check_code("/basis", &self.basis)
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let evidence = format!("{:x}", self.evidence_sha256.0);
+        let rate = Rate {
+            // Percent with two decimals are hundredths of a percent.
+            basis_points: self.withholding_rate.0.minor(),
+            basis: &self.basis,
+            evidence_sha256: &evidence,
+            decided_by: &by.actor,
+        };
+        let i = investor::withhold(tx, &self.investor_id, &rate).await?;
+        let set =
+            Set { investor_id: &i.id, withholding_rate: self.withholding_rate, basis: &self.basis, version: i.version };
+        Ok(Answer { status: 200, location: Some(path(&i.id)), body: json!(set).to_string() })
+    }
+}
