@@ -177,14 +177,14 @@ on_both_databases! {
             format!("insert into wallets (id, investor_id, address, verified_at, created_at) select 'wal_01jc0000000000000000000000', id, '{:#x}', created_at, created_at from investors where id = {owner}", wallet(0)),
             format!("update investors set kyc_status = 'approved', sanctions_status = 'clear' where id = {owner}"),
             format!("update subscriptions set status = 'accepted', quantity = '100000', wallet_address = '{:#x}', received_amount = amount where id = '{minting}'", wallet(0)),
-            format!("update subscriptions set status = 'binding' where id = '{other}'"),
+            format!("update subscriptions set status = 'binding', received_amount = amount where id = '{other}'"),
         ] {
             market.door.write(&sql).await;
         }
         let asked = market.olga.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": id })).await.unwrap();
         assert_eq!(asked.status, 202, "{asked:?}");
         market.at(in_days(61)).await;
-        assert_eq!((market.status(&id).await, status(&market, &minting).await, status(&market, &other).await), ("failed".to_owned(), "accepted".to_owned(), "cancelled".to_owned()));
+        assert_eq!((market.status(&id).await, status(&market, &minting).await, status(&market, &other).await), ("failed".to_owned(), "accepted".to_owned(), "refund_pending".to_owned()));
         market.at(in_days(62)).await;
         assert_eq!(status(&market, &minting).await, "accepted", "what is on its way is left to itself");
         market.door.write("update operations set status = 'failed', resolution = 'abandoned', live_key = null").await;
