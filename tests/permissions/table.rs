@@ -74,10 +74,10 @@ POST   /v1/subscriptions/{id}/cancel                                      IOA   
 # Of these staff does none for an investor: what they say is the investor's own will.
 POST   /v1/subscriptions/{id}/reconfirm                                   I      subscriptions:write {"offering_version":1}
 PATCH  /v1/subscriptions/{id}                                             I      subscriptions:write {"wallet_address":"0x00000000000000000000000000000000000000b1"}
-POST   /v1/subscriptions/{id}/payments                                    OA     payments:write      {"type":"received","amount":"1.00","method":"sepa","external_reference":"r"}
+POST   /v1/subscriptions/{id}/payments                                    OA     payments:write      {"type":"received","amount":"1.00","method":"bank_transfer","external_reference":"r"}
 POST   /v1/subscriptions/{id}/accept                                      SOA    payments:write
 POST   /v1/subscriptions/{id}/reject                                      SOA    payments:write      {"reason_code":"identity"}
-POST   /v1/subscriptions/{id}/refund                                      OA     payments:write      {"method":"sepa","external_reference":"r"}
+POST   /v1/subscriptions/{id}/refund                                      OA     payments:write      {"method":"bank_transfer","external_reference":"r"}
 
 # Investors: their own, by no key; of others, what staff needs.
 GET    /v1/investor/profile                                               I      -
