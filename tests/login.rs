@@ -94,6 +94,67 @@ on_both_databases! {
         assert_eq!(door.count("email_links where purpose = 'reset_password'").await, 1);
     }
 
+    async fn whoever_asks_again_and_again_for_a_mail_neither_voids_it_nor_fills_the_box(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let forgot = async || post(&server, "/v1/auth/password/forgot", json!({ "email": "ada@people.example" })).await;
+        forgot().await;
+        let first = server.mailed("reset_password", "ada@people.example").await;
+        for _ in 0..5 {
+            assert_eq!(forgot().await.status, 202);
+        }
+        assert_eq!(door.count("email_links where purpose = 'reset_password'").await, 3);
+        let last = server.mailed_after(&first, "reset_password", "ada@people.example").await;
+        let reset = async |token: &str| {
+            post(&server, "/v1/auth/password/reset", json!({ "token": token, "new_password": "another one altogether" })).await
+        };
+        // Of ten that follow the mail at once, one sets the password; nobody is told that the platform is away.
+        let asked = (0..10).map(|_| {
+            let (client, body) = (server.anybody(), json!({ "token": first, "new_password": "another one altogether" }));
+            tokio::spawn(async move { client.change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap().status })
+        });
+        let mut statuses = Vec::new();
+        for answer in asked.collect::<Vec<_>>() {
+            statuses.push(answer.await.unwrap());
+        }
+        statuses.sort_unstable();
+        assert_eq!(statuses, [&[204][..], &[422; 9]].concat());
+        assert_eq!(reset(&last).await.text("/errors/0/code"), "token_invalid", "the others went with it");
+        let resend = Person::of(&server, &server.log_in("ada@people.example", "another one altogether").await).await;
+        assert_eq!(resend.post("/v1/auth/verify-email/resend", json!({})).await.status, 204);
+        assert_eq!(door.count("email_links where purpose = 'verify_email'").await, 1, "the address is proved");
+    }
+
+    async fn a_text_that_no_database_can_keep_is_refused_before_it_is_looked_up(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let answer = post(&server, "/v1/auth/login", json!({ "email": "ada\0@people.example", "password": PASSWORD })).await;
+        assert_eq!((answer.status, answer.text("/errors/0/pointer"), answer.text("/errors/0/code")), (422, "/email".into(), "text_format".into()));
+        register(&server, "ada@people.example").await;
+        let listed = Person::log_in(&server, "ada@people.example").await.get("/v1/offerings?q=%00").await;
+        assert_eq!(listed.problem(), (400, "invalid_parameter".to_owned()));
+    }
+
+    async fn changes_of_one_person_at_once_are_made_or_refused_and_never_an_outage(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        let ada = Person::log_in(&server, "ada@people.example").await;
+        let asked = (0..12).map(|number| {
+            let (client, body) = (ada.client(), json!({ "name": format!("Ada {number}") }));
+            tokio::spawn(async move { client.change("PATCH", "/v1/auth/me", Some(body)).await.unwrap() })
+        });
+        let mut made = 0;
+        for answer in asked.collect::<Vec<_>>() {
+            let answer = answer.await.unwrap();
+            made += i64::from(answer.status == 200);
+            assert!(answer.status == 200 || answer.problem() == (412, "version_conflict".to_owned()), "{answer:?}");
+        }
+        assert!(made > 0);
+        assert_eq!(door.count("events where type = 'user.updated'").await, made);
+    }
+
     async fn what_cannot_be_an_account_is_refused_with_its_field(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;

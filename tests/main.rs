@@ -36,6 +36,7 @@ mod kill;
 mod lists;
 mod lock;
 mod login;
+mod mail;
 mod mint;
 mod mint_approval;
 mod offering;

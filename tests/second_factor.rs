@@ -131,5 +131,42 @@ on_both_databases! {
         assert_eq!(operator.get("/blockchain/operations").await.status, 200);
         let investor = door.person(&server, "ada", Role::Investor).await;
         assert_eq!(investor.get("/v1/auth/sessions").await.status, 200);
+        // Who takes it away again is where they began.
+        assert_eq!(operator.change("DELETE", "/v1/auth/mfa/totp", None).await.status, 204);
+        assert_eq!(operator.get("/blockchain/operations").await.problem(), (403, "step_up_required".to_owned()));
+    }
+
+    async fn what_was_shown_before_a_new_password_opens_nothing_after_it(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let app = add(&ada).await;
+        let first = server.log_in("ada@people.example", PASSWORD).await;
+        let changed = json!({ "current_password": PASSWORD, "new_password": "a much better one, really" });
+        assert_eq!(ada.post("/v1/auth/password/change", changed).await.status, 204);
+        assert_eq!(verify(&server, &first, &app.code(0)).await.problem(), (401, "mfa_invalid".to_owned()));
+        let again = server.log_in("ada@people.example", "a much better one, really").await;
+        assert_eq!(verify(&server, &again, &app.code(0)).await.status, 200, "the code was not used up");
+    }
+
+    async fn of_ten_that_show_one_recovery_code_at_once_one_is_let_in(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        add(&ada).await;
+        let code = ada.post("/v1/auth/mfa/recovery-codes", json!({})).await.text("/recovery_codes/0");
+        let first = server.log_in("ada@people.example", PASSWORD).await;
+        let body = json!({ "mfa_token": first.text("/mfa_token"), "code": code });
+        let asked = (0..10).map(|_| {
+            let (client, body) = (server.anybody(), body.clone());
+            tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
+        });
+        let mut opened = 0;
+        for answer in asked.collect::<Vec<_>>() {
+            let status = answer.await.unwrap();
+            assert!(matches!(status, 200 | 401 | 429), "{status}");
+            opened += u32::from(status == 200);
+        }
+        assert_eq!((opened, door.count("events where type = 'user.recovery_code_used'").await), (1, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! The outermost layer: gives a request its id, bounds its time, and finishes every answer the same way.
+//! The outermost layer, which gives a request its id and finishes every answer the same way; and the one that bounds its time.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
     let span = tracing::info_span!("request", request.id = %id.0, http.method = %method, http.path = %path);
     let started = app.db.clock().now();
     async {
-        let mut response = bounded(Duration::from_secs(app.limits.request_timeout_seconds), next.run(request)).await;
+        let mut response = next.run(request).await;
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
             render(&mut response, &problem, &path, &id.0);
         }
@@ -54,9 +54,10 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
     .await
 }
 
-/// A request that takes too long or panics is answered all the same; what it had not committed never happened.
-async fn bounded(limit: Duration, answer: impl Future<Output = Response>) -> Response {
-    match tokio::time::timeout(limit, AssertUnwindSafe(answer).catch_unwind()).await {
+/// The layer within: a request that takes too long or panics is answered all the same; what it had not committed never happened.
+pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
+    let limit = Duration::from_secs(app.limits.request_timeout_seconds);
+    match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
         Ok(Ok(response)) => response,
         Ok(Err(_)) => Problem::internal("the handler panicked").into_response(),
         Err(_) => Problem::unavailable("the request took longer than its limit").into_response(),
@@ -76,7 +77,9 @@ fn render(response: &mut Response, problem: &Problem, path: &str, request_id: &s
     if let Some(seconds) = problem.retry_after_seconds() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if let Some(Ok(challenge)) = problem.authenticate().map(HeaderValue::from_str) {
+    // Who is told 401 is told how to show who calls.
+    let challenge = problem.authenticate().or((problem.code.status() == 401).then_some("Bearer"));
+    if let Some(Ok(challenge)) = challenge.map(HeaderValue::from_str) {
         headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
 }
@@ -88,6 +91,10 @@ fn finish_headers(headers: &mut HeaderMap, request_id: &str) {
     }
     // What a key may see is for the holder of that key; an answer says so itself where it is for everybody.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    // Where others may keep it: who asked, and from which page, makes it another answer.
+    if headers.get(header::CACHE_CONTROL).is_some_and(|kept| kept != "no-store") {
+        headers.append(header::VARY, HeaderValue::from_static("authorization, origin"));
+    }
     if let Ok(id) = HeaderValue::from_str(request_id) {
         headers.insert(request_id::HEADER, id);
     }

@@ -51,6 +51,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     if depth(&value) > DEPTH_MAX {
         return Err(Problem::new(Code::MalformedJson, format!("The body is nested deeper than {DEPTH_MAX} levels.")));
     }
+    if let Some(path) = with_nul(&value) {
+        return Err(Problem::field(path, "text_format", "A text holds no NUL character."));
+    }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = pointer(error.path());
         misfit(&path, &error.inner().to_string())
@@ -94,6 +97,21 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
         Segment::Unknown => String::new(),
     };
     path.iter().map(segment).collect()
+}
+
+/// Where a text or a name holds the one character that no database of ours can keep in a text.
+fn with_nul(value: &serde_json::Value) -> Option<String> {
+    use serde_json::Value;
+    let below = |step: String, value: &Value| with_nul(value).map(|path| format!("/{step}{path}"));
+    match value {
+        Value::String(text) => text.contains('\0').then(String::new),
+        Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| below(index.to_string(), item)),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| match name.contains('\0') {
+            true => Some(String::new()),
+            false => below(name.replace('~', "~0").replace('/', "~1"), value),
+        }),
+        _ => None,
+    }
 }
 
 fn depth(value: &serde_json::Value) -> usize {
@@ -148,6 +166,14 @@ mod tests {
         assert_eq!(refused(r#"{"id":"a","inner":{"at":"tomorrow"}}"#), field("type_mismatch", "/inner/at"));
         assert_eq!(refused(r#"{"id":"a","inner":{"list":["b",3]}}"#), field("type_mismatch", "/inner/list/1"));
         assert_eq!(refused("[]").0, Code::ValidationFailed);
+    }
+
+    #[test]
+    fn a_text_with_a_nul_is_told_where_and_goes_no_further() {
+        let field = |pointer: &str| (Code::ValidationFailed, "text_format".to_owned(), pointer.to_owned());
+        assert_eq!(refused(r#"{"id":"a\u0000"}"#), field("/id"));
+        assert_eq!(refused(r#"{"id":"a","inner":{"list":["b","\u0000"]}}"#), field("/inner/list/1"));
+        assert_eq!(refused(r#"{"id":"a","inner":{"li\u0000":1}}"#), field("/inner"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::config::Auth;
 use crate::failure::Failure;
+use crate::mail::Mail;
 use crate::override_by::overridden;
 use crate::rate::Rates;
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub rates: Rates,
     /// How people log in.
     pub auth: Auth,
+    /// How mails are sent.
+    pub mail: Mail,
     /// Where webhooks may lead.
     pub webhooks: Webhooks,
     /// The engine's own limits.
@@ -100,6 +103,7 @@ impl Default for Config {
             limits: Limits::default(),
             rates: Rates::default(),
             auth: Auth::default(),
+            mail: Mail::default(),
             webhooks: Webhooks::default(),
             engine: Settings::default(),
             chains: Vec::new(),
@@ -156,6 +160,7 @@ impl Config {
             let detail = "webhooks.allow_insecure lets endpoints lead into the platform's own network: the development profile alone has it.";
             return Err(Failure::new(detail));
         }
+        self.mail.check()?;
         for (index, chain) in self.chains.iter().enumerate() {
             chain.check().map_err(Failure::new)?;
             if self.chains[..index].iter().any(|other| other.chain_id == chain.chain_id || other.key == chain.key) {

@@ -222,7 +222,10 @@ impl From<Error> for Problem {
                 problem.more.fields.iter_mut().for_each(|field| field.params = params.as_deref().cloned());
                 problem
             }
-            error @ Error::Stale { .. } => Self::unavailable(error),
+            Error::Stale { .. } => Self::new(
+                Code::VersionConflict,
+                "Somebody changed it at the same moment, and this changed nothing. Read it again, and try again.",
+            ),
             error if error.is_outage() => Self::unavailable(error),
             error => Self::internal(error),
         }

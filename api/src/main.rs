@@ -45,6 +45,7 @@ mod issuer;
 mod known_key;
 mod lock;
 mod log;
+mod mail;
 mod media;
 mod mint;
 mod offering;

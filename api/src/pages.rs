@@ -108,6 +108,9 @@ impl Parameters {
                 let detail = format!("{name} is not known here; known are: {}.", known.join(", "));
                 return Err(Problem::new(Code::UnknownParameter, detail));
             }
+            if value.contains('\0') {
+                return Err(invalid(&name, "a text holds no NUL character"));
+            }
             if parameters.insert(name.clone(), value).is_some() {
                 return Err(invalid(&name, "it stands twice"));
             }

@@ -284,6 +284,11 @@ pub fn of(method: &Method, path: &str) -> Option<&'static Permission> {
 }
 
 impl Permission {
+    /// Whether passwords can be guessed or mails be caused here. The other doors ask for a token, a link or a code that cannot be guessed.
+    pub fn takes_guesses(&self) -> bool {
+        matches!(self.path, "/v1/auth/login" | "/v1/auth/register" | "/v1/auth/password/forgot")
+    }
+
     /// Whether the configuration lets everybody in: it can open the list of what is offered, and nothing else.
     pub fn is_opened(&self, app: &App) -> bool {
         app.public_offering_list && (self.method, self.path) == ("GET", "/v1/offerings")

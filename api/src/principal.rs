@@ -108,7 +108,11 @@ async fn judge(
     let token = match (permission.access, headers.get(header::AUTHORIZATION)) {
         (Access::Open, _) => return Ok(None),
         (Access::Door, _) => {
-            limit("login", &origin.network(), app.rates.login_per_minute)?;
+            let (name, quota) = match permission.takes_guesses() {
+                true => ("login", app.rates.login_per_minute),
+                false => ("anonymous", app.rates.anonymous_per_minute),
+            };
+            limit(name, &origin.network(), quota)?;
             origin::check_page(headers, &app.limits.origins)?;
             return Ok(None);
         }

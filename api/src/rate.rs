@@ -13,8 +13,8 @@ use crate::error::{Problem, Result};
 
 /// After a minute an untouched bucket is full again, so it can be forgotten.
 const WINDOW_SECONDS: i64 = 60;
-/// How many buckets one window has room for; callers beyond it share one.
-const BUCKETS_MAX: usize = 50_000;
+/// How many buckets one window of one limit has room for; callers beyond it share one.
+const BUCKETS_MAX: usize = 10_000;
 const CROWD: &str = "everybody else";
 
 /// The `[rates]` section of the configuration: how many requests a minute. Zero is no limit.
@@ -84,9 +84,9 @@ struct Windows {
     began: DateTime<Utc>,
 }
 
-/// All buckets.
+/// All buckets. Each limit has its own room: strangers, who cost nothing to make, never crowd out those who have logged in.
 #[derive(Default)]
-pub struct Limiter(Mutex<Windows>);
+pub struct Limiter(Mutex<HashMap<&'static str, Windows>>);
 
 impl Limiter {
     /// Takes a token out of the caller's bucket; 429 if it is empty. None where there is no limit.
@@ -100,9 +100,9 @@ impl Limiter {
         if quota == 0 {
             return Ok(None);
         }
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut limits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let full = i64::from(quota) * 1_000;
-        let bucket = windows.bucket(format!("{name} {who}"), Bucket { tokens: full, at: now }, now);
+        let bucket = limits.entry(name).or_default().bucket(who, Bucket { tokens: full, at: now }, now);
         let refill = (now - bucket.at).num_milliseconds().max(0).saturating_mul(i64::from(quota)) / WINDOW_SECONDS;
         bucket.tokens = full.min(bucket.tokens.saturating_add(refill));
         bucket.at = now;
@@ -111,7 +111,7 @@ impl Limiter {
             bucket.tokens -= 1_000;
         }
         let tokens = bucket.tokens;
-        drop(windows);
+        drop(limits);
         let seconds_for = |thousandths: i64| (thousandths * WINDOW_SECONDS + full - 1) / full;
         let left = u32::try_from(tokens / 1_000).unwrap_or(0);
         let standing = Standing { name, quota, left, full_in_seconds: seconds_for(full - tokens) };
@@ -125,15 +125,15 @@ impl Limiter {
 }
 
 impl Windows {
-    fn bucket(&mut self, name: String, full: Bucket, now: DateTime<Utc>) -> &mut Bucket {
+    fn bucket(&mut self, who: &str, full: Bucket, now: DateTime<Utc>) -> &mut Bucket {
         if (now - self.began).num_seconds() >= WINDOW_SECONDS {
             self.before = std::mem::take(&mut self.now);
             self.began = now;
         }
-        let room = self.now.len() < BUCKETS_MAX || self.now.contains_key(&name);
-        let name = if room { name } else { CROWD.to_owned() };
-        let known = self.before.get(&name).copied();
-        self.now.entry(name).or_insert_with(|| known.unwrap_or(full))
+        let room = self.now.len() < BUCKETS_MAX || self.now.contains_key(who);
+        let who = if room { who } else { CROWD };
+        let known = self.before.get(who).copied();
+        self.now.entry(who.to_owned()).or_insert_with(|| known.unwrap_or(full))
     }
 }
 
@@ -188,8 +188,13 @@ mod tests {
         for number in 0..BUCKETS_MAX + 100 {
             _ = limiter.take("anonymous", &number.to_string(), 2, now);
         }
-        assert!(limiter.0.lock().unwrap().now.len() <= BUCKETS_MAX + 1);
+        assert!(limiter.0.lock().unwrap()["anonymous"].now.len() <= BUCKETS_MAX + 1);
         assert_eq!(left(limiter.take("anonymous", "first", 2, now)), Some(0));
         assert!(limiter.take("anonymous", "the last one", 2, now).is_err());
+        assert_eq!(
+            left(limiter.take("user-read", "ada", 600, now)),
+            Some(599),
+            "who is known has a bucket of one's own"
+        );
     }
 }

@@ -287,6 +287,7 @@ pub fn router(app: App) -> Router {
         .fallback(async || Problem::bare(Code::NotFound))
         .method_not_allowed_fallback(async || Problem::bare(Code::MethodNotAllowed))
         .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(app.clone(), answer::bound))
         .layer(from_fn_with_state(app.clone(), origin::cross))
         .layer(from_fn_with_state(app.clone(), answer::finish))
         .with_state(app)

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{database, known_key, serve};
+use crate::{database, known_key, mail, serve};
 
 /// Which roles a process has.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,9 @@ impl Running {
         }
         if let Some(listener) = api {
             let requests = db.for_requests(config.database.connections_max);
-            self.add("api", serve::serve(App::new(requests, config)?, listener, self.stop()));
+            let app = App::new(requests, config)?;
+            self.add("mail", mail::run(config.mail.clone(), config.profile, app.clone(), self.stop()));
+            self.add("api", serve::serve(app, listener, self.stop()));
         }
         Ok(())
     }

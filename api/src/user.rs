@@ -20,7 +20,6 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::approval::Asked;
-use crate::auth::email;
 use crate::auth::me::Person;
 use crate::auth::register::{check_email, check_name};
 use crate::error::{Problem, Result};
@@ -167,9 +166,9 @@ pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -
     if person.status != Status::PendingVerification {
         return Err(Error::refused(Code::InvalidState, "The person has followed the invitation.").into());
     }
-    let link = email_link::insert(&mut tx, &person.id, Purpose::Invitation).await?;
+    email_link::void(&mut tx, &person.id, Purpose::Invitation).await?;
+    email_link::insert(&mut tx, &person.id, Purpose::Invitation).await?;
     tx.commit(Point::Account).await?;
-    email::show(&app, &person, &link);
     Ok(StatusCode::ACCEPTED)
 }
 

@@ -38,21 +38,47 @@ pub struct EmailLink {
     pub expires_at: DateTime<Utc>,
     pub used_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
+    pub tries: i64,
 }
 
-/// Makes a link, ends the older ones for the same purpose, and tells the mailer.
+/// A link whose mail is to be sent, and to whom.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Due {
+    #[sqlx(flatten)]
+    pub link: EmailLink,
+    pub email: String,
+}
+
+/// How many links for one purpose somebody may ask for while they are open. Older ones stay good, or whoever knows the address could void each mail before
+/// it is read; and beyond these no mail is sent, or they could fill the box.
+const OPEN_MAX: i64 = 3;
+/// How often the time between two tries doubles: from a minute to about an hour.
+const TRIES_DOUBLE: i64 = 6;
+
+/// Makes a link and tells the mailer.
 pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<EmailLink> {
     let (id, now) = (tx.new_id("lnk"), tx.now());
-    on!(tx, conn => sqlx::query("update email_links set used_at = $3 where user_id = $1 and purpose = $2 and used_at is null")
-        .bind(user_id).bind(purpose).bind(now).execute(conn).await?.rows_affected());
     let expires_at = now + purpose.life();
     on!(tx, conn => sqlx::query(
-        "insert into email_links (id, user_id, purpose, expires_at, created_at) values ($1, $2, $3, $4, $5)")
+        "insert into email_links (id, user_id, purpose, expires_at, created_at, try_at) values ($1, $2, $3, $4, $5, $5)")
         .bind(&id).bind(user_id).bind(purpose).bind(expires_at).bind(now).execute(conn).await?.rows_affected());
     let data = serde_json::json!({ "link_id": id, "purpose": purpose, "expires_at": expires_at });
     event::write(tx, "user.email_requested", "user", user_id, 0, data).await?;
     let user_id = user_id.to_owned();
-    Ok(EmailLink { id, user_id, purpose, expires_at, used_at: None, created_at: now })
+    Ok(EmailLink { id, user_id, purpose, expires_at, used_at: None, created_at: now, tries: 0 })
+}
+
+/// The same for whoever asks; none if enough of them are open.
+pub async fn ask(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
+    let now = tx.now();
+    let open = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from email_links where user_id = $1 and purpose = $2 and used_at is null and expires_at > $3")
+        .bind(user_id).bind(purpose).bind(now).fetch_one(conn).await?);
+    if open >= OPEN_MAX {
+        return Ok(None);
+    }
+    insert(tx, user_id, purpose).await.map(Some)
 }
 
 /// A link that can still be used.
@@ -63,10 +89,44 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<EmailLink>> {
         .bind(id).bind(now).fetch_optional(conn).await?))
 }
 
-/// Uses a link up. Of two at once only one does.
+/// Uses a link up, and with it the others for the same purpose. Of two at once only one does.
 pub async fn take(tx: &mut Tx, link: &EmailLink) -> Result<()> {
     let now = tx.now();
     let rows = on!(tx, conn => sqlx::query("update email_links set used_at = $2 where id = $1 and used_at is null")
         .bind(&link.id).bind(now).execute(conn).await?.rows_affected());
-    touched(rows, "link", &link.id)
+    touched(rows, "link", &link.id)?;
+    void(tx, &link.user_id, link.purpose).await
+}
+
+/// Ends all open links of a person for one purpose.
+pub async fn void(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query("update email_links set used_at = $3 where user_id = $1 and purpose = $2 and used_at is null")
+        .bind(user_id).bind(purpose).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
+/// The links whose mails are due, the oldest first.
+pub async fn due(tx: &mut Tx, limit: i64) -> Result<Vec<Due>> {
+    let now = tx.now();
+    Ok(on!(tx, conn => sqlx::query_as::<_, Due>(
+        "select l.*, u.email from email_links l join users u on u.id = l.user_id \
+         where l.sent_at is null and l.try_at <= $1 and l.used_at is null and l.expires_at > $1 order by l.try_at limit $2")
+        .bind(now).bind(limit).fetch_all(conn).await?))
+}
+
+/// Takes a try, and sets the time of the next one; false if another process was first or the link was ended.
+pub async fn try_now(tx: &mut Tx, link: &EmailLink) -> Result<bool> {
+    let next = tx.now() + Duration::minutes(1 << link.tries.clamp(0, TRIES_DOUBLE));
+    let rows = on!(tx, conn => sqlx::query(
+        "update email_links set tries = tries + 1, try_at = $3 where id = $1 and tries = $2 and sent_at is null and used_at is null")
+        .bind(&link.id).bind(link.tries).bind(next).execute(conn).await?.rows_affected());
+    Ok(rows == 1)
+}
+
+/// The mail went out.
+pub async fn sent(tx: &mut Tx, id: &str) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query("update email_links set sent_at = $2 where id = $1").bind(id).bind(now).execute(conn).await?.rows_affected());
+    Ok(())
 }

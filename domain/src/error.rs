@@ -116,7 +116,16 @@ impl Error {
 
     /// Whether waiting may help: the database is away or busy.
     pub fn is_outage(&self) -> bool {
-        matches!(self, Self::Database(e) if !matches!(e, sqlx::Error::RowNotFound | sqlx::Error::ColumnDecode { .. }))
+        match self {
+            Self::Database(sqlx::Error::RowNotFound | sqlx::Error::ColumnDecode { .. }) => false,
+            // Of what the database says itself: a value that it cannot keep, a broken constraint and a wrong statement stay what they are.
+            Self::Database(sqlx::Error::Database(said)) => {
+                said.kind() == sqlx::error::ErrorKind::Other
+                    && !said.code().is_some_and(|code| code.len() == 5 && ["22", "42"].contains(&&code[..2]))
+            }
+            Self::Database(_) => true,
+            _ => false,
+        }
     }
 }
 

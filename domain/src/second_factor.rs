@@ -41,11 +41,12 @@ pub async fn take_step(tx: &mut Tx, user_id: &str, step: i64) -> Result<()> {
     touched(rows, "second factor of", user_id)
 }
 
-/// The person has shown a code: from now on it is asked for.
-pub async fn confirm(tx: &mut Tx, user_id: &str) -> Result<()> {
-    let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query("update second_factors set confirmed_at = $2 where user_id = $1 and confirmed_at is null")
-        .bind(user_id).bind(now).execute(conn).await?.rows_affected());
+/// The person has shown a code of this secret, and of no other that came meanwhile: from now on it is asked for.
+pub async fn confirm(tx: &mut Tx, factor: &SecondFactor) -> Result<()> {
+    let (now, user_id) = (tx.now(), &factor.user_id);
+    let rows = on!(tx, conn => sqlx::query(
+        "update second_factors set confirmed_at = $3 where user_id = $1 and secret_sealed = $2 and confirmed_at is null")
+        .bind(user_id).bind(&factor.secret_sealed).bind(now).execute(conn).await?.rows_affected());
     touched(rows, "second factor of", user_id)?;
     event::write(tx, "user.second_factor_added", "user", user_id, 0, serde_json::json!({})).await
 }
@@ -73,5 +74,8 @@ pub async fn use_recovery_code(tx: &mut Tx, user_id: &str, mac: &str) -> Result<
     let rows = on!(tx, conn => sqlx::query(
         "update recovery_codes set used_at = $3 where user_id = $1 and code_mac = $2 and used_at is null")
         .bind(user_id).bind(mac).bind(now).execute(conn).await?.rows_affected());
+    if rows == 1 {
+        event::write(tx, "user.recovery_code_used", "user", user_id, 0, serde_json::json!({})).await?;
+    }
     Ok(rows == 1)
 }

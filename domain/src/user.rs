@@ -118,8 +118,11 @@ pub async fn page(tx: &mut Tx, limit: i64, offset: i64) -> Result<(Vec<User>, To
     Ok((rows, Total::counted(count, offset)))
 }
 
-/// How many people other than this one may log in as an admin.
+/// How many people other than this one may log in as an admin. They stay so until the end of the transaction: two admins who take
+/// each other away at once wait for one another here.
 pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
+    on!(tx, conn => sqlx::query("update users set status = status where roles like '%admin%' and status = 'active'")
+        .execute(conn).await?.rows_affected());
     Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
         "select count(*) from users where roles like '%admin%' and status = 'active' and id <> $1")
         .bind(id).fetch_one(conn).await?))

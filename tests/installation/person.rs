@@ -61,6 +61,18 @@ impl Server {
         newest.split("mail.token=").nth(1).unwrap_or_default().trim().trim_matches('"').to_owned()
     }
 
+    /// The same, once a mail came after this one.
+    pub async fn mailed_after(&self, earlier: &str, purpose: &str, email: &str) -> String {
+        for _ in 0..200 {
+            let newest = self.mailed(purpose, email).await;
+            if newest != earlier {
+                return newest;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("no mail came after the first one\n{}", self.process.log())
+    }
+
     /// Somebody without any token.
     pub fn anybody(&self) -> Remote {
         self.client().with_key("")

@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::log::Log;
 use crate::rpc::quantity;
@@ -41,6 +42,8 @@ pub struct Anvil {
     child: Option<Child>,
     url: String,
     log: Log,
+    /// Where it puts old states: nobody else takes them away when it is ended.
+    _states: Option<TempDir>,
 }
 
 impl Anvil {
@@ -64,8 +67,11 @@ impl Anvil {
 
     /// A node on this port, such as that of one that has ended.
     pub fn on(port: &str, args: &[String]) -> Self {
+        let states = tempfile::Builder::new().prefix("muniment-anvil.").tempdir().expect("a folder can be made");
         let mut child = Command::new(path())
             .args(["--host", "127.0.0.1", "--port", port])
+            .arg("--cache-path")
+            .arg(states.path())
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -81,12 +87,12 @@ impl Anvil {
             let _ = child.kill();
             panic!("anvil did not start.\n{}", log.text());
         };
-        Self { child: Some(child), url: format!("http://{}", address.trim()), log }
+        Self { child: Some(child), url: format!("http://{}", address.trim()), log, _states: Some(states) }
     }
 
     /// Another node that takes the same orders, such as the embedded chain.
     pub fn at(url: &str) -> Self {
-        Self { child: None, url: url.to_owned(), log: Log::default() }
+        Self { child: None, url: url.to_owned(), log: Log::default(), _states: None }
     }
 
     /// Its address.

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use muniment_domain::Error;
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, EmailLink, Purpose};
 use muniment_domain::point::Point;
@@ -24,13 +25,6 @@ pub fn token(secrets: &Secrets, link_id: &str) -> String {
 
 /// The link behind a token, if it is for one of these purposes and can still be used.
 pub async fn link(app: &App, tx: &mut Tx, token: &str, purposes: &[Purpose]) -> Result<EmailLink> {
-    let invalid = || {
-        Problem::field(
-            "/token",
-            "token_invalid",
-            "The link is unknown, was used, or its time is over. Ask for a new one.",
-        )
-    };
     let (link_id, code) = token.split_once('.').ok_or_else(invalid)?;
     if !app.auth.secrets.is_text_mac(code, PURPOSE, &[link_id.as_bytes()]) {
         return Err(invalid());
@@ -38,11 +32,16 @@ pub async fn link(app: &App, tx: &mut Tx, token: &str, purposes: &[Purpose]) -> 
     email_link::find(tx, link_id).await?.filter(|link| purposes.contains(&link.purpose)).ok_or_else(invalid)
 }
 
-/// Shows a mail in the log of a development machine, which has nobody who would send it.
-pub fn show(app: &App, to: &User, link: &EmailLink) {
-    if app.auth.shows_mails {
-        tracing::info!(mail.to = %to.email, mail.purpose = %link.purpose, mail.token = token(&app.auth.secrets, &link.id), "mail");
-    }
+/// Uses it up; of two requests with one link, one does.
+pub async fn take(tx: &mut Tx, link: &EmailLink) -> Result<()> {
+    email_link::take(tx, link).await.map_err(|error| match error {
+        Error::Stale { .. } => invalid(),
+        other => other.into(),
+    })
+}
+
+fn invalid() -> Problem {
+    Problem::field("/token", "token_invalid", "The link is unknown, was used, or its time is over. Ask for a new one.")
 }
 
 /// The token of a mail.
@@ -64,7 +63,7 @@ pub struct Proof {
 pub async fn verify(State(app): State<App>, Input(body): Input<Proof>) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let link = link(&app, &mut tx, &body.token, &[Purpose::VerifyEmail]).await?;
-    email_link::take(&mut tx, &link).await?;
+    take(&mut tx, &link).await?;
     let user = user::find(&mut tx, &link.user_id).await?;
     let verified = User { email_verified_at: Some(tx.now()), ..user };
     user::update(&mut tx, &verified, "user.email_verified").await?;
@@ -72,17 +71,20 @@ pub async fn verify(State(app): State<App>, Input(body): Input<Proof>) -> Result
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /v1/auth/verify-email/resend`: the mail again; the old link is void.
+/// Sends the mail again.
+///
+/// Older links stay good until one is used. Nothing is sent to whoever has proved the address, or has three open links.
 #[utoipa::path(
     post,
     path = "/v1/auth/verify-email/resend",
-    responses((status = 202)),
+    responses((status = 204)),
 )]
 pub async fn resend(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let user = user::find(&mut tx, &principal.0.user_id).await?;
-    let link = email_link::insert(&mut tx, &user.id, Purpose::VerifyEmail).await?;
-    tx.commit(Point::Account).await?;
-    show(&app, &user, &link);
-    Ok(StatusCode::ACCEPTED)
+    if user.email_verified_at.is_none() {
+        email_link::ask(&mut tx, &user.id, Purpose::VerifyEmail).await?;
+        tx.commit(Point::Account).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
 }

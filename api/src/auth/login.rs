@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Duration};
+use muniment_domain::db::Tx;
 use muniment_domain::login_attempt::{self, Outcome};
 use muniment_domain::point::Point;
 use muniment_domain::second_factor;
@@ -79,8 +80,19 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
         note(&app, Some(&person.id), &origin, Outcome::Refused).await?;
         return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));
     }
-    let person = if verdict.outdated { rehash(&app, person, body.password).await? } else { person.clone() };
+    let better = match verdict.outdated {
+        true => Some(app.auth.passwords.hash(body.password, app.db.ids().bytes()).await?),
+        false => None,
+    };
     let mut tx = app.db.begin().await?;
+    let person = unchanged(&mut tx, person).await?;
+    let person = match better {
+        // Under today's settings; the moment of a login is the only one at which the password is known.
+        Some(hash) => {
+            user::update(&mut tx, &User { password_hash: Some(hash), ..person }, "user.password_rehashed").await?
+        }
+        None => person,
+    };
     attempt.succeeded(&mut tx).await?;
     let factor = second_factor::find(&mut tx, &person.id).await?.filter(|factor| factor.confirmed_at.is_some());
     if factor.is_some() {
@@ -93,7 +105,7 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
         )
         .await?;
         tx.commit(Point::Account).await?;
-        let (mfa_token, methods) = (mfa_token(&app, &person.id), ["totp", "recovery_code"]);
+        let (mfa_token, methods) = (mfa_token(&app, &person), ["totp", "recovery_code"]);
         return Ok(Json(LoggedIn::SecondFactor(SecondFactorAsked { mfa_required: true, mfa_token, methods })));
     }
     let opened = session::open(&mut tx, &person, "pwd", &origin, body.device_name.as_deref()).await?;
@@ -120,7 +132,7 @@ pub struct Verification {
     path = "/v1/auth/mfa/verify",
     request_body = Verification,
     responses((status = 200, body = session::Tokens)),
-    extensions(("x-codes" = json!(["mfa_invalid", "account_disabled", "login_throttled"]))),
+    extensions(("x-codes" = json!(["mfa_invalid", "invalid_credentials", "account_disabled", "login_throttled"]))),
 )]
 pub async fn verify_second_factor(
     State(app): State<App>,
@@ -128,18 +140,18 @@ pub async fn verify_second_factor(
     Input(body): Input<Verification>,
 ) -> Result<Json<session::Tokens>> {
     session::check_device(body.device_name.as_deref())?;
-    let user_id = mfa_user(&app, &body.mfa_token).ok_or_else(|| {
+    let person = mfa_person(&app, &body.mfa_token).await?.ok_or_else(|| {
         Problem::new(Code::MfaInvalid, "The mfa_token is not valid, or its five minutes are over. Log in again.")
     })?;
-    let attempt = Attempt::on_user(&app, &user_id, &origin).await?;
-    let mut tx = app.db.begin().await?;
-    let person = user::find(&mut tx, &user_id).await?;
     if person.status != Status::Active {
         return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));
     }
-    if !factor::shows(&app, &mut tx, &user_id, &body.code).await? {
+    let attempt = Attempt::on_user(&app, &person.id, &origin).await?;
+    let mut tx = app.db.begin().await?;
+    let person = unchanged(&mut tx, &person).await?;
+    if !factor::shows(&app, &mut tx, &person.id, &body.code).await? {
         drop(tx);
-        note(&app, Some(&user_id), &origin, Outcome::Refused).await?;
+        note(&app, Some(&person.id), &origin, Outcome::Refused).await?;
         return Err(factor::wrong());
     }
     attempt.succeeded(&mut tx).await?;
@@ -148,14 +160,13 @@ pub async fn verify_second_factor(
     session::answer(&app, &opened, &person).map(Json)
 }
 
-/// Stores the password under today's settings; the moment of a login is the only one at which it is known.
-async fn rehash(app: &App, person: &User, password: String) -> Result<User> {
-    let hash = app.auth.passwords.hash(password, app.db.ids().bytes()).await?;
-    let mut tx = app.db.begin().await?;
-    let person =
-        user::update(&mut tx, &User { password_hash: Some(hash), ..person.clone() }, "user.password_rehashed").await?;
-    tx.commit(Point::Account).await?;
-    Ok(person)
+/// The person as they are now: a password that was changed, or an account that was disabled, while the old one was compared opens nothing.
+async fn unchanged(tx: &mut Tx, compared: &User) -> Result<User> {
+    let person = user::find(tx, &compared.id).await?;
+    if person.password_hash == compared.password_hash && person.status == Status::Active {
+        return Ok(person);
+    }
+    Err(Problem::new(Code::InvalidCredentials, "The account was changed at this moment. Log in again."))
 }
 
 async fn note(app: &App, user_id: Option<&str>, origin: &Origin, outcome: Outcome) -> Result<()> {
@@ -164,16 +175,28 @@ async fn note(app: &App, user_id: Option<&str>, origin: &Origin, outcome: Outcom
     Ok(tx.commit(Point::Account).await?)
 }
 
-// Not stored: it says who showed the right password, until when, and that we say so.
-fn mfa_token(app: &App, user_id: &str) -> String {
+// Not stored: it says who showed the right password, which one it was, until when, and that we say so.
+fn mfa_token(app: &App, person: &User) -> String {
     let until = (app.db.clock().now() + Duration::minutes(MFA_TOKEN_MINUTES)).timestamp().to_string();
-    let code = app.auth.secrets.text_mac(PURPOSE, &[user_id.as_bytes(), until.as_bytes()]);
-    format!("{user_id}.{until}.{code}")
+    format!("{}.{until}.{}", person.id, app.auth.secrets.text_mac(PURPOSE, &shown(person, &until)))
 }
 
-fn mfa_user(app: &App, token: &str) -> Option<String> {
-    let [user_id, until, code] = token.split('.').collect::<Vec<_>>().try_into().ok()?;
-    let sound = app.auth.secrets.is_text_mac(code, PURPOSE, &[user_id.as_bytes(), until.as_bytes()]);
-    let until = DateTime::from_timestamp(until.parse().ok()?, 0)?;
-    (sound && until > app.db.clock().now()).then(|| user_id.to_owned())
+/// Whoever showed the password that the account has now.
+async fn mfa_person(app: &App, token: &str) -> Result<Option<User>> {
+    let Ok([user_id, until, code]) = <[&str; 3]>::try_from(token.split('.').collect::<Vec<_>>()) else {
+        return Ok(None);
+    };
+    let time = until.parse().ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    if time.is_none_or(|time| time <= app.db.clock().now()) {
+        return Ok(None);
+    }
+    match user::find(&mut app.db.read().await?, user_id).await {
+        Ok(person) => Ok(app.auth.secrets.is_text_mac(code, PURPOSE, &shown(&person, until)).then_some(person)),
+        Err(error) if error.refusal().is_some() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn shown<'a>(person: &'a User, until: &'a str) -> [&'a [u8]; 3] {
+    [person.id.as_bytes(), until.as_bytes(), person.password_hash.as_deref().unwrap_or_default().as_bytes()]
 }

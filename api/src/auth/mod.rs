@@ -37,8 +37,6 @@ pub struct Auth {
     pub tokens: AccessTokens,
     /// The hashes.
     pub passwords: Passwords,
-    /// Whether mails are shown in the log, because there is nobody who sends them.
-    pub shows_mails: bool,
     /// Whether an address must be proved before anything is done that others rely on.
     pub needs_proved_email: bool,
 }
@@ -49,13 +47,12 @@ impl Auth {
         let secrets = Secrets::open(&config.auth.key_file, || ids.bytes())?;
         let tokens = AccessTokens::new(&secrets, &config.auth.issuer, config.auth.access_seconds)?;
         let passwords = Passwords::new(&config.auth, ids.bytes())?;
-        let shows_mails = config.profile == Profile::Development;
         let needs_proved_email = match config.auth.email_verification {
             EmailVerification::Profile => config.profile == Profile::Production,
             EmailVerification::Required => true,
             EmailVerification::Optional => false,
         };
-        Ok(Self { config: config.auth.clone(), secrets, tokens, passwords, shows_mails, needs_proved_email })
+        Ok(Self { config: config.auth.clone(), secrets, tokens, passwords, needs_proved_email })
     }
 }
 

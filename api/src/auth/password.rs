@@ -59,6 +59,7 @@ pub async fn change(
     let hash = app.auth.passwords.hash(body.new_password, app.db.ids().bytes()).await?;
     let mut tx = app.db.begin().await?;
     attempt.succeeded(&mut tx).await?;
+    email_link::void(&mut tx, &user.id, Purpose::ResetPassword).await?;
     user::update(&mut tx, &User { password_hash: Some(hash), ..user }, "user.password_changed").await?;
     session::revoke_all(&mut tx, &principal.0.user_id, Some(&session_id), "password_changed").await?;
     tx.commit(Point::Account).await?;
@@ -83,9 +84,8 @@ pub async fn forgot(State(app): State<App>, Input(body): Input<Forgotten>) -> Re
     let answer_at = Instant::now() + ANSWERED_AFTER;
     let mut tx = app.db.begin().await?;
     if let Some(user) = user::by_email(&mut tx, &body.email).await?.filter(|user| user.status == Status::Active) {
-        let link = email_link::insert(&mut tx, &user.id, Purpose::ResetPassword).await?;
+        email_link::ask(&mut tx, &user.id, Purpose::ResetPassword).await?;
         tx.commit(Point::Account).await?;
-        email::show(&app, &user, &link);
     } else {
         // The writer of SQLite is one for all: it must not be held while the answer waits.
         drop(tx);
@@ -121,7 +121,10 @@ pub async fn reset(State(app): State<App>, Input(body): Input<Reset>) -> Result<
     password::check("/new_password", &body.new_password, &user.email)?;
     let hash = app.auth.passwords.hash(body.new_password, app.db.ids().bytes()).await?;
     let mut tx = app.db.begin().await?;
-    email_link::take(&mut tx, &link).await?;
+    email::take(&mut tx, &link).await?;
+    for purpose in purposes {
+        email_link::void(&mut tx, &link.user_id, purpose).await?;
+    }
     let user = user::find(&mut tx, &link.user_id).await?;
     if matches!(user.status, Status::Disabled | Status::Erased) {
         return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));

@@ -12,7 +12,6 @@ use muniment_domain::{email_link, investor, offering};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::email;
 use super::me::Person;
 use crate::app::App;
 use crate::body::Input;
@@ -94,10 +93,9 @@ pub async fn register(State(app): State<App>, Input(body): Input<Registration>) 
     if let Some(version) = &body.accept_terms_version {
         user::accept_terms(&mut tx, &id, version.trim()).await?;
     }
-    let link = email_link::insert(&mut tx, &id, Purpose::VerifyEmail).await?;
+    email_link::insert(&mut tx, &id, Purpose::VerifyEmail).await?;
     let person = user::find(&mut tx, &id).await?;
     tx.commit(Point::Account).await?;
-    email::show(&app, &person, &link);
     let accepted_terms_version = person.accepted_terms_version.clone();
     let answer = Registered { person: Person::of(&person), investor_id, accepted_terms_version };
     Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/auth/me")], Json(answer)))

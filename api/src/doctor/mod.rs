@@ -4,6 +4,8 @@ mod chain;
 mod database;
 mod signer;
 
+use muniment_activities::config::Profile;
+
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -52,6 +54,13 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
             "chains",
             "none is configured",
             "add a [[chains]] section; ops/muniment.toml shows one",
+        ));
+    }
+    if config.mail.command.is_empty() && config.profile == Profile::Production {
+        checks.push(Check::warn(
+            "mail",
+            "nothing sends mails: nobody can prove an address, follow an invitation or set a forgotten password",
+            "set mail.command, mail.from and mail.page",
         ));
     }
     for chain in &config.chains {

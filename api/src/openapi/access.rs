@@ -84,7 +84,10 @@ pub fn in_words(permission: &Permission) -> String {
     };
     let rate = match permission.access {
         Access::Open => return who,
-        Access::Door => format!("{} requests a minute for each address", rates.login_per_minute),
+        Access::Door if permission.takes_guesses() => {
+            format!("{} requests a minute for each address", rates.login_per_minute)
+        }
+        Access::Door => format!("{} requests a minute for each address", rates.anonymous_per_minute),
         Access::Public => {
             format!("{} requests a minute for each address, {session} with a token", rates.anonymous_per_minute)
         }

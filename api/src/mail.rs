@@ -1,0 +1,168 @@
+//! Sends the mails that links wait for, by a command of the machine that takes a message on its standard input, as sendmail does.
+//!
+//! A link is asked for in the commit of what needs it, and found here: no request waits for a mail, and none is lost by a crash. One that
+//! ends the process between the command and the note sends the same mail again, with the same link in it.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use chrono::Utc;
+use muniment_activities::config::Profile;
+use muniment_domain::db::Db;
+use muniment_domain::email_link::{self, Due, Purpose};
+use muniment_domain::point::Point;
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::auth::email;
+use crate::failure::Failure;
+use crate::secrets::Secrets;
+
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const COMMAND_SECONDS: u64 = 30;
+/// How many mails one look takes.
+const LOOK_MAX: i64 = 20;
+
+/// The `[mail]` section of the configuration.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mail {
+    /// The command with its arguments, without quotes between them; empty for none.
+    pub command: String,
+    /// Whom mails are from: an address.
+    pub from: String,
+    /// The page of the portal that takes `?purpose=…&token=…` and asks for what is missing.
+    pub page: String,
+}
+
+impl Mail {
+    /// Refuses what would send mails that nobody can use.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.command.is_empty() {
+            return Ok(());
+        }
+        let is_address = self.from.contains('@') && !self.from.contains(|c: char| c.is_whitespace() || c.is_control());
+        let is_page = ["https://", "http://"].iter().any(|scheme| self.page.starts_with(scheme));
+        match (is_address, is_page && !self.page.contains(char::is_whitespace)) {
+            (false, _) => Err(Failure::new(
+                "mail.command is set, so mail.from has to be an address such as no-reply@example.com.",
+            )),
+            (_, false) => Err(Failure::new(
+                "mail.command is set, so mail.page has to be the portal's page for links, such as https://portal.example/account.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn message(&self, due: &Due, token: &str) -> String {
+        let (subject, text) = match due.link.purpose {
+            Purpose::VerifyEmail => {
+                ("Confirm your e-mail address", "Follow this link to confirm that this address is yours:")
+            }
+            Purpose::ResetPassword => (
+                "Choose a new password",
+                "Somebody asked for a new password for your account. If it was you, choose it here:",
+            ),
+            Purpose::Invitation => ("You are invited", "An account was made for you. Choose your password here:"),
+        };
+        let (from, to, page) = (&self.from, &due.email, &self.page);
+        let host = from.rsplit('@').next().unwrap_or_default();
+        let (date, until) = (Utc::now().to_rfc2822(), due.link.expires_at.format("%Y-%m-%d %H:%M UTC"));
+        let join = if page.contains('?') { '&' } else { '?' };
+        // What people wrote themselves, such as their names, stays out: a mail of ours carries no words of a stranger.
+        format!(
+            "From: {from}\r\nTo: {to}\r\nSubject: {subject}\r\nDate: {date}\r\nMessage-ID: <{id}@{host}>\r\nAuto-Submitted: auto-generated\r\n\
+            MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n\r\n{page}{join}purpose={purpose}&token={token}\r\n\r\n\
+            The link works once, until {until}. If you did not expect this mail, you need not do anything.\r\n",
+            id = due.link.id,
+            purpose = due.link.purpose,
+        )
+    }
+
+    async fn send(&self, message: &str) -> Result<(), String> {
+        let mut words = self.command.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+        let sent = async {
+            let mut child = command.spawn()?;
+            if let Some(mut input) = child.stdin.take() {
+                input.write_all(message.as_bytes()).await?;
+            }
+            child.wait().await
+        };
+        match tokio::time::timeout(Duration::from_secs(COMMAND_SECONDS), sent).await {
+            Ok(Ok(status)) if status.success() => Ok(()),
+            Ok(Ok(status)) => Err(format!("the command ended with {status}")),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err(format!("the command took longer than {COMMAND_SECONDS} s")),
+        }
+    }
+}
+
+/// Sends what is due, until told to stop. Where there is no command, development shows each mail in the log.
+pub async fn run(mail: Mail, profile: Profile, app: App, stop: CancellationToken) -> Result<(), Failure> {
+    if mail.command.is_empty() && profile == Profile::Production {
+        tracing::warn!("no mails are sent: mail.command is not set");
+        stop.cancelled().await;
+        return Ok(());
+    }
+    while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+        if let Err(error) = send_due(&mail, &app.auth.secrets, &app.db).await {
+            tracing::warn!(error.cause = %error, "mails wait for the database");
+        }
+    }
+    Ok(())
+}
+
+async fn send_due(mail: &Mail, secrets: &Secrets, db: &Db) -> muniment_domain::Result<()> {
+    let due = email_link::due(&mut db.read().await?, LOOK_MAX).await?;
+    for due in due {
+        let mut tx = db.begin().await?;
+        // Noted before it is tried: what always fails waits longer each time, and of two processes one has it.
+        if !email_link::try_now(&mut tx, &due.link).await? {
+            continue;
+        }
+        tx.commit(Point::Housekeeping).await?;
+        let token = email::token(secrets, &due.link.id);
+        let sent = if mail.command.is_empty() {
+            tracing::info!(mail.to = %due.email, mail.purpose = %due.link.purpose, mail.token = token, "mail");
+            Ok(())
+        } else {
+            mail.send(&mail.message(&due, &token)).await
+        };
+        match sent {
+            Ok(()) => {
+                let mut tx = db.begin().await?;
+                email_link::sent(&mut tx, &due.link.id).await?;
+                tx.commit(Point::Housekeeping).await?;
+            }
+            Err(cause) => {
+                tracing::warn!(mail.link = due.link.id, error.cause = cause, "a mail was not sent, and is tried again")
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_without_an_address_or_a_page_is_refused() {
+        let mail = |from: &str, page: &str| Mail { command: "cat".into(), from: from.into(), page: page.into() };
+        assert!(mail("no-reply@example.com", "https://portal.example/account").check().is_ok());
+        for (from, page) in [
+            ("", "https://p.example"),
+            ("a@b\r\nBcc: c@d", "https://p.example"),
+            ("a@b", ""),
+            ("a@b", "https://p .example"),
+        ] {
+            assert!(mail(from, page).check().is_err(), "{from:?} {page:?}");
+        }
+        assert!(Mail::default().check().is_ok());
+    }
+}

@@ -1,0 +1,103 @@
+//! Mails go out by the command that is configured: none is lost, none waits for a request, and a link works once however often it was sent.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tempfile::TempDir;
+use world::on_both_databases;
+
+use crate::installation::{Door, Server, register};
+
+/// A sender that keeps each mail as a file, and does something else first.
+fn sender(folder: &Path, first: &str) -> PathBuf {
+    let path = folder.join("send");
+    fs::write(&path, format!("#!/bin/sh\n{first}\ncat > {}/$$.eml\n", folder.display())).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn mails(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mails = files.filter(|path| path.extension().is_some_and(|end| end == "eml"));
+    mails.map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+async fn office(database: world::Database, first: &str) -> (Door, TempDir) {
+    let (mut door, folder) = (Door::new(database).await, tempfile::tempdir().unwrap());
+    door.set("mail", "command", &format!("\"{} -t\"", sender(folder.path(), first).display()));
+    door.set("mail", "from", "\"no-reply@muniment.example\"");
+    door.set("mail", "page", "\"https://portal.example/account?lang=en\"");
+    (door, folder)
+}
+
+async fn until(door: &Door, from: &str) {
+    for _ in 0..200 {
+        if door.count(from).await > 0 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("there are no {from}");
+}
+
+fn token(mail: &str) -> String {
+    let rest = mail.split("https://portal.example/account?lang=en&purpose=verify_email&token=").nth(1).expect(mail);
+    rest.lines().next().unwrap().to_owned()
+}
+
+async fn prove(server: &Server, token: &str) -> u16 {
+    let body = Some(json!({ "token": token }));
+    server.anybody().change("POST", "/v1/auth/verify-email", body).await.unwrap().status
+}
+
+on_both_databases! {
+    async fn the_mail_that_proves_an_address_is_sent_once_and_its_link_works_once(database: Database) {
+        let (door, folder) = office(database, "").await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        until(&door, "email_links where sent_at is not null").await;
+        let sent = mails(folder.path());
+        assert_eq!(sent.len(), 1);
+        for line in ["From: no-reply@muniment.example\r\n", "To: ada@people.example\r\n", "Subject: Confirm your e-mail address\r\n"] {
+            assert!(sent[0].contains(line), "{}", sent[0]);
+        }
+        assert!(!sent[0].contains("Somebody"), "no word of whoever registered");
+        assert!(!server.process.log().contains(&token(&sent[0])), "a link is no business of the log");
+        assert_eq!((prove(&server, &token(&sent[0])).await, prove(&server, &token(&sent[0])).await), (204, 422));
+    }
+
+    async fn what_could_not_be_sent_is_tried_again_and_a_link_that_ended_is_not_sent(database: Database) {
+        let (door, folder) = office(database, "exit 75").await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        register(&server, "bruno@people.example").await;
+        until(&door, "(select count(*) as tried from email_links where tries = 1) as mails where tried = 2").await;
+        assert_eq!(door.count("email_links where sent_at is null and try_at > created_at").await, 2);
+        assert_eq!(mails(folder.path()), Vec::<String>::new());
+        sender(folder.path(), "");
+        door.write("update email_links set used_at = created_at where user_id in (select id from users where email = 'bruno@people.example')").await;
+        door.write("update email_links set try_at = created_at").await;
+        until(&door, "email_links where sent_at is not null").await;
+        let sent = mails(folder.path());
+        assert!(sent.len() == 1 && sent[0].contains("To: ada@"), "{sent:?}");
+    }
+
+    async fn a_process_that_ends_before_it_noted_a_mail_sends_the_same_link_again(database: Database) {
+        let (door, folder) = office(database, "").await;
+        // The first try ends the process that started it, after the mail is out.
+        let ends = format!("cat > {0}/first.eml; kill -9 $PPID; exit", folder.path().display());
+        sender(folder.path(), &ends);
+        let mut server = door.open().await;
+        register(&server, "ada@people.example").await;
+        server.process.wait(crate::installation::PATIENCE).expect("it ended");
+        sender(folder.path(), "");
+        door.write("update email_links set try_at = created_at").await;
+        let server = door.open().await;
+        until(&door, "email_links where sent_at is not null").await;
+        let sent = mails(folder.path());
+        assert_eq!((sent.len(), token(&sent[0])), (2, token(&sent[1])));
+        assert_eq!((prove(&server, &token(&sent[0])).await, prove(&server, &token(&sent[1])).await), (204, 422));
+    }
+}
