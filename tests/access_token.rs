@@ -43,6 +43,14 @@ impl Forge {
         encode(&header(&self.kid), &claims, &self.key).unwrap()
     }
 
+    /// Any text for claims, signed by the real key.
+    fn signed(&self, claims: &str) -> String {
+        let head = json!({ "typ": "at+jwt", "alg": "EdDSA", "kid": self.kid });
+        let text = format!("{}.{}", BASE64.encode(head.to_string()), BASE64.encode(claims));
+        let signature = jsonwebtoken::crypto::sign(text.as_bytes(), &self.key, Algorithm::EdDSA).unwrap();
+        format!("{text}.{signature}")
+    }
+
     /// By hand, with any header and any signature.
     fn by_hand(&self, header: Value, signature: &str) -> String {
         let encoded = |value: &Value| BASE64.encode(value.to_string());
@@ -73,19 +81,41 @@ on_both_databases! {
         let wrong = [
             ("aud", Some(json!("another-api"))), ("aud", None), ("iss", Some(json!("somebody"))), ("iss", None), ("exp", None),
             ("nbf", Some(json!(now + 600))), ("nbf", None), ("sub", Some(json!("usr_01jc0000000000000000000000"))), ("sub", None),
-            ("sid", None), ("exp", Some(json!("tomorrow"))),
+            ("sid", None), ("exp", Some(json!("tomorrow"))), ("exp", Some(json!(1e300))), ("exp", Some(Value::Null)), ("nbf", Some(json!(-1.5))),
+            ("aud", Some(json!(["another-api"]))), ("sid", Some(json!(["ses_1"]))), ("sub", Some(json!({}))),
         ];
         let mut forged: Vec<_> = wrong.into_iter().map(|(claim, value)| (format!("{claim} {value:?}"), forge.with(claim, value))).collect();
+
+        // The same claim twice: whoever reads the first and whoever reads the last must not read two things.
+        let claims = forge.claims.to_string();
+        assert_eq!(answer(&server, &forge.signed(&claims)).await.0, 200);
+        for claim in ["sub", "sid", "exp", "aud", "iss", "nbf"] {
+            let twice = format!("{},{:?}:{}}}", &claims[..claims.len() - 1], claim, forge.claims[claim]);
+            forged.push((format!("{claim} twice"), forge.signed(&twice)));
+        }
+        for text in ["", "{}", "[]", "null", "\u{0}", &claims[..40], &format!("{}1{}", "[".repeat(2_000), "]".repeat(2_000))] {
+            forged.push((format!("claims that are {text:.10}"), forge.signed(text)));
+        }
 
         let none = json!({ "typ": "at+jwt", "alg": "none", "kid": forge.kid });
         let signature = ada.access_token.split('.').nth(2).unwrap();
         forged.push(("alg none".to_owned(), forge.by_hand(none.clone(), "")));
         forged.push(("alg none, with a signature".to_owned(), forge.by_hand(none, signature)));
-        let hmac = Header { alg: Algorithm::HS256, ..header(&forge.kid) };
-        for secret in [forge.public.clone().into_bytes(), BASE64.decode(&forge.public).unwrap()] {
-            let token = encode(&hmac, &forge.claims, &EncodingKey::from_secret(&secret)).unwrap();
-            forged.push(("HS256 with the public key".to_owned(), token));
+        for alg in [Algorithm::HS256, Algorithm::HS384, Algorithm::HS512] {
+            for secret in [forge.public.clone().into_bytes(), BASE64.decode(&forge.public).unwrap()] {
+                let token = encode(&Header { alg, ..header(&forge.kid) }, &forge.claims, &EncodingKey::from_secret(&secret)).unwrap();
+                forged.push((format!("{alg:?} with the public key"), token));
+            }
         }
+        for alg in ["None", "nONE", "", "ES256", "RS256", "Ed25519", "EdDSA\u{0}"] {
+            forged.push((format!("alg {alg:?}"), forge.by_hand(json!({ "typ": "at+jwt", "alg": alg, "kid": forge.kid }), signature)));
+        }
+        for kid in ["../../../dev/null", "' or 1=1; --", "https://evil.example/key", &"k".repeat(4_000)] {
+            forged.push((format!("kid {kid:.30}"), encode(&header(kid), &forge.claims, &forge.key).unwrap()));
+        }
+        let mut cut = ada.access_token.clone();
+        cut.truncate(cut.len() - 4);
+        forged.extend([("half a signature".to_owned(), cut), ("no signature".to_owned(), forge.by_hand(part(&ada.access_token, 0), ""))]);
         let plain = Header { typ: Some("JWT".to_owned()), ..header(&forge.kid) };
         forged.push(("another type".to_owned(), encode(&plain, &forge.claims, &forge.key).unwrap()));
         forged.push(("an unknown key".to_owned(), encode(&header("another"), &forge.claims, &forge.key).unwrap()));
@@ -116,6 +146,21 @@ on_both_databases! {
         register(&here, "ada@people.example").await;
         let ada = Person::log_in(&here, "ada@people.example").await;
         let forge = Forge::new(&door, &here, &ada).await;
+        // Their key under our name, and a header that brings it along.
+        let theirs = EncodingKey::from_ed_der(&BASE64.decode(other.secrets()["signing"][0].as_str().unwrap()).unwrap());
+        let jwks = there.anybody().get("/.well-known/jwks.json").await.unwrap();
+        let mut brought = serde_json::to_value(header(&forge.kid)).unwrap();
+        brought["jwk"] = jwks.body["keys"][0].clone();
+        let brought: Header = serde_json::from_value(brought).unwrap();
+        for disguise in [header(&forge.kid), brought, header(&jwks.text("/keys/0/kid"))] {
+            let token = encode(&disguise, &forge.claims, &theirs).unwrap();
+            assert_eq!(answer(&here, &token).await, (401, "token_invalid".to_owned()), "{disguise:?}");
+        }
+        // A session of somebody else under one's own name, and the other way round.
+        register(&here, "bruno@people.example").await;
+        let bruno = Person::log_in(&here, "bruno@people.example").await;
+        let stolen = forge.with("sid", Some(json!(bruno.session_id)));
+        assert_eq!(answer(&here, &stolen).await, (401, "token_invalid".to_owned()));
         let unknown = forge.with("sid", Some(json!(stranger.session_id)));
         assert_eq!(answer(&here, &unknown).await, (401, "session_revoked".to_owned()));
     }

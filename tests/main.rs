@@ -69,6 +69,7 @@ mod source;
 mod split;
 mod start;
 mod statements;
+mod strange_input;
 mod subscription;
 mod subscription_race;
 mod subscription_state;

@@ -115,6 +115,9 @@ on_both_databases! {
         let second = site.second_person(&server).await;
         let token = site.minted(&server).await;
         site.lanes("paused").await;
+        // Somebody else has said that the new wallet is his, and no more than that.
+        site.write(&format!("insert into wallets (id, investor_id, address, created_at) select 'wal_01jc0000000000000000000099', investor_id, \
+            '{NEW:#x}', created_at from wallets where address = '{:#x}'", wallet(1))).await;
         let id = server.two(&second, PATH, "recover", recovery(&site, &site.offerings[0], NEW).await).await;
         let busy = (409, "operation_in_progress".to_owned());
         assert_eq!(site.freeze(&server, "freeze", 0).await.problem(), busy);
@@ -129,6 +132,7 @@ on_both_databases! {
         site.lanes("active").await;
         site.settled().await;
         assert_eq!((site.count(&verified).await, site.successor_of(token, wallet(0)).await), (1, NEW));
+        assert_eq!(site.count("events where type = 'wallet.removed'").await, 1);
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 }

@@ -7,7 +7,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Answer, Door, Installation, Person, Terms, wallet};
+use crate::installation::{Answer, Door, Installation, Person, Raise, Terms, wallet};
 
 const WALLETS: &str = "/v1/investor/wallets";
 
@@ -138,6 +138,35 @@ on_both_databases! {
         assert_eq!(claim(&olga, key(9).address()).await.problem(), (403, "role_forbidden".to_owned()));
     }
 
+    async fn an_address_that_another_one_only_named_stands_in_nobodys_way(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let (ines, bruno, own) = (&raise.investor, raise.another("bruno").await, key(7));
+        assert_eq!(claim(&bruno, own.address()).await.status, 201);
+        let body = json!({ "amount": "1000.00", "wallet_address": own.address().to_checksum(None) });
+        let first = ines.post(&raise.path(), body.clone()).await;
+        assert_eq!((first.status, first.text("/wallet_address")), (201, own.address().to_checksum(None)), "{first:?}");
+        let second = raise.committed("1000.00").await;
+        let other = json!({ "wallet_address": own.address().to_checksum(None) });
+        let changed = ines.change("PATCH", &format!("/v1/subscriptions/{second}"), Some(other.clone())).await;
+        assert_eq!(changed.status, 200, "{changed:?}");
+        // Two say so, and neither has shown it.
+        let his = bruno.post(&raise.path(), body.clone()).await;
+        assert_eq!(his.status, 201, "{his:?}");
+        let proved = async |person: &Person, id: &str| {
+            let shown = person.get(&format!("/v1/subscriptions/{id}")).await;
+            let gates = shown.body["gates"].as_array().unwrap();
+            gates.iter().find(|gate| gate["code"] == "wallet_unverified").unwrap()["satisfied"] == json!(true)
+        };
+        assert!(!proved(ines, &first.text("/id")).await && !proved(&bruno, &his.text("/id")).await);
+        prove(ines, &own).await;
+        assert!(proved(ines, &first.text("/id")).await && proved(ines, &second).await && !proved(&bruno, &his.text("/id")).await);
+        assert_eq!(raise.door.count("events where type = 'wallet.removed'").await, 1);
+        let in_use = (409, "wallet_in_use".to_owned());
+        assert_eq!(bruno.post(&raise.path(), body).await.problem(), in_use);
+        let path = format!("/v1/subscriptions/{}", raise.subscribe(&bruno, "1000.00").await.text("/id"));
+        assert_eq!(bruno.change("PATCH", &path, Some(other)).await.problem(), in_use);
+    }
+
     async fn one_wallet_is_the_default_and_an_unused_one_can_go(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
@@ -153,6 +182,10 @@ on_both_databases! {
         assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 204);
         assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 404);
         let left = ada.get(WALLETS).await;
+        assert_eq!((left.body["pagination"]["total"].clone(), left.body["pagination"]["page"].clone()), (json!(2), json!(1)));
+        let last = ada.get(&format!("{WALLETS}?page=2&limit=1")).await;
+        assert_eq!((last.body["data"].as_array().unwrap().len(), last.text("/data/0/label")), (1, "cold".to_owned()));
+        assert_eq!(ada.get(&format!("{WALLETS}?limit=0")).await.problem(), (400, "invalid_parameter".to_owned()));
         let labels: Vec<_> = left.body["data"].as_array().unwrap().iter().map(|w| w["label"].clone()).collect();
         assert_eq!(labels, [Value::Null, json!("cold")]);
         prove(&ada, &key(8)).await;

@@ -170,6 +170,21 @@ on_both_databases! {
         assert_eq!(make(&ada, URL).await.status, 201);
     }
 
+    async fn whoever_has_not_proved_an_address_has_no_endpoint(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("auth", "email_verification", "\"required\"");
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        assert_eq!(make(&ada, URL).await.problem(), (403, "email_not_verified".to_owned()));
+        assert_eq!(ada.get(ENDPOINTS).await.body["pagination"]["total"], 0);
+        let token = server.mailed("verify_email", &ada.email).await;
+        server.anybody().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
+        assert_eq!(make(&ada, URL).await.status, 201);
+        // Staff was invited by a mail.
+        let operator = door.person(&server, "operator", Role::Operator).await;
+        assert_eq!(make(&operator, URL).await.status, 201);
+    }
+
     async fn everybody_has_endpoints_of_their_own_and_an_auditor_changes_none(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
@@ -227,6 +242,7 @@ on_both_databases! {
         assert_eq!(operator.get("/v1/events?limit=2").await.text("/pagination/next_after"), evt(1));
 
         let catalog = server.anybody().get("/v1/webhooks/event-types").await.unwrap();
+        assert_eq!(catalog.headers["cache-control"], "public, max-age=300");
         let kinds = catalog.body["data"].as_array().unwrap();
         let minted = kinds.iter().find(|kind| kind["type"] == "subscription.minted").unwrap();
         assert_eq!(minted["audience"], json!(["staff", "organisation", "investor"]));

@@ -40,7 +40,7 @@ pub struct Wanted {
     #[schema(min_items = 1)]
     scopes: Vec<String>,
     /// At most 730 days from now; 365 unless said.
-    expires_at: Option<DateTime<Utc>>,
+    expires_at: Option<Instant>,
     #[serde(default)]
     #[schema(max_items = 20)]
     allowed_cidrs: Vec<String>,
@@ -68,7 +68,7 @@ pub async fn create(State(app): State<App>, principal: Principal, Input(body): I
         scopes: &scopes,
         allowed_cidrs: &networks,
         per_minute: body.rate_limit,
-        expires_at: body.expires_at.unwrap_or(now + Duration::days(DAYS_DEFAULT)),
+        expires_at: body.expires_at.map_or(now + Duration::days(DAYS_DEFAULT), |at| at.0),
         secret: secret(&app)?,
     };
     let mut tx = app.db.begin().await?;
@@ -193,7 +193,7 @@ fn check(wanted: &Wanted, roles: &Roles, now: DateTime<Utc>) -> Result<()> {
         }
     }
     let latest = now + Duration::days(DAYS_MAX);
-    if wanted.expires_at.is_some_and(|at| at <= now || at > latest) {
+    if wanted.expires_at.is_some_and(|at| at.0 <= now || at.0 > latest) {
         return Err(Problem::field(
             "/expires_at",
             "out_of_range",

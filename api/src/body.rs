@@ -51,8 +51,8 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     if depth(&value) > DEPTH_MAX {
         return Err(Problem::new(Code::MalformedJson, format!("The body is nested deeper than {DEPTH_MAX} levels.")));
     }
-    if let Some(path) = with_nul(&value) {
-        return Err(Problem::field(path, "text_format", "A text holds no NUL character."));
+    if let Some(pointer) = nul(&value) {
+        return Err(Problem::field(pointer, "text_format", "A text has no character U+0000."));
     }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = pointer(error.path());
@@ -92,23 +92,28 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     use serde_path_to_error::Segment;
     let segment = |segment: &Segment| match segment {
         Segment::Seq { index } => format!("/{index}"),
-        Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        Segment::Map { key } => step(key),
         Segment::Enum { variant } => format!("/{variant}"),
         Segment::Unknown => String::new(),
     };
     path.iter().map(segment).collect()
 }
 
-/// Where a text or a name holds the one character that no database of ours can keep in a text.
-fn with_nul(value: &serde_json::Value) -> Option<String> {
-    use serde_json::Value;
-    let below = |step: String, value: &Value| with_nul(value).map(|path| format!("/{step}{path}"));
+/// One step of a JSON pointer.
+fn step(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Where a text has the one character that PostgreSQL holds in none.
+fn nul(value: &serde_json::Value) -> Option<String> {
     match value {
-        Value::String(text) => text.contains('\0').then(String::new),
-        Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| below(index.to_string(), item)),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| match name.contains('\0') {
-            true => Some(String::new()),
-            false => below(name.replace('~', "~0").replace('/', "~1"), value),
+        serde_json::Value::String(text) => text.contains('\0').then(String::new),
+        serde_json::Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| Some(format!("/{index}{}", nul(item)?)))
+        }
+        serde_json::Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let inside = if name.contains('\0') { String::new() } else { nul(value)? };
+            Some(format!("{}{inside}", step(name)))
         }),
         _ => None,
     }
@@ -165,6 +170,7 @@ mod tests {
         assert_eq!(refused(r#"{"id":7}"#), field("type_mismatch", "/id"));
         assert_eq!(refused(r#"{"id":"a","inner":{"at":"tomorrow"}}"#), field("type_mismatch", "/inner/at"));
         assert_eq!(refused(r#"{"id":"a","inner":{"list":["b",3]}}"#), field("type_mismatch", "/inner/list/1"));
+        assert_eq!(refused(r#"{"id":"a","inner":{"list":["b","\u0000"]}}"#), field("text_format", "/inner/list/1"));
         assert_eq!(refused("[]").0, Code::ValidationFailed);
     }
 

@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
@@ -19,6 +18,7 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::idempotency::IdempotencyKey;
+use crate::instant::Instant;
 
 const LIMIT_DEFAULT: i64 = 100;
 const LIMIT_MAX: i64 = 500;
@@ -49,7 +49,7 @@ struct Filter {
     #[schema(example = "reverted")]
     error_code: Option<String>,
     offering_id: Option<String>,
-    created_from: Option<DateTime<Utc>>,
+    created_from: Option<Instant>,
 }
 
 impl Form for Body {
@@ -98,7 +98,7 @@ impl Act for Body {
             kind: self.filter.kind,
             error_code: self.filter.error_code.clone(),
             offering_id: self.filter.offering_id.clone(),
-            created_from: self.filter.created_from,
+            created_from: self.filter.created_from.map(|at| at.0),
         };
         let reason = self.reason.clone().unwrap_or_else(|| "bulk retry".to_owned());
         let limit = self.limit.unwrap_or(LIMIT_DEFAULT);

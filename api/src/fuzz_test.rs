@@ -1,21 +1,33 @@
 //! What strangers write goes through parsers. Here they get what nobody would write: chance, and sound texts with a few bytes changed.
 //! The seed is fixed, so that a failure comes again.
 
-use axum::http::{HeaderMap, HeaderValue, Uri};
+use std::net::IpAddr;
+
+use alloy_primitives::{Address, hex};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Duration};
+use muniment_activities::wallet_proof;
 use muniment_domain::id;
 use muniment_domain::money::Money;
+use muniment_domain::webhook::url;
 use serde_json::Value;
 
+use crate::access_token::AccessTokens;
 use crate::address::Typed;
 use crate::amount::Amount;
 use crate::body;
 use crate::cause::{CaseReference, Digest, Partition};
 use crate::csrf;
 use crate::idempotency;
+use crate::instant::{self, Instant};
+use crate::origin::{self, Origin, Peer};
 use crate::pages::{LIMIT_MAX, Page, Parameters};
 use crate::principal::bearer;
 use crate::secrets::tests::fresh;
+use crate::totp;
+use crate::version::{IfMatch, etag};
 
 const ROUNDS: usize = 20_000;
 /// What parsers trip over: signs, escapes, zeros, other scripts, the ends of ranges.
@@ -140,7 +152,7 @@ fn a_body_is_read_or_told_where_it_does_not_fit() {
         case: Option<CaseReference>,
         digest: Digest,
         partition: Partition,
-        at: Option<DateTime<chrono::Utc>>,
+        at: Option<Instant>,
     }
     let sound = serde_json::json!({
         "amount": "250.00", "address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "case": "7", "digest": "ab".repeat(32),
@@ -181,9 +193,126 @@ fn headers_are_read_or_refused() {
             assert!(!token.is_empty() && text.ends_with(token) || text.trim_end().ends_with(token), "{text}");
         }
         let Ok(value) = HeaderValue::from_bytes(chance.spoil("\"mint-2026-11\"").as_bytes()) else { continue };
-        let headers = HeaderMap::from_iter([(axum::http::HeaderName::from_static(idempotency::HEADER), value)]);
+        let headers = HeaderMap::from_iter([(HeaderName::from_static(idempotency::HEADER), value)]);
         if let Ok(key) = idempotency::key_of(&headers) {
             assert!((1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()), "{key}");
+        }
+    }
+}
+
+/// A header that may hold any bytes that a connection lets through.
+fn header_of(name: HeaderName, text: &str) -> Option<HeaderMap> {
+    Some(HeaderMap::from_iter([(name, HeaderValue::from_bytes(text.as_bytes()).ok()?)]))
+}
+
+#[test]
+fn a_version_that_is_taken_is_the_one_that_was_written() {
+    let mut chance = Chance(7);
+    for _ in 0..ROUNDS {
+        let text = chance.spoil("\"v17\"");
+        let Some(headers) = header_of(header::IF_MATCH, &text) else { continue };
+        match IfMatch::optional(&headers) {
+            Ok(Some(IfMatch(version))) => {
+                let digits = text.trim().trim_matches(|c| c == '"' || c == 'v').trim_start_matches('0');
+                assert!(etag(version) == format!("\"v{digits}\"") || version == 0, "{text}");
+            }
+            Ok(None) => panic!("{text} was sent"),
+            Err(problem) => assert_eq!(problem.code.status(), 400, "{text}"),
+        }
+    }
+}
+
+#[test]
+fn a_time_that_is_taken_is_the_same_moment_when_it_is_written_again() {
+    let mut chance = Chance(8);
+    for _ in 0..ROUNDS {
+        let text = chance.spoil("2026-11-20T23:41:07.123+02:00");
+        let Some(at) = instant::read(&text) else { continue };
+        let again = instant::read(&instant::text(at)).unwrap();
+        // A leap second is the end of the one before it.
+        assert!((again - at).num_milliseconds().abs() <= 1_000 && instant::text(again).len() == 24, "{text}");
+    }
+}
+
+#[test]
+fn a_signature_is_the_signers_or_nobodys() {
+    let message = "portal.example wants you to sign in with your Ethereum account:";
+    let (victim, mut chance) = (Address::repeat_byte(7), Chance(9));
+    let sound = format!("{}1b", "5d".repeat(64));
+    for _ in 0..ROUNDS / 10 {
+        let text = chance.spoil(&sound);
+        let bytes = hex::decode(&text).unwrap_or_else(|_| text.clone().into_bytes());
+        let found = wallet_proof::signer(message, &bytes);
+        assert!(found != Some(victim) && (found.is_none() || bytes.len() == 65), "{text}");
+    }
+    assert!(wallet_proof::signer(message, &hex::decode(&sound).unwrap()).is_some());
+}
+
+#[test]
+fn an_access_token_that_nobody_signed_says_nothing() {
+    let (tokens, mut chance) = (AccessTokens::new(&fresh(), "https://api.example", 900).unwrap(), Chance(10));
+    let kid = serde_json::json!(tokens.jwks())["keys"][0]["kid"].clone();
+    let head = serde_json::json!({ "typ": "at+jwt", "alg": "EdDSA", "kid": kid }).to_string();
+    let claims =
+        r#"{"iss":"https://api.example","aud":"platform-api","sub":"usr_1","sid":"ses_1","exp":4102444800,"nbf":0}"#;
+    for _ in 0..ROUNDS {
+        let part = |text: &str| BASE64.encode(text);
+        // Now the texts are spoilt, now what they are wrapped in.
+        let token = match chance.below(3) {
+            0 => format!("{}.{}.{}", part(&chance.spoil(&head)), part(claims), part("c")),
+            1 => format!("{}.{}.{}", part(&head), part(&chance.spoil(claims)), "A".repeat(86)),
+            _ => chance.spoil(&format!("{}.{}.{}", part(&head), part(claims), "A".repeat(86))),
+        };
+        assert!(tokens.read(&token).is_err(), "{token}");
+    }
+}
+
+#[test]
+fn a_code_of_six_digits_is_right_or_wrong() {
+    let (secret, now, mut chance) = (b"12345678901234567890", 1_111_111_109, Chance(11));
+    for _ in 0..ROUNDS / 10 {
+        let code = chance.spoil("081804");
+        let taken = totp::step_of(secret, &code, now, 0).is_some();
+        assert!(!taken || (code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit())), "{code}");
+    }
+    assert!(totp::step_of(secret, "081804", now, 0).is_some());
+}
+
+#[test]
+fn where_somebody_calls_from_is_no_tale_of_theirs() {
+    let peer: IpAddr = "203.0.113.9".parse().unwrap();
+    let mut chance = Chance(12);
+    for _ in 0..ROUNDS {
+        let text = chance.spoil("198.51.100.7, 2001:db8::1, 203.0.113.10");
+        let Some(headers) = header_of(HeaderName::from_static("x-forwarded-for"), &text) else { continue };
+        assert_eq!(Origin::of(&headers, Some(&Peer(peer)), &[]).ip, peer, "{text}");
+        // A proxy of ours is believed for the hop that it heard, and for no other.
+        let last =
+            text.rsplit(',').next().unwrap_or_default().trim().parse().map_or(peer, |ip: IpAddr| ip.to_canonical());
+        let told = Origin::of(&headers, Some(&Peer(peer)), &[peer]).ip;
+        assert!(
+            told == last || last == peer || HeaderValue::from_bytes(text.as_bytes()).is_ok_and(|v| v.to_str().is_err()),
+            "{text}"
+        );
+        let network = chance.spoil("2001:db8::/32");
+        if origin::is_within(peer, &network) == Some(true) {
+            assert!(network.parse::<IpAddr>() == Ok(peer) || network.contains('/'), "{network}");
+        }
+        let page = chance.spoil("https://portal.example");
+        let Some(headers) = header_of(header::ORIGIN, &page) else { continue };
+        let known = ["https://portal.example".to_owned()];
+        assert_eq!(origin::check_page(&headers, &known).is_ok(), page == known[0], "{page}");
+    }
+}
+
+#[test]
+fn an_endpoint_that_is_taken_is_a_name_of_the_open_internet() {
+    let mut chance = Chance(13);
+    for _ in 0..ROUNDS {
+        let text = chance.spoil("https://hooks.portal.example:8443/in?a=b");
+        if let Ok((host, port)) = url::check(&text, false) {
+            let plain = host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-'));
+            assert!(plain && host.parse::<IpAddr>().is_err() && port > 0, "{text}");
         }
     }
 }

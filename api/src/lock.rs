@@ -17,6 +17,7 @@ use crate::cause::{CaseReference, Digest, Partition, cause};
 use crate::deploy::check_offering_id;
 use crate::error::Result;
 use crate::idempotency::{self, IdempotencyKey};
+use crate::instant::Instant;
 use crate::operation;
 use crate::submission::{Intent, Submission};
 
@@ -30,7 +31,7 @@ pub struct Body {
     partition: Partition,
     #[schema(example = "250.00")]
     quantity: String,
-    release_at: DateTime<Utc>,
+    release_at: Instant,
     reason_code: Reason,
     case_reference: Option<CaseReference>,
     document_sha256: Option<Digest>,
@@ -56,7 +57,7 @@ impl Body {
             address: self.address.0,
             partition: self.partition.0,
             quantity: self.quantity.clone(),
-            release_at: self.release_at,
+            release_at: self.release_at.0,
             cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
         }
     }

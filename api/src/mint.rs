@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
+use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
 use crate::{approval, operation};
 
@@ -37,7 +38,7 @@ pub struct Body {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Lockup {
-    release_at: DateTime<Utc>,
+    release_at: Instant,
 }
 
 /// Accepts the mint of subscriptions, cut into pages: 202, one operation a page, and why the others were skipped.
@@ -56,7 +57,7 @@ pub async fn trigger_mint(State(app): State<App>, submission: Submission<Body>) 
 impl Intent for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         check_offering_id(&self.offering_id)?;
-        if self.lockup.as_ref().is_some_and(|lockup| lockup.release_at <= now) {
+        if self.lockup.as_ref().is_some_and(|lockup| lockup.release_at.0 <= now) {
             return Err(Problem::field("/lockup/release_at", "below_minimum", "A lock must end in the future."));
         }
         let Some(ids) = &self.subscription_ids else { return Ok(()) };
@@ -85,7 +86,7 @@ impl Intent for Body {
         let request = mint::Request {
             offering_id: self.offering_id.clone(),
             subscription_ids: self.subscription_ids.clone(),
-            lockup_release_at: self.lockup.as_ref().map(|lockup| lockup.release_at),
+            lockup_release_at: self.lockup.as_ref().map(|lockup| lockup.release_at.0),
         };
         Ok(match mint::ask(tx, &app.settings, request, &by).await? {
             Asked::Accepted(accepted) => answer(&accepted),

@@ -13,6 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::code::Code;
 use crate::error::{Problem, Result};
+use crate::instant;
 
 /// How many items a page holds unless the caller says otherwise.
 pub const LIMIT_DEFAULT: i64 = 20;
@@ -109,7 +110,7 @@ impl Parameters {
                 return Err(Problem::new(Code::UnknownParameter, detail));
             }
             if value.contains('\0') {
-                return Err(invalid(&name, "a text holds no NUL character"));
+                return Err(invalid(&name, "a text has no character U+0000"));
             }
             if parameters.insert(name.clone(), value).is_some() {
                 return Err(invalid(&name, "it stands twice"));
@@ -144,11 +145,8 @@ impl Parameters {
 
     /// A parameter that is a time.
     pub fn time(&self, name: &str) -> Result<Option<DateTime<Utc>>> {
-        let read = |text: &str| {
-            DateTime::parse_from_rfc3339(text)
-                .map(|at| at.to_utc())
-                .map_err(|_| invalid(name, "a time like 2026-11-20T21:41:07Z is expected; a plus sign is written %2B"))
-        };
+        let form = "a time like 2026-11-20T21:41:07Z is expected; a plus sign is written %2B";
+        let read = |text: &str| instant::read(text).ok_or_else(|| invalid(name, form));
         self.text(name).map(read).transpose()
     }
 

@@ -171,7 +171,7 @@ fn bucket<'a>(app: &App, principal: &'a principal::Principal, request: &Parts) -
 }
 
 /// Whether a path is one of the reads of a token.
-fn asks_chain(path: &str) -> bool {
+pub fn asks_chain(path: &str) -> bool {
     let rest = path.strip_prefix("/v1/offerings/").and_then(|rest| rest.split_once('/'));
     rest.is_some_and(|(_, rest)| rest == "token" || rest.starts_with("token/"))
 }

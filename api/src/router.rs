@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, delete, get, patch, post};
 
 use crate::app::App;
@@ -11,9 +11,9 @@ use crate::code::Code;
 use crate::error::Problem;
 use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
-    freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, permission,
-    principal, reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, token_view,
-    unfreeze, unlock, unrestrict, user, webhook,
+    freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, path,
+    permission, principal, reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription,
+    token_view, unfreeze, unlock, unrestrict, user, webhook,
 };
 
 /// One route.
@@ -184,11 +184,11 @@ fn investors() -> Vec<Route> {
 fn tokens() -> Vec<Route> {
     let on_get = |path, handler| Route { method: Method::GET, path, handler };
     vec![
-        on_get("/v1/offerings/{id}/token", get(token_view::facts)),
-        on_get("/v1/offerings/{id}/token/can-transfer", get(token_view::can_transfer)),
-        on_get("/v1/offerings/{id}/token/balances/{address}", get(token_view::balances)),
-        on_get("/v1/offerings/{id}/token/partitions/{partition}/restriction", get(token_view::restriction)),
-        on_get("/v1/offerings/{id}/token/frozen/{address}", get(token_view::frozen)),
+        on_get("/v1/offerings/{id}/token", get(token_view::fact::facts)),
+        on_get("/v1/offerings/{id}/token/can-transfer", get(token_view::holder::can_transfer)),
+        on_get("/v1/offerings/{id}/token/balances/{address}", get(token_view::holder::balances)),
+        on_get("/v1/offerings/{id}/token/partitions/{partition}/restriction", get(token_view::fact::restriction)),
+        on_get("/v1/offerings/{id}/token/frozen/{address}", get(token_view::holder::frozen)),
     ]
 }
 
@@ -225,15 +225,15 @@ fn telling() -> Vec<Route> {
     let on_post = |path, handler| Route { method: Method::POST, path, handler };
     let (one, rotate) = ("/v1/webhooks/endpoints/{id}", "/v1/webhooks/endpoints/{id}/rotate-secret");
     vec![
-        on_get("/v1/webhooks/event-types", get(webhook::types)),
-        on_get("/v1/webhooks/endpoints", get(webhook::list)),
-        on_post("/v1/webhooks/endpoints", post(webhook::create)),
-        on_get(one, get(webhook::detail)),
-        Route { method: Method::PATCH, path: one, handler: patch(webhook::change) },
-        Route { method: Method::DELETE, path: one, handler: delete(webhook::remove) },
-        on_post(rotate, post(webhook::rotate)),
-        on_get("/v1/events", get(webhook::events)),
-        on_get("/v1/events/{id}", get(webhook::event_detail)),
+        on_get("/v1/webhooks/event-types", get(webhook::event::types)),
+        on_get("/v1/webhooks/endpoints", get(webhook::endpoint::list)),
+        on_post("/v1/webhooks/endpoints", post(webhook::endpoint::create)),
+        on_get(one, get(webhook::endpoint::detail)),
+        Route { method: Method::PATCH, path: one, handler: patch(webhook::endpoint::change) },
+        Route { method: Method::DELETE, path: one, handler: delete(webhook::endpoint::remove) },
+        on_post(rotate, post(webhook::endpoint::rotate)),
+        on_get("/v1/events", get(webhook::event::list)),
+        on_get("/v1/events/{id}", get(webhook::event::detail)),
     ]
 }
 

@@ -23,6 +23,16 @@ pub struct Seen {
     tag: String,
 }
 
+/// The header where it may be left out, as the document shows it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `IfMatch` and `IfAnyMatch`")]
+pub struct OptionalSeen {
+    /// The ETag of what the caller saw, to change nothing that somebody else changed meanwhile.
+    #[param(rename = "If-Match", pattern = "^\"v[0-9]+\"$", example = "\"v7\"")]
+    tag: Option<String>,
+}
+
 /// The same where it may be left out. A tag that names more than the version, as that of an offering does, is read up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IfAnyMatch(pub Option<i64>);

@@ -130,7 +130,7 @@ pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Re
         "select h.*, cast('0' as text) as locked, coalesce(a.frozen, false) as frozen, p.supply, i.id as investor_id, i.legal_name, \
          i.country from holdings h join token_partitions p on p.offering_id = h.offering_id and p.partition_id = h.partition_id \
          left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address \
-         left join wallets w on w.address = h.wallet_address left join investors i on i.id = w.investor_id \
+         left join wallets w on w.address = h.wallet_address and w.verified_at is not null left join investors i on i.id = w.investor_id \
          where h.offering_id = $1 and h.balance <> '0' order by h.wallet_address, h.partition_id limit $2 offset $3")
         .bind(offering_id).bind(limit).bind(offset).fetch_all(conn).await?);
     let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from holdings where offering_id = $1 and balance <> '0'")

@@ -61,9 +61,9 @@ pub async fn partitions(tx: &mut Tx, offering: &Offering) -> Result<i64> {
 pub async fn holders(tx: &mut Tx, offering_id: &str) -> Result<Vec<String>> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
         "select coalesce(w.investor_id, h.wallet_address) from holdings h left join wallets w on w.address = h.wallet_address \
-         where h.offering_id = $1 and h.balance <> '0' \
+         and w.verified_at is not null where h.offering_id = $1 and h.balance <> '0' \
          union \
          select coalesce(w.investor_id, i.wallet_address) from operation_items i join operations o on o.id = i.operation_id \
-         left join wallets w on w.address = i.wallet_address where o.offering_id = $1 and o.kind = 'mint' and i.live")
+         left join wallets w on w.address = i.wallet_address and w.verified_at is not null where o.offering_id = $1 and o.kind = 'mint' and i.live")
         .bind(offering_id).fetch_all(conn).await?))
 }

@@ -2,10 +2,11 @@
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
+use serde_json::json;
 
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::{Code, Error, Result, on};
+use crate::{Code, Error, Result, event, on};
 
 /// One row of `wallets`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -28,6 +29,13 @@ pub struct Wallet {
     pub created_at: DateTime<Utc>,
 }
 
+impl Wallet {
+    /// Whether somebody has said that it is theirs and no more: that holds nobody else off.
+    pub const fn is_only_claimed(&self) -> bool {
+        self.verified_at.is_none() && self.retired_at.is_none() && self.reserved_by.is_none()
+    }
+}
+
 /// The wallet with this address. One that was only reserved, by a recovery that was given up, is nobody's.
 pub async fn find(tx: &mut Tx, address: Address) -> Result<Option<Wallet>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Wallet>(
@@ -42,8 +50,19 @@ pub async fn of_investor(tx: &mut Tx, investor_id: &str) -> Result<Vec<Wallet>> 
         .bind(investor_id).fetch_all(conn).await?))
 }
 
+/// A page of them, and how many there are.
+pub async fn page(tx: &mut Tx, investor_id: &str, limit: i64, offset: i64) -> Result<(Vec<Wallet>, i64)> {
+    let rows = on!(tx, conn => sqlx::query_as::<_, Wallet>(
+        "select * from wallets where investor_id = $1 order by id limit $2 offset $3")
+        .bind(investor_id).bind(limit).bind(offset).fetch_all(conn).await?);
+    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from wallets where investor_id = $1")
+        .bind(investor_id).fetch_one(conn).await?);
+    Ok((rows, total))
+}
+
 /// Keeps an address for the investor to whom a recovery moves a wallet. It is verified when the recovery is confirmed, not before.
 pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation_id: &str) -> Result<()> {
+    oust(tx, address, investor_id, "recovered to by another investor").await?;
     let (id, now) = (tx.new_id("wal"), tx.now());
     on!(tx, conn => sqlx::query(
         "insert into wallets (id, investor_id, address, reserved_by, created_at) values ($1, $2, $3, $4, $5) \
@@ -57,6 +76,20 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
     }
 }
 
+/// Takes an address from everybody who only said that it is theirs, but for one wallet, or one investor. What a recovery that was given up
+/// had reserved is only said, too.
+pub async fn oust(tx: &mut Tx, address: Address, but: &str, reason: &str) -> Result<()> {
+    let ousted = on!(tx, conn => sqlx::query_as::<_, (String, String)>(
+        "delete from wallets where address = $1 and $2 not in (id, investor_id) and verified_at is null and retired_at is null \
+         and (reserved_by is null or reserved_by in (select id from operations where resolution = 'abandoned')) returning id, investor_id")
+        .bind(Hex(address)).bind(but).fetch_all(conn).await?);
+    for (id, investor_id) in ousted {
+        let data = json!({ "investor_id": investor_id, "reason": reason });
+        event::write(tx, "wallet.removed", "wallet", &id, 0, data).await?;
+    }
+    Ok(())
+}
+
 /// The wallet that an investor uses where none is named: the default, or else the oldest of those that were proved.
 pub async fn default_of(tx: &mut Tx, investor_id: &str) -> Result<Option<Address>> {
     let found = on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
@@ -66,7 +99,8 @@ pub async fn default_of(tx: &mut Tx, investor_id: &str) -> Result<Option<Address
     Ok(found.map(|address| address.0))
 }
 
-/// Keeps an address that an investor named and has not proved; `wallet_in_use` if it is somebody else's.
+/// Keeps an address that an investor named and has not proved; `wallet_in_use` if it is somebody else's. Where another one has only said that it
+/// is theirs, there is nothing to keep: it is whose who shows its key.
 pub async fn insert_unverified(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
     let (id, now) = (tx.new_id("wal"), tx.now());
     on!(tx, conn => sqlx::query(
@@ -74,7 +108,7 @@ pub async fn insert_unverified(tx: &mut Tx, investor_id: &str, address: Address)
         .bind(id).bind(investor_id).bind(Hex(address)).bind(now).execute(conn).await?.rows_affected());
     // Read again after the write, which has waited for whoever registered it a moment ago.
     match find(tx, address).await? {
-        Some(wallet) if wallet.investor_id == investor_id => Ok(()),
+        Some(wallet) if wallet.investor_id == investor_id || wallet.is_only_claimed() => Ok(()),
         _ => Err(in_use(address)),
     }
 }

@@ -30,7 +30,7 @@ pub async fn allow(tx: &mut Tx, pointer: &'static str, address: Address) -> Resu
 pub async fn claim(tx: &mut Tx, investor_id: &str, address: Address, label: Option<&str>) -> Result<String> {
     match wallet::find(tx, address).await? {
         Some(own) if own.investor_id == investor_id => reclaim(tx, &own, label).await,
-        Some(other) if other.verified_at.is_some() || other.reserved_by.is_some() => Err(wallet::in_use(address)),
+        Some(other) if !other.is_only_claimed() => Err(wallet::in_use(address)),
         Some(_) => Ok(tx.new_id("wal")),
         None => {
             let (id, now) = (tx.new_id("wal"), tx.now());
@@ -58,21 +58,7 @@ async fn reclaim(tx: &mut Tx, own: &Wallet, label: Option<&str>) -> Result<Strin
 pub async fn prove(tx: &mut Tx, c: &WalletChallenge) -> Result<Wallet> {
     hold(tx, &c.investor_id).await?;
     let now = tx.now();
-    let ousted = on!(tx, conn => sqlx::query_as::<_, (String, String)>(
-        "delete from wallets where address = $1 and id <> $2 and verified_at is null and retired_at is null and (reserved_by is null \
-         or reserved_by in (select id from operations where resolution = 'abandoned')) returning id, investor_id")
-        .bind(c.address).bind(&c.wallet_id).fetch_all(conn).await?);
-    for (id, investor_id) in ousted {
-        event::write(
-            tx,
-            "wallet.removed",
-            "wallet",
-            &id,
-            0,
-            json!({ "investor_id": investor_id, "reason": "proved by another investor" }),
-        )
-        .await?;
-    }
+    wallet::oust(tx, c.address.0, &c.wallet_id, "proved by another investor").await?;
     let rows = on!(tx, conn => sqlx::query(
         "insert into wallets (id, investor_id, address, label, verified_at, created_at) values ($1, $2, $3, $4, $5, $5) \
          on conflict (address) do update set verified_at = excluded.verified_at where wallets.id = excluded.id \

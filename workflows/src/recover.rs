@@ -90,7 +90,7 @@ async fn owner(tx: &mut Tx, r: &Request) -> Result<()> {
         }
     }
     match wallet::find(tx, r.new_address).await? {
-        Some(new) if new.investor_id != r.investor_id => Err(wallet::in_use(r.new_address)),
+        Some(new) if new.investor_id != r.investor_id && !new.is_only_claimed() => Err(wallet::in_use(r.new_address)),
         Some(Wallet { retired_at: Some(_), .. }) => {
             let detail = format!("{} was lost itself and is retired.", r.new_address.to_checksum(None));
             Err(Error::field("/new_address", "address_retired", detail))

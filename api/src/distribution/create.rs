@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{Kind, Method, Scope};
 use muniment_domain::idempotency::Answer;
@@ -22,6 +22,7 @@ use crate::cause::Partition;
 use crate::deploy::check_offering_id;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
+use crate::instant;
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
@@ -75,9 +76,10 @@ enum Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let exact = || DateTime::parse_from_rfc3339(&text).map(|at| Self::Exact(at.to_utc()));
+        let day = text.parse().ok().filter(|day: &NaiveDate| instant::has_four_digits(day.year()));
         let wrong = "date_format: A date is written like 2026-12-31, a moment like 2026-12-31T12:00:00Z.";
-        text.parse().map(Self::Day).or_else(|_| exact()).map_err(|_| D::Error::custom(wrong))
+        let moment = day.map(Self::Day).or_else(|| instant::read(&text).map(Self::Exact));
+        moment.ok_or_else(|| D::Error::custom(wrong))
     }
 }
 

@@ -10,26 +10,37 @@ use muniment_domain::investor::{Level, Move, Screening};
 use muniment_workflows::kyc::{self, Decision};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
-use super::{path, record};
+use super::path;
+use super::record::{self, ForStaff};
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
-use crate::idempotency;
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
 
 const CODE_CHARACTERS_MAX: usize = 60;
 
 /// What is decided.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = KycVerdict)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    decision: Move,
+    decision: Word,
     level: Option<Level>,
+    /// Why; needed for a no, or to ask for more.
+    #[schema(pattern = "^[a-z0-9_]{1,60}$", example = "documents_match")]
     reason_code: Option<String>,
+    /// What a yes rests on; needed for one.
     evidence_sha256: Option<Digest>,
+    /// What the screening against sanction lists found; needed for a yes.
     screening: Option<Screening>,
-    expires_at: Option<DateTime<Utc>>,
+    /// When a yes ends, if sooner than the rule says.
+    #[schema(example = json!(null))]
+    expires_at: Option<Instant>,
     #[serde(default)]
     high_risk: bool,
     accreditation: Option<Accreditation>,
@@ -37,15 +48,51 @@ pub struct Body {
     investor_id: String,
 }
 
+/// The words of a reviewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(as = KycWord)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Approve,
+    Renew,
+    Reject,
+    NeedsInformation,
+    StartReview,
+    Reset,
+}
+
+impl From<Word> for Move {
+    fn from(word: Word) -> Self {
+        match word {
+            Word::Approve => Self::Approve,
+            Word::Renew => Self::Renew,
+            Word::Reject => Self::Reject,
+            Word::NeedsInformation => Self::NeedsInformation,
+            Word::StartReview => Self::StartReview,
+            Word::Reset => Self::Reset,
+        }
+    }
+}
+
 /// That the investor was shown to be accredited too.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AccreditationVerdict)]
 #[serde(deny_unknown_fields)]
 struct Accreditation {
+    #[schema(pattern = "^[a-z0-9_]{1,60}$", example = "net_worth")]
     basis: String,
-    expires_at: Option<DateTime<Utc>>,
+    expires_at: Option<Instant>,
 }
 
 /// Decides, and answers with the investor.
+#[utoipa::path(
+    post,
+    path = "/v1/investors/{id}/kyc/decision",
+    request_body = Body,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = ForStaff, headers(("Location" = String)))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn decide(
     State(app): State<App>,
     Path(investor_id): Path<String>,
@@ -61,19 +108,16 @@ impl Intent for Body {
 
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         match self.decision {
-            Move::Approve | Move::Renew if self.evidence_sha256.is_none() => {
+            Word::Approve | Word::Renew if self.evidence_sha256.is_none() => {
                 return Err(Problem::field("/evidence_sha256", "required", "Name the document that the yes rests on."));
             }
-            Move::Reject | Move::NeedsInformation if self.reason_code.is_none() => {
+            Word::Reject | Word::NeedsInformation if self.reason_code.is_none() => {
                 return Err(Problem::field("/reason_code", "required", "Say why, so that the investor knows."));
             }
-            Move::Approve | Move::Renew | Move::Reject | Move::NeedsInformation | Move::StartReview | Move::Reset => {}
-            Move::Submit | Move::Expire | Move::Suspend | Move::Reinstate => {
-                return Err(Problem::field("/decision", "type_mismatch", "That is no decision of a reviewer."));
-            }
+            Word::Approve | Word::Renew | Word::Reject | Word::NeedsInformation | Word::StartReview | Word::Reset => {}
         }
         check_screening(self.screening)?;
-        let yes = matches!(self.decision, Move::Approve | Move::Renew);
+        let yes = matches!(self.decision, Word::Approve | Word::Renew);
         if yes && self.screening.is_none() {
             return Err(Problem::field(
                 "/screening",
@@ -88,7 +132,7 @@ impl Intent for Body {
             Some(_) if !yes => {
                 Err(Problem::field("/accreditation", "unexpected", "Only a yes can say that somebody is accredited."))
             }
-            Some(a) if a.expires_at.is_some_and(|end| end <= now) => {
+            Some(a) if a.expires_at.is_some_and(|end| end.0 <= now) => {
                 Err(Problem::field("/accreditation/expires_at", "out_of_range", "It would be over already."))
             }
             Some(a) => check_code("/accreditation/basis", &a.basis),
@@ -98,17 +142,17 @@ impl Intent for Body {
 
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let decision = Decision {
-            word: self.decision,
+            word: self.decision.into(),
             level: self.level,
             reason_code: self.reason_code.clone(),
             evidence_sha256: self.evidence_sha256.map(|digest| digest.0.to_string()),
             screening: self.screening,
-            expires_at: self.expires_at,
+            expires_at: self.expires_at.map(|end| end.0),
             high_risk: self.high_risk,
-            accreditation: self.accreditation.as_ref().map(|a| (a.basis.clone(), a.expires_at)),
+            accreditation: self.accreditation.as_ref().map(|a| (a.basis.clone(), a.expires_at.map(|end| end.0))),
         };
         let i = kyc::decide(tx, &self.investor_id, &decision, &by).await?;
-        let body = record::for_staff(tx, &i, false).await?.to_string();
+        let body = json!(record::for_staff(tx, &i, false).await?).to_string();
         Ok(Answer { status: 200, location: Some(path(&i.id)), body })
     }
 }

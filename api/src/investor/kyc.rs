@@ -10,42 +10,77 @@ use muniment_domain::kyc::NewCase;
 use muniment_domain::point::Point;
 use muniment_workflows::kyc;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use utoipa::ToSchema;
 
 use super::profile::check_country;
-use super::record;
+use super::record::{self, Standing};
 use crate::app::App;
 use crate::body::Input;
+use crate::cause::Digest;
 use crate::error::{Problem, Result};
 use crate::principal::Principal;
 
 const REFERENCE_CHARACTERS_MAX: usize = 200;
 const TEXT_CHARACTERS_MAX: usize = 200;
+const DOCUMENTS_MAX: usize = 20;
 
 /// What is handed in: a provider's reference, or the data.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = KycPapers)]
 #[serde(deny_unknown_fields)]
 pub struct Papers {
     level: Level,
+    /// Where the investor lives: needed where it is not known yet.
+    #[schema(example = "DE")]
     country: Option<String>,
+    /// Where a provider keeps the data, in place of `data`.
+    #[schema(min_length = 1, max_length = 200, example = json!(null))]
     provider_reference: Option<String>,
     data: Option<Data>,
 }
 
 /// What only the platform can open again. No `Debug`: it must not slip into a log.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = KycData)]
 #[serde(deny_unknown_fields)]
 struct Data {
+    /// Needed.
+    #[schema(value_type = Option<String>, format = Date, example = "1984-02-29")]
     date_of_birth: Option<NaiveDate>,
+    #[schema(pattern = "^[A-Z]{2}$", example = "PT")]
     nationality: Option<String>,
+    #[schema(min_length = 1, max_length = 200, example = "passport")]
     document_type: Option<String>,
+    /// Needed.
+    #[schema(min_length = 1, max_length = 200, example = "L01X00T47")]
     document_number: Option<String>,
+    #[schema(min_length = 1, max_length = 200, example = "Rua das Flores 7, Porto")]
     address: Option<String>,
+    /// Needed on the enhanced level.
+    #[schema(min_length = 1, max_length = 200, example = "The sale of a house.")]
     source_of_funds: Option<String>,
-    document_sha256s: Option<Vec<String>>,
+    #[schema(max_items = 20)]
+    document_sha256s: Option<Vec<Digest>>,
+}
+
+/// That something was handed in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KycCase)]
+pub struct Handed {
+    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    case_id: String,
+    investor_id: String,
+    kyc: Standing,
 }
 
 /// Hands it in: 202, a reviewer decides.
+#[utoipa::path(
+    post,
+    path = "/v1/investor/kyc",
+    request_body = Papers,
+    responses((status = 202, body = Handed, headers(("Location" = String)))),
+    extensions(("x-codes" = json!(["email_not_verified", "not_found", "invalid_state"]))),
+)]
 pub async fn submit(
     State(app): State<App>,
     principal: Principal,
@@ -71,9 +106,8 @@ pub async fn submit(
         submitted_by: user_id,
     };
     let (i, case_id) = kyc::submit(&mut tx, &new, body.country.as_deref()).await?;
-    let kyc = record::full(&mut tx, &i, false).await?["kyc"].take();
     tx.commit(Point::Account).await?;
-    let answer = json!({ "case_id": case_id, "investor_id": i.id, "kyc": kyc });
+    let answer = Handed { case_id, kyc: record::standing(&i), investor_id: i.id };
     Ok((StatusCode::ACCEPTED, [(header::LOCATION, "/v1/investor/profile")], Json(answer)))
 }
 
@@ -101,6 +135,10 @@ fn check_data(data: &Data, level: Level) -> Result<()> {
     ];
     for (pointer, text) in texts {
         check_text(pointer, text.as_deref(), TEXT_CHARACTERS_MAX)?;
+    }
+    if data.document_sha256s.as_ref().is_some_and(|digests| digests.len() > DOCUMENTS_MAX) {
+        let detail = format!("At most {DOCUMENTS_MAX} documents.");
+        return Err(Problem::field("/data/document_sha256s", "too_long", detail));
     }
     if data.date_of_birth.is_none() || data.document_number.is_none() {
         return Err(Problem::field("/data", "required", "At least date_of_birth and document_number are needed."));

@@ -17,14 +17,15 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::investor::{self, Filter};
 use muniment_domain::user::Role;
-use serde_json::Value;
+use utoipa::IntoParams;
 
 pub use record::masked_email;
+use record::{Facts, ForStaff};
 
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::pages::{Page, Parameters};
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::version::etag;
 
@@ -33,8 +34,31 @@ pub fn path(id: &str) -> String {
     format!("/v1/investors/{id}")
 }
 
+/// What the list of investors takes besides its page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Wanted {
+    /// One of the statuses of their identity, or several with commas between them.
+    #[param(example = "pending,in_review")]
+    status: Option<String>,
+    /// Two capital letters.
+    #[param(example = "PT")]
+    country: Option<String>,
+    /// A part of a name; not for an auditor, who sees none.
+    #[param(example = "almeida")]
+    q: Option<String>,
+}
+
 /// `GET /v1/investors`: the newest first.
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/investors",
+    params(Wanted, Paging),
+    responses((status = 200, body = List<Facts>)),
+    extensions(("x-codes" = json!(["forbidden"]))),
+)]
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Facts>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status", "country", "q"])?;
     let page = Page::of(&parameters)?;
     let text = |name| parameters.text(name).map(str::to_owned);
@@ -45,10 +69,15 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     }
     let mut tx = app.db.read().await?;
     let (rows, total) = investor::page(&mut tx, &filter, page.limit, page.offset()).await?;
-    Ok(Json(page.answer(rows.iter().map(|i| record::short(i, tx.now(), masked)).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(|i| record::facts(i, tx.now(), masked)).collect(), total)))
 }
 
-/// `GET /v1/investors/{id}`.
+/// `GET /v1/investors/{id}`: one of them, with everything that was decided.
+#[utoipa::path(
+    get,
+    path = "/v1/investors/{id}",
+    responses((status = 200, body = ForStaff, headers(("ETag" = String)))),
+)]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let i = investor::find(&mut tx, &id).await?;

@@ -4,18 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use axum::extract::{Path, State};
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::entitlement::HoldReason;
 use muniment_domain::money::{self, Money};
 use muniment_domain::portfolio::{self, Commitment, Income, Payment, Position, Purchases};
 use muniment_domain::subscription::Status;
-use muniment_domain::{book, holding, investor, wallet};
-use serde_json::{Value, json};
+use muniment_domain::{book, entitlement, holding, investor, wallet};
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::address::Typed;
+use crate::amount::Amount;
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::instant;
+use crate::instant::Instant;
 use crate::principal::Principal;
 
 /// How many payments are shown.
@@ -23,8 +27,139 @@ const RECENT: i64 = 10;
 /// From which lag on the figures are called stale.
 const STALE_SECONDS: i64 = 60;
 
+/// What an investor has.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Portfolio)]
+pub struct Shown {
+    investor_id: String,
+    as_of: Instant,
+    /// Null where there are several: sums of several currencies are no sums.
+    currency: Option<String>,
+    totals: Option<Totals>,
+    totals_by_currency: Vec<InCurrency>,
+    holdings: Vec<Holding>,
+    pending: Vec<Pending>,
+    /// The last ten.
+    recent_distributions: Vec<Paid>,
+    sync: Sync,
+}
+
+/// What it comes to.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[schema(as = PortfolioTotals)]
+struct Totals {
+    committed: Amount,
+    invested: Amount,
+    distributions_gross: Amount,
+    withholding: Amount,
+    distributions_net: Amount,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        let none = amount(0);
+        Self { committed: none, invested: none, distributions_gross: none, withholding: none, distributions_net: none }
+    }
+}
+
+/// The same of one currency.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PortfolioTotalsInCurrency)]
+struct InCurrency {
+    currency: String,
+    #[serde(flatten)]
+    totals: Totals,
+}
+
+/// Units of a token in a wallet and a partition.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PortfolioHolding)]
+struct Holding {
+    offering_id: String,
+    offering_name: String,
+    token_address: Typed,
+    chain_id: i64,
+    partition: String,
+    wallet_address: Typed,
+    quantity: String,
+    base_units: String,
+    locked_quantity: String,
+    #[schema(example = "250.00")]
+    transferable_quantity: String,
+    locks: Vec<Lock>,
+    frozen: bool,
+    currency: String,
+    /// What the units cost at their average price; null where they came by a transfer.
+    cost_basis: Option<Amount>,
+    last_price: Amount,
+    estimated_value: Amount,
+    #[schema(example = "issue_price")]
+    value_source: &'static str,
+    /// The block up to which the token is read.
+    synced_block: i64,
+}
+
+/// Units that cannot move yet.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PortfolioLock)]
+struct Lock {
+    quantity: String,
+    /// Null where they are held without end.
+    release_at: Option<Instant>,
+}
+
+/// A subscription that is not minted yet.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PortfolioCommitment)]
+struct Pending {
+    subscription_id: String,
+    offering_id: String,
+    offering_name: String,
+    status: Status,
+    amount: Amount,
+    currency: String,
+}
+
+/// What a distribution brought.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PortfolioPayment)]
+struct Paid {
+    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    distribution_id: String,
+    offering_id: String,
+    offering_name: String,
+    #[serde(rename = "type")]
+    #[schema(example = "dividend")]
+    kind: String,
+    currency: String,
+    payment_date: Instant,
+    gross_amount: Amount,
+    withholding_amount: Amount,
+    net_amount: Amount,
+    status: entitlement::Status,
+    hold_reason: Option<HoldReason>,
+    tx_hash: Option<String>,
+    paid_at: Option<Instant>,
+}
+
+/// How far the tokens are read.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PortfolioSync)]
+struct Sync {
+    /// Null where the tokens are on several chains, or there are none.
+    block: Option<i64>,
+    lag_seconds: i64,
+    stale: bool,
+}
+
 /// The portfolio of one investor: an investor's own, or anybody's for the staff. That an id is nobody's is told to the staff alone.
-pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/investors/{id}/portfolio",
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["forbidden"]))),
+)]
+pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Shown>> {
     let mut tx = app.db.read().await?;
     if !principal.is_staff() {
         let own = muniment_domain::principal::investor_of(&mut tx, &principal.0.user_id).await?;
@@ -44,102 +179,105 @@ pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Pri
     }
     let totals = totals(&commitments, &portfolio::income(&mut tx, &owner.id).await?);
     let recent = portfolio::recent(&mut tx, &owner.id, RECENT).await?;
-    let pending = commitments.iter().filter(|c| c.status != Status::Minted);
-    Ok(Json(json!({
-        "investor_id": owner.id, "as_of": instant::text(tx.now()),
-        // Sums of several currencies are no sums: then each stands by itself.
-        "currency": single(&totals).map(|(currency, _)| currency),
-        "totals": if totals.len() > 1 { Value::Null } else { single(&totals).map_or_else(|| sums(&Sums::default()), |(_, all)| sums(all)) },
-        "totals_by_currency": totals.iter().map(|(currency, all)| with_currency(currency, all)).collect::<Vec<_>>(),
-        "holdings": holdings, "pending": pending.map(waiting).collect::<Vec<_>>(),
-        "recent_distributions": recent.iter().map(payment).collect::<Vec<_>>(), "sync": sync(&positions, tx.now()),
-    })))
+    let single = totals.iter().next().filter(|_| totals.len() == 1);
+    Ok(Json(Shown {
+        investor_id: owner.id,
+        as_of: Instant(tx.now()),
+        currency: single.map(|(currency, _)| currency.clone()),
+        totals: if totals.len() > 1 { None } else { Some(single.map(|(_, all)| *all).unwrap_or_default()) },
+        totals_by_currency: totals.into_iter().map(|(currency, totals)| InCurrency { currency, totals }).collect(),
+        holdings,
+        pending: commitments.iter().filter(|c| c.status != Status::Minted).map(waiting).collect(),
+        recent_distributions: recent.iter().map(payment).collect(),
+        sync: sync(&positions, tx.now()),
+    }))
 }
 
-async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Value> {
+fn totals(commitments: &[Commitment], income: &[Income]) -> BTreeMap<String, Totals> {
+    let mut totals = BTreeMap::<String, Totals>::new();
+    for c in commitments {
+        let sums = totals.entry(c.currency.clone()).or_default();
+        let sum = if c.status == Status::Minted { &mut sums.invested } else { &mut sums.committed };
+        *sum = amount(sum.0.minor() + c.amount);
+    }
+    for i in income {
+        let sums = totals.entry(i.currency.clone()).or_default();
+        sums.distributions_gross = amount(i.gross);
+        sums.withholding = amount(i.withholding);
+        sums.distributions_net = amount(i.net);
+    }
+    totals
+}
+async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Holding> {
     let tranches = holding::tranches(tx, &p.offering_id, &[p.wallet_address.0]).await?;
     let locks: Vec<_> = tranches.iter().filter(|t| t.partition_id == p.partition_id).collect();
     let locked = locks.iter().map(|t| t.quantity.0).sum::<u128>();
     let decimals = u32::try_from(p.token_decimals).unwrap_or(0);
     let quantity = |units| money::quantity(units, decimals);
     // Units that are held without end have no time of release.
-    let release = |at: i64| DateTime::from_timestamp(at, 0).filter(|_| at < book::NEVER).map(instant::text);
-    let lock =
-        |t: &&holding::Tranche| json!({ "quantity": quantity(t.quantity.0), "release_at": release(t.release_at) });
-    Ok(json!({
-        "offering_id": p.offering_id, "offering_name": p.offering_name, "token_address": p.token_address.0.to_checksum(None),
-        "chain_id": p.chain_id, "partition": p.partition_id.to_string(), "wallet_address": p.wallet_address.0.to_checksum(None),
-        "quantity": quantity(p.balance.0), "base_units": p.balance.to_string(), "locked_quantity": quantity(locked),
-        "transferable_quantity": quantity(p.balance.0.saturating_sub(locked)), "locks": locks.iter().map(lock).collect::<Vec<_>>(),
-        "frozen": p.frozen, "currency": p.currency, "cost_basis": purchases.cost(p).map(amount), "last_price": amount(p.unit_price),
-        "estimated_value": amount(portfolio::value(p.balance.0, p.unit_price, decimals)), "value_source": "issue_price",
-        "synced_block": p.synced_block,
-    }))
+    let release = |at: i64| DateTime::from_timestamp(at, 0).filter(|_| at < book::NEVER).map(Instant);
+    let lock = |t: &&holding::Tranche| Lock { quantity: quantity(t.quantity.0), release_at: release(t.release_at) };
+    Ok(Holding {
+        offering_id: p.offering_id.clone(),
+        offering_name: p.offering_name.clone(),
+        token_address: Typed(p.token_address.0),
+        chain_id: p.chain_id,
+        partition: p.partition_id.to_string(),
+        wallet_address: Typed(p.wallet_address.0),
+        quantity: quantity(p.balance.0),
+        base_units: p.balance.to_string(),
+        locked_quantity: quantity(locked),
+        transferable_quantity: quantity(p.balance.0.saturating_sub(locked)),
+        locks: locks.iter().map(lock).collect(),
+        frozen: p.frozen,
+        currency: p.currency.clone(),
+        cost_basis: purchases.cost(p).map(amount),
+        last_price: amount(p.unit_price),
+        estimated_value: amount(portfolio::value(p.balance.0, p.unit_price, decimals)),
+        value_source: "issue_price",
+        synced_block: p.synced_block,
+    })
 }
 
-/// In minor units.
-#[derive(Default)]
-struct Sums {
-    committed: i64,
-    invested: i64,
-    gross: i64,
-    withholding: i64,
-    net: i64,
-}
-
-fn totals(commitments: &[Commitment], income: &[Income]) -> BTreeMap<String, Sums> {
-    let mut totals = BTreeMap::<String, Sums>::new();
-    for c in commitments {
-        let sums = totals.entry(c.currency.clone()).or_default();
-        match c.status {
-            Status::Minted => sums.invested += c.amount,
-            _ => sums.committed += c.amount,
-        }
+fn waiting(c: &Commitment) -> Pending {
+    Pending {
+        subscription_id: c.id.clone(),
+        offering_id: c.offering_id.clone(),
+        offering_name: c.offering_name.clone(),
+        status: c.status,
+        amount: amount(c.amount),
+        currency: c.currency.clone(),
     }
-    for i in income {
-        let sums = totals.entry(i.currency.clone()).or_default();
-        (sums.gross, sums.withholding, sums.net) = (i.gross, i.withholding, i.net);
-    }
-    totals
 }
 
-fn single(totals: &BTreeMap<String, Sums>) -> Option<(&String, &Sums)> {
-    totals.iter().next().filter(|_| totals.len() == 1)
-}
-
-fn sums(s: &Sums) -> Value {
-    json!({ "committed": amount(s.committed), "invested": amount(s.invested), "distributions_gross": amount(s.gross),
-        "withholding": amount(s.withholding), "distributions_net": amount(s.net) })
-}
-
-fn with_currency(currency: &str, s: &Sums) -> Value {
-    let mut all = sums(s);
-    all["currency"] = json!(currency);
-    all
-}
-
-fn waiting(c: &Commitment) -> Value {
-    json!({ "subscription_id": c.id, "offering_id": c.offering_id, "offering_name": c.offering_name, "status": c.status,
-        "amount": amount(c.amount), "currency": c.currency })
-}
-
-fn payment(p: &Payment) -> Value {
+fn payment(p: &Payment) -> Paid {
     let e = &p.entitlement;
-    json!({ "distribution_id": e.distribution_id, "offering_id": e.offering_id, "offering_name": p.offering_name, "type": p.kind,
-        "currency": p.currency, "payment_date": instant::text(p.payment_date), "gross_amount": amount(e.gross),
-        "withholding_amount": amount(e.withholding), "net_amount": amount(e.net), "status": e.status, "hold_reason": e.hold_reason,
-        "tx_hash": e.tx_hash.map(|hash| hash.to_string()), "paid_at": instant::optional(e.paid_at) })
+    Paid {
+        distribution_id: e.distribution_id.clone(),
+        offering_id: e.offering_id.clone(),
+        offering_name: p.offering_name.clone(),
+        kind: p.kind.clone(),
+        currency: p.currency.clone(),
+        payment_date: Instant(p.payment_date),
+        gross_amount: amount(e.gross),
+        withholding_amount: amount(e.withholding),
+        net_amount: amount(e.net),
+        status: e.status,
+        hold_reason: e.hold_reason,
+        tx_hash: e.tx_hash.map(|hash| hash.to_string()),
+        paid_at: e.paid_at.map(Instant),
+    }
 }
 
 /// How far the tokens are read: the furthest behind of them counts.
-fn sync(positions: &[Position], now: DateTime<chrono::Utc>) -> Value {
+fn sync(positions: &[Position], now: DateTime<Utc>) -> Sync {
     let lag = positions.iter().map(|p| p.lag_seconds(now)).max().unwrap_or(0);
     let chains: BTreeSet<i64> = positions.iter().map(|p| p.chain_id).collect();
     // Blocks of several chains cannot be compared.
     let block = positions.iter().map(|p| p.synced_block).min().filter(|_| chains.len() == 1);
-    json!({ "block": block, "lag_seconds": lag, "stale": lag > STALE_SECONDS })
+    Sync { block, lag_seconds: lag, stale: lag > STALE_SECONDS }
 }
 
-fn amount(minor: i64) -> String {
-    Money::from_minor(minor).to_string()
+const fn amount(minor: i64) -> Amount {
+    Amount(Money::from_minor(minor))
 }

@@ -9,16 +9,23 @@ use muniment_domain::investor::{self, Investor, Kind, Status, TaxForm};
 use muniment_domain::point::Point;
 use muniment_domain::{Code as Refusal, Error, country};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
-use super::record;
+use super::record::{self, Full};
 use crate::app::App;
 use crate::auth::register::check_name;
 use crate::body::Input;
 use crate::error::{Problem, Result};
 use crate::principal::Principal;
-use crate::version::{IfMatch, etag};
+use crate::version::{IfMatch, OptionalSeen, etag};
 
-/// `GET /v1/investor/profile`.
+/// `GET /v1/investor/profile`: the caller as an investor.
+#[utoipa::path(
+    get,
+    path = "/v1/investor/profile",
+    responses((status = 200, body = Full, headers(("ETag" = String)))),
+    extensions(("x-codes" = json!(["not_found"]))),
+)]
 pub async fn read(State(app): State<App>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
@@ -30,20 +37,33 @@ async fn shown(tx: &mut Tx, i: &Investor) -> Result<Response> {
     Ok(([(header::ETAG, etag(i.version))], Json(body)).into_response())
 }
 
-/// What an investor says of himself.
-#[derive(Deserialize)]
+/// What an investor says of himself. What is left out or null stays as it is.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ChangeOfInvestor)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     #[serde(rename = "type")]
     kind: Option<Kind>,
+    #[schema(min_length = 1, max_length = 120)]
     legal_name: Option<String>,
+    #[schema(pattern = "^[A-Z]{2}$")]
     country: Option<String>,
+    #[schema(pattern = "^[A-Z]{2}$", example = "PT")]
     tax_residency: Option<String>,
     tax_form: Option<TaxForm>,
+    #[schema(pattern = "^[A-Z]{2}$", example = "PT")]
     treaty_country: Option<String>,
 }
 
 /// `PATCH /v1/investor/profile`: who somebody is can be corrected until it is looked at; taxes at any time.
+#[utoipa::path(
+    patch,
+    path = "/v1/investor/profile",
+    request_body = Change,
+    params(OptionalSeen),
+    responses((status = 200, body = Full, headers(("ETag" = String)))),
+    extensions(("x-codes" = json!(["not_found", "invalid_state"]))),
+)]
 pub async fn change(
     State(app): State<App>,
     principal: Principal,

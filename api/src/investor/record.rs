@@ -1,17 +1,196 @@
 //! What an investor looks like: to the investor, to the staff, and to an auditor, who sees who did what and not who it is.
 
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::investor::{self, Decided, Found, Investor, Kind, Level, Status, TaxForm};
+use muniment_domain::investor::{self, Found, Investor, Kind, Level, Move, Screening, Status, TaxForm};
 use muniment_domain::kyc::{self, Decision};
 use muniment_domain::money::Money;
 use muniment_domain::{Result, user, wallet};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::wallet::item as wallet_item;
-use crate::instant;
+use super::wallet::{Shown as Wallet, item as wallet_item};
+use crate::address::Typed;
+use crate::instant::Instant;
+
+/// An investor, as lists show it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorFacts)]
+pub struct Facts {
+    #[schema(example = "inv_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    user_id: Option<String>,
+    #[serde(rename = "type")]
+    kind: Kind,
+    /// For an auditor only the first letters.
+    legal_name: String,
+    country: String,
+    accreditation: Accredited,
+    kyc: Standing,
+    sanctions: Screened,
+    version: i64,
+    created_at: Instant,
+    updated_at: Instant,
+}
+
+/// Whether it was shown that the investor is accredited.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorAccreditation)]
+struct Accredited {
+    /// `none`, `verified` or `expired`.
+    #[schema(example = "verified")]
+    status: &'static str,
+    #[schema(example = "net_worth")]
+    basis: Option<String>,
+    expires_at: Option<Instant>,
+}
+
+/// How far the identity is proved.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorKyc)]
+pub struct Standing {
+    status: Status,
+    level: Option<Level>,
+    submitted_at: Option<Instant>,
+    decided_at: Option<Instant>,
+    expires_at: Option<Instant>,
+    #[schema(example = "documents_match")]
+    reason_code: Option<String>,
+    /// What has to be shown next; nothing while it is looked at or was approved.
+    #[schema(example = json!(["identity_document", "proof_of_address"]))]
+    required_documents: Vec<&'static str>,
+}
+
+/// What the lists of sanctions say.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorSanctions)]
+struct Screened {
+    status: Screening,
+    last_screened_at: Option<Instant>,
+}
 
 /// Everything about one, as the investor sees it too. What was handed in is in no answer.
-pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Value> {
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorProfile)]
+pub struct Full {
+    #[serde(flatten)]
+    facts: Facts,
+    /// Where the person is reached; for an auditor only its first letter and the domain.
+    email: Option<String>,
+    #[schema(example = "PT")]
+    tax_residency: Option<String>,
+    tax: Taxes,
+    limits: Limits,
+    wallets: Vec<Wallet>,
+}
+
+/// What is withheld, and why.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorTax)]
+struct Taxes {
+    form: TaxForm,
+    /// `declared` or `missing`.
+    #[schema(example = "declared")]
+    status: &'static str,
+    /// Of a payment, in percent.
+    #[schema(example = "15.00")]
+    withholding_rate: String,
+    #[schema(example = "PT")]
+    treaty_country: Option<String>,
+    /// For the staff: every rate that was set, oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    decisions: Option<Vec<TaxDecided>>,
+}
+
+/// A rate that was set.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaxDecision)]
+struct TaxDecided {
+    #[schema(example = "txd_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "15.00")]
+    withholding_rate: String,
+    #[schema(example = "treaty")]
+    basis: String,
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    evidence_sha256: String,
+    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    decided_by: String,
+    created_at: Instant,
+}
+
+/// What an investor may still put in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorLimits)]
+struct Limits {
+    /// Always null: under the rule for crowdfunding it depends on an income that the platform does not ask for.
+    #[schema(example = json!(null))]
+    reg_cf_remaining: Option<String>,
+}
+
+/// What the staff sees besides: who decided what, and what a suspension asks to be frozen.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Investor)]
+pub struct ForStaff {
+    #[serde(flatten)]
+    full: Full,
+    decisions: Vec<Decided>,
+    accreditations: Vec<AccreditationFound>,
+    freeze_proposals: Vec<Proposed>,
+}
+
+/// One move of the standing.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KycDecision)]
+struct Decided {
+    #[schema(example = "kyd_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    case_id: Option<String>,
+    decision: Move,
+    from: Status,
+    to: Status,
+    level: Option<Level>,
+    #[schema(example = "documents_match")]
+    reason_code: Option<String>,
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    evidence_sha256: Option<String>,
+    screening: Option<Screening>,
+    expires_at: Option<Instant>,
+    /// A person, or `system` for a timer.
+    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    decided_by: String,
+    created_at: Instant,
+}
+
+/// What was found about an accreditation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccreditationFinding)]
+struct AccreditationFound {
+    #[schema(example = "acc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: investor::Accreditation,
+    #[schema(example = "net_worth")]
+    basis: String,
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    evidence_sha256: String,
+    expires_at: Option<Instant>,
+    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    decided_by: String,
+    created_at: Instant,
+}
+
+/// A wallet that holds something in a token and is free there.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FreezeProposal)]
+struct Proposed {
+    offering_id: String,
+    address: Typed,
+}
+
+/// Everything about one, as the investor sees it too.
+pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Full> {
     let email = match &i.user_id {
         Some(id) => Some(user::find(tx, id).await?.email),
         None => None,
@@ -19,72 +198,119 @@ pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Value> {
     let rate = investor::withholding(tx, &i.id).await?;
     let places = investor::frozen_on(tx, &i.id).await?;
     let wallets = wallet::of_investor(tx, &i.id).await?;
-    let mut record = short(i, tx.now(), masked);
-    record["email"] = json!(email.map(|email| if masked { masked_email(&email) } else { email }));
-    record["tax_residency"] = json!(i.tax_residency);
-    record["kyc"]["required_documents"] = json!(required_documents(i));
-    record["accreditation"]["basis"] = json!(i.accreditation_basis);
-    let form = if i.tax_form == TaxForm::None { "missing" } else { "declared" };
-    record["tax"] = json!({ "form": i.tax_form, "status": form, "withholding_rate": Money::from_minor(rate).to_string(),
-        "treaty_country": i.treaty_country });
-    // What an investor may still put in under the rule for crowdfunding depends on an income that the platform does not ask for.
-    record["limits"] = json!({ "reg_cf_remaining": null });
-    record["wallets"] = wallets.iter().map(|w| wallet_item(w, &places)).collect();
-    Ok(record)
+    Ok(Full {
+        facts: facts(i, tx.now(), masked),
+        email: email.map(|email| if masked { masked_email(&email) } else { email }),
+        tax_residency: i.tax_residency.clone(),
+        tax: Taxes {
+            form: i.tax_form,
+            status: if i.tax_form == TaxForm::None { "missing" } else { "declared" },
+            withholding_rate: Money::from_minor(rate).to_string(),
+            treaty_country: i.treaty_country.clone(),
+            decisions: None,
+        },
+        limits: Limits { reg_cf_remaining: None },
+        wallets: wallets.iter().map(|w| wallet_item(w, &places)).collect(),
+    })
 }
 
-/// What the staff sees besides: who decided what, and what a suspension asks to be frozen.
-pub async fn for_staff(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Value> {
-    let mut record = full(tx, i, masked).await?;
-    record["decisions"] = kyc::decisions(tx, &i.id).await?.iter().map(decision).collect();
-    record["accreditations"] = investor::accreditations(tx, &i.id).await?.iter().map(found).collect();
-    record["tax"]["decisions"] = investor::tax_decisions(tx, &i.id).await?.iter().map(taxed).collect();
-    record["freeze_proposals"] = json!(freeze_proposals(tx, i).await?);
-    Ok(record)
+/// The same for the staff.
+pub async fn for_staff(tx: &mut Tx, i: &Investor, masked: bool) -> Result<ForStaff> {
+    let mut full = full(tx, i, masked).await?;
+    full.tax.decisions = Some(investor::tax_decisions(tx, &i.id).await?.into_iter().map(withheld).collect());
+    Ok(ForStaff {
+        full,
+        decisions: kyc::decisions(tx, &i.id).await?.into_iter().map(decided).collect(),
+        accreditations: investor::accreditations(tx, &i.id).await?.into_iter().map(accredited).collect(),
+        freeze_proposals: freeze_proposals(tx, i).await?,
+    })
 }
 
 /// The freezes that a suspension proposes: every wallet in every token where it holds something and is free.
-pub async fn freeze_proposals(tx: &mut Tx, i: &Investor) -> Result<Vec<Value>> {
+async fn freeze_proposals(tx: &mut Tx, i: &Investor) -> Result<Vec<Proposed>> {
     if i.kyc_status != Status::Suspended {
         return Ok(Vec::new());
     }
-    let places = investor::frozen_on(tx, &i.id).await?;
-    let free = places.iter().filter(|place| !place.frozen);
-    Ok(free.map(|p| json!({ "offering_id": p.offering_id, "address": p.wallet_address.0.to_checksum(None) })).collect())
+    let free = investor::frozen_on(tx, &i.id).await?.into_iter().filter(|place| !place.frozen);
+    Ok(free.map(|p| Proposed { offering_id: p.offering_id, address: Typed(p.wallet_address.0) }).collect())
 }
 
 /// One of many.
-pub fn short(i: &Investor, now: chrono::DateTime<chrono::Utc>, masked: bool) -> Value {
+pub fn facts(i: &Investor, now: DateTime<Utc>, masked: bool) -> Facts {
     let accredited = match i.accreditation_status {
         investor::Accreditation::Verified if !i.is_accredited(now) => "expired",
         status => status.as_str(),
     };
-    json!({
-        "id": i.id, "user_id": i.user_id, "type": i.kind, "legal_name": if masked { masked_name(&i.legal_name) } else { i.legal_name.clone() },
-        "country": i.country,
-        "accreditation": { "status": accredited, "expires_at": instant::optional(i.accreditation_expires_at) },
-        "kyc": { "status": i.kyc_status, "level": i.kyc_level, "submitted_at": instant::optional(i.kyc_submitted_at),
-            "decided_at": instant::optional(i.kyc_decided_at), "expires_at": instant::optional(i.kyc_expires_at),
-            "reason_code": i.kyc_reason_code },
-        "sanctions": { "status": i.sanctions_status, "last_screened_at": instant::optional(i.last_screened_at) },
-        "version": i.version, "created_at": instant::text(i.created_at), "updated_at": instant::text(i.updated_at),
-    })
+    Facts {
+        id: i.id.clone(),
+        user_id: i.user_id.clone(),
+        kind: i.kind,
+        legal_name: if masked { masked_name(&i.legal_name) } else { i.legal_name.clone() },
+        country: i.country.clone(),
+        accreditation: Accredited {
+            status: accredited,
+            basis: i.accreditation_basis.clone(),
+            expires_at: i.accreditation_expires_at.map(Instant),
+        },
+        kyc: standing(i),
+        sanctions: Screened { status: i.sanctions_status, last_screened_at: i.last_screened_at.map(Instant) },
+        version: i.version,
+        created_at: Instant(i.created_at),
+        updated_at: Instant(i.updated_at),
+    }
 }
 
-fn decision(d: &Decision) -> Value {
-    json!({ "id": d.id, "case_id": d.case_id, "decision": d.decision, "from": d.from_status, "to": d.to_status, "level": d.level,
-        "reason_code": d.reason_code, "evidence_sha256": d.evidence_sha256, "screening": d.screening, "expires_at": instant::optional(d.expires_at),
-        "decided_by": d.decided_by, "created_at": instant::text(d.created_at) })
+/// How far the identity is proved.
+pub fn standing(i: &Investor) -> Standing {
+    Standing {
+        status: i.kyc_status,
+        level: i.kyc_level,
+        submitted_at: i.kyc_submitted_at.map(Instant),
+        decided_at: i.kyc_decided_at.map(Instant),
+        expires_at: i.kyc_expires_at.map(Instant),
+        reason_code: i.kyc_reason_code.clone(),
+        required_documents: required_documents(i),
+    }
 }
 
-fn found(f: &Found) -> Value {
-    json!({ "id": f.id, "status": f.status, "basis": f.basis, "evidence_sha256": f.evidence_sha256,
-        "expires_at": instant::optional(f.expires_at), "decided_by": f.decided_by, "created_at": instant::text(f.created_at) })
+fn decided(d: Decision) -> Decided {
+    Decided {
+        id: d.id,
+        case_id: d.case_id,
+        decision: d.decision,
+        from: d.from_status,
+        to: d.to_status,
+        level: d.level,
+        reason_code: d.reason_code,
+        evidence_sha256: d.evidence_sha256,
+        screening: d.screening,
+        expires_at: d.expires_at.map(Instant),
+        decided_by: d.decided_by,
+        created_at: Instant(d.created_at),
+    }
 }
 
-fn taxed(d: &Decided) -> Value {
-    json!({ "id": d.id, "withholding_rate": Money::from_minor(d.rate_basis_points).to_string(), "basis": d.basis,
-        "evidence_sha256": d.evidence_sha256, "decided_by": d.decided_by, "created_at": instant::text(d.created_at) })
+fn accredited(f: Found) -> AccreditationFound {
+    AccreditationFound {
+        id: f.id,
+        status: f.status,
+        basis: f.basis,
+        evidence_sha256: f.evidence_sha256,
+        expires_at: f.expires_at.map(Instant),
+        decided_by: f.decided_by,
+        created_at: Instant(f.created_at),
+    }
+}
+
+fn withheld(d: investor::Decided) -> TaxDecided {
+    TaxDecided {
+        id: d.id,
+        withholding_rate: Money::from_minor(d.rate_basis_points).to_string(),
+        basis: d.basis,
+        evidence_sha256: d.evidence_sha256,
+        decided_by: d.decided_by,
+        created_at: Instant(d.created_at),
+    }
 }
 
 /// What somebody has to show next; nothing while it is looked at or was approved.

@@ -13,18 +13,22 @@ use muniment_workflows::requester::Requester;
 use muniment_workflows::suspension::{self, Reinstate};
 use serde::Deserialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
 use super::decision::check_screening;
-use super::{path, record};
+use super::path;
+use super::record::{self, ForStaff};
 use crate::act::check_reason;
 use crate::app::App;
+use crate::approval::{self, Asked};
 use crate::cause::Digest;
 use crate::error::Result;
+use crate::idempotency::{self, OptionalIdempotencyKey};
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency};
 
 /// Why somebody is suspended.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Suspension)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
     reason_code: Cause,
@@ -34,6 +38,14 @@ pub struct Stop {
 }
 
 /// `POST /v1/investors/{id}/suspend`: at once, and the answer says which freezes it proposes.
+#[utoipa::path(
+    post,
+    path = "/v1/investors/{id}/suspend",
+    request_body = Stop,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = ForStaff, headers(("Location" = String)))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn suspend(
     State(app): State<App>,
     Path(investor_id): Path<String>,
@@ -54,15 +66,17 @@ impl Intent for Stop {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let evidence = self.evidence_sha256.map(|digest| digest.0.to_string());
         let i = suspension::suspend(tx, &self.investor_id, self.reason_code, evidence.as_deref(), &by).await?;
-        let body = record::for_staff(tx, &i, false).await?.to_string();
+        let body = json!(record::for_staff(tx, &i, false).await?).to_string();
         Ok(Answer { status: 200, location: Some(path(&i.id)), body })
     }
 }
 
 /// Why it is over.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Reinstatement)]
 #[serde(deny_unknown_fields)]
 pub struct Return {
+    #[schema(min_length = 1, max_length = 500)]
     reason: String,
     evidence_sha256: Digest,
     screening: Option<Screening>,
@@ -71,6 +85,14 @@ pub struct Return {
 }
 
 /// `POST /v1/investors/{id}/reinstate`: 202, a second person has to allow it.
+#[utoipa::path(
+    post,
+    path = "/v1/investors/{id}/reinstate",
+    request_body = Return,
+    params(OptionalIdempotencyKey),
+    responses((status = 202, body = Asked, headers(("Location" = String)))),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+)]
 pub async fn reinstate(
     State(app): State<App>,
     Path(investor_id): Path<String>,
@@ -96,8 +118,6 @@ impl Intent for Return {
             evidence_sha256: self.evidence_sha256.0.to_string(),
             screening: self.screening,
         };
-        let asked = muniment_workflows::approval::ask(tx, &app.settings, Action::Reinstate(wanted), &by).await?;
-        let body = json!({ "approval": approval::short(&asked) }).to_string();
-        Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body })
+        approval::ask(app, tx, Action::Reinstate(wanted), &by).await
     }
 }

@@ -3,21 +3,22 @@
 use alloy_primitives::hex;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri, header};
 use axum::response::IntoResponse;
 use muniment_domain::investor::{self, Frozen};
 use muniment_domain::point::Point;
 use muniment_domain::wallet::{self, Wallet};
 use muniment_domain::wallet_claim;
 use muniment_workflows::wallet_proof::{self, Claim};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::address::Typed;
 use crate::app::App;
 use crate::body::Input;
 use crate::error::{Problem, Result};
-use crate::instant;
+use crate::instant::Instant;
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 
 /// An address is the same on every chain of this kind (CAIP-2).
@@ -26,36 +27,117 @@ const LABEL_CHARACTERS_MAX: usize = 60;
 /// Contract wallets take signatures of several owners; none needs more.
 const SIGNATURE_BYTES_MAX: usize = 4096;
 
+/// A wallet of an investor.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Wallet)]
+pub struct Shown {
+    #[schema(example = "wal_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    address: Typed,
+    /// The kind of chains that it is on (CAIP-2).
+    #[schema(example = "eip155")]
+    chain: &'static str,
+    #[schema(example = "the cold one")]
+    label: Option<String>,
+    /// Whether its key was shown.
+    #[schema(example = true)]
+    verified: bool,
+    verified_at: Option<Instant>,
+    /// Whether it is used where none is named.
+    default: bool,
+    retired_at: Option<Instant>,
+    /// What it was recovered to.
+    successor: Option<Typed>,
+    /// The offerings in whose token it is frozen.
+    #[schema(example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
+    frozen_on: Vec<String>,
+    created_at: Instant,
+}
+
 /// One wallet, with the offerings in whose token it is frozen.
-pub fn item(w: &Wallet, places: &[Frozen]) -> Value {
+pub fn item(w: &Wallet, places: &[Frozen]) -> Shown {
     let frozen = places.iter().filter(|place| place.frozen && place.wallet_address == w.address);
-    json!({
-        "id": w.id, "address": w.address.0.to_checksum(None), "chain": NAMESPACE, "label": w.label,
-        "verified": w.verified_at.is_some(), "verified_at": instant::optional(w.verified_at), "default": w.is_default,
-        "retired_at": instant::optional(w.retired_at), "successor": w.successor.map(|a| a.0.to_checksum(None)),
-        "frozen_on": frozen.map(|place| &place.offering_id).collect::<Vec<_>>(), "created_at": instant::text(w.created_at),
-    })
+    Shown {
+        id: w.id.clone(),
+        address: Typed(w.address.0),
+        chain: NAMESPACE,
+        label: w.label.clone(),
+        verified: w.verified_at.is_some(),
+        verified_at: w.verified_at.map(Instant),
+        default: w.is_default,
+        retired_at: w.retired_at.map(Instant),
+        successor: w.successor.map(|address| Typed(address.0)),
+        frozen_on: frozen.map(|place| place.offering_id.clone()).collect(),
+        created_at: Instant(w.created_at),
+    }
 }
 
 /// `GET /v1/investor/wallets`: the oldest first.
-pub async fn list(State(app): State<App>, principal: Principal) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/investor/wallets",
+    params(Paging),
+    responses((status = 200, body = List<Shown>)),
+    extensions(("x-codes" = json!(["not_found"]))),
+)]
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let places = investor::frozen_on(&mut tx, &i.id).await?;
-    let wallets = wallet::of_investor(&mut tx, &i.id).await?;
-    Ok(Json(json!({ "data": wallets.iter().map(|w| item(w, &places)).collect::<Vec<_>>() })))
+    let (wallets, total) = wallet::page(&mut tx, &i.id, page.limit, page.offset()).await?;
+    Ok(Json(page.list(wallets.iter().map(|w| item(w, &places)).collect(), total)))
 }
 
 /// An address that the investor says is theirs.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = WalletClaim)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
     address: Typed,
+    /// What the investor calls it.
+    #[schema(min_length = 1, max_length = 60, example = "the cold one")]
     label: Option<String>,
+    /// The chain on which a contract wallet is asked; the first one, if none is named.
+    #[schema(example = json!(null))]
     chain_id: Option<i64>,
 }
 
-/// `POST /v1/investor/wallets`: 201, and the text that has to be signed.
+/// An address that was named, and how to show that it is the investor's.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ClaimedWallet)]
+pub struct Asked {
+    #[schema(example = "wal_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    address: Typed,
+    #[schema(example = "the cold one")]
+    label: Option<String>,
+    verified: bool,
+    challenge: Challenge,
+}
+
+/// The text to be signed (EIP-4361), by the wallet's key (EIP-191) or its contract (EIP-1271).
+#[derive(Serialize, ToSchema)]
+#[schema(as = WalletChallenge)]
+struct Challenge {
+    #[schema(
+        example = "portal.example wants you to sign in with your Ethereum account:\n0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed\n…"
+    )]
+    message: String,
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015")]
+    nonce: String,
+    chain_id: i64,
+    expires_at: Instant,
+}
+
+/// `POST /v1/investor/wallets`: 201, and the text that has to be signed. Saying that an address is one's own takes it from nobody.
+#[utoipa::path(
+    post,
+    path = "/v1/investor/wallets",
+    request_body = Named,
+    responses((status = 201, body = Asked, headers(("Location" = String)))),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "wallet_in_use", "unknown_chain"]))),
+)]
 pub async fn add(State(app): State<App>, principal: Principal, Input(body): Input<Named>) -> Result<impl IntoResponse> {
     let sound = |label: &String| (1..=LABEL_CHARACTERS_MAX).contains(&label.trim().chars().count());
     if body.label.as_ref().is_some_and(|label| !sound(label) || label.chars().any(char::is_control)) {
@@ -73,28 +155,44 @@ pub async fn add(State(app): State<App>, principal: Principal, Input(body): Inpu
     };
     let asked = wallet_proof::ask(&app.desk, &mut tx, &claim).await?;
     tx.commit(Point::Account).await?;
-    let answer = json!({
-        "id": asked.wallet_id, "address": asked.address.0.to_checksum(None), "label": asked.label, "verified": false,
-        "challenge": { "message": asked.message, "nonce": asked.nonce, "chain_id": asked.chain_id,
-            "expires_at": instant::text(asked.expires_at) },
-    });
+    let answer = Asked {
+        id: asked.wallet_id,
+        address: Typed(asked.address.0),
+        label: asked.label,
+        verified: false,
+        challenge: Challenge {
+            message: asked.message,
+            nonce: asked.nonce,
+            chain_id: asked.chain_id,
+            expires_at: Instant(asked.expires_at),
+        },
+    };
     Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/investor/wallets")], Json(answer)))
 }
 
 /// A signature.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = WalletSignature)]
 #[serde(deny_unknown_fields)]
 pub struct Signed {
+    #[schema(pattern = "^0x([0-9a-fA-F]{2}){1,4096}$", example = "0x5c3a7e1d9b2f4860")]
     signature: String,
 }
 
-/// `POST /v1/investor/wallets/{id}/verify`.
+/// `POST /v1/investor/wallets/{id}/verify`: the signature under exactly the text that was asked for, once.
+#[utoipa::path(
+    post,
+    path = "/v1/investor/wallets/{id}/verify",
+    request_body = Signed,
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["wallet_in_use", "chain_unavailable"]))),
+)]
 pub async fn verify(
     State(app): State<App>,
     Path(wallet_id): Path<String>,
     principal: Principal,
     Input(body): Input<Signed>,
-) -> Result<Json<Value>> {
+) -> Result<Json<Shown>> {
     let bytes = body.signature.strip_prefix("0x").and_then(|digits| hex::decode(digits).ok());
     let signature = bytes.filter(|bytes| (1..=SIGNATURE_BYTES_MAX).contains(&bytes.len())).ok_or_else(|| {
         Problem::field("/signature", "signature_format", "A signature is 0x and an even number of hexadecimal digits.")
@@ -104,12 +202,18 @@ pub async fn verify(
     Ok(Json(item(&proved, &[])))
 }
 
-/// `POST /v1/investor/wallets/{id}/default`.
+/// `POST /v1/investor/wallets/{id}/default`: used from now on where none is named.
+#[utoipa::path(
+    post,
+    path = "/v1/investor/wallets/{id}/default",
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn prefer(
     State(app): State<App>,
     Path(wallet_id): Path<String>,
     principal: Principal,
-) -> Result<Json<Value>> {
+) -> Result<Json<Shown>> {
     let mut tx = app.db.begin().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let preferred = wallet_claim::prefer(&mut tx, &i.id, &wallet_id).await?;
@@ -118,7 +222,13 @@ pub async fn prefer(
     Ok(Json(item(&preferred, &places)))
 }
 
-/// `DELETE /v1/investor/wallets/{id}`: of one that was never used.
+/// `DELETE /v1/investor/wallets/{id}`: takes one back that was never used.
+#[utoipa::path(
+    delete,
+    path = "/v1/investor/wallets/{id}",
+    responses((status = 204)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn remove(State(app): State<App>, Path(wallet_id): Path<String>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;

@@ -1,6 +1,6 @@
 //! The terms of an offering as a request writes them: all of them for a new one, some for a change. Null takes away what may be absent.
 
-use chrono::{DateTime, Utc};
+use chrono::Datelike;
 use muniment_domain::exemption::Exemption;
 use muniment_domain::id;
 use muniment_domain::offering::Offering;
@@ -11,8 +11,12 @@ use crate::amount::Amount;
 use crate::app::App;
 use crate::cause::Partition;
 use crate::error::{Problem, Result};
+use crate::instant::Instant;
 
 const COUNTRIES_MAX: usize = 250;
+/// A hundred years.
+const LOCKUP_DAYS_MAX: i64 = 36_500;
+const CLOSING_YEAR_MAX: i32 = 2999;
 
 /// What is written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -54,9 +58,9 @@ pub struct Terms {
     #[serde(deserialize_with = "given")]
     visibility: Option<Visibility>,
     #[serde(deserialize_with = "given")]
-    opens_at: Option<Option<DateTime<Utc>>>,
+    opens_at: Option<Option<Instant>>,
     #[serde(deserialize_with = "given")]
-    closes_at: Option<DateTime<Utc>>,
+    closes_at: Option<Instant>,
     #[serde(deserialize_with = "given")]
     auto_open: Option<bool>,
     #[serde(deserialize_with = "given")]
@@ -147,6 +151,15 @@ impl Terms {
         if self.lockup.flatten().is_some_and(|lockup| lockup.enabled != lockup.days.is_some_and(|days| days > 0)) {
             return Err(Problem::field("/lockup/days", "required", "A lockup has its days, and only a lockup has."));
         }
+        // What is counted from the end of an offering must stay within the years that both databases hold.
+        if self.lockup.flatten().and_then(|lockup| lockup.days).is_some_and(|days| days > LOCKUP_DAYS_MAX) {
+            let detail = format!("Tokens are locked for {LOCKUP_DAYS_MAX} days at most.");
+            return Err(Problem::field("/lockup/days", "above_maximum", detail));
+        }
+        if self.closes_at.is_some_and(|at| at.0.year() > CLOSING_YEAR_MAX) {
+            let detail = format!("It ends in the year {CLOSING_YEAR_MAX} at the latest.");
+            return Err(Problem::field("/closes_at", "above_maximum", detail));
+        }
         if self.cooling_off.flatten().is_some_and(|own| own.hours < 0) {
             return Err(Problem::field("/cooling_off/hours", "below_minimum", "It is no hours or more."));
         }
@@ -190,8 +203,8 @@ impl Terms {
         set(&mut o.partition_id, self.partition.map(|partition| i64::from(partition.0)));
         set(&mut o.chain_id, chain_id);
         set(&mut o.visibility, self.visibility.map(|visibility| visibility.to_string()));
-        set(&mut o.opens_at, self.opens_at);
-        set(&mut o.closes_at, self.closes_at.map(Some));
+        set(&mut o.opens_at, self.opens_at.map(|at| at.map(|at| at.0)));
+        set(&mut o.closes_at, self.closes_at.map(|at| Some(at.0)));
         set(&mut o.auto_open, self.auto_open);
         set(&mut o.exemption, self.exemption);
         set(&mut o.cooling_off_hours, self.cooling_off.map(|own| own.map(|own| own.hours)));

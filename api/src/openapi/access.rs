@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::code::Code;
 use crate::config::Limits;
 use crate::permission::{Access, Permission};
+use crate::principal::asks_chain;
 use crate::rate::Rates;
 
 const BEARER: &str = "bearer";
@@ -78,6 +79,7 @@ pub fn in_words(permission: &Permission) -> String {
     let session = match (changes(permission), permission.path.starts_with("/blockchain/")) {
         (true, _) if permission.path.ends_with("/bulk-retry") => rates.bulk_retry_per_minute,
         (true, _) if permission.path.ends_with("/subscribe") => rates.subscribe_per_minute,
+        (false, _) if asks_chain(permission.path) => rates.token_read_per_minute,
         (false, _) => rates.read_per_minute,
         (true, true) => rates.operator_write_per_minute,
         (true, false) => rates.write_per_minute,
@@ -151,8 +153,9 @@ fn parameter_codes(operation: &Value) -> Vec<Code> {
         codes.extend([Code::IdempotencyKeyRequired, Code::IdempotencyKeyInvalid, Code::IdempotencyKeyReuse]);
         codes.extend([Code::IdempotencyInProgress, Code::IdempotencyKeySpent]);
     }
-    if has("name", "If-Match") {
-        codes.extend([Code::PreconditionRequired, Code::InvalidHeader]);
+    if let Some(tag) = parameters.iter().find(|parameter| parameter["name"] == "If-Match") {
+        codes.extend([Code::InvalidHeader, Code::VersionConflict]);
+        codes.extend((tag["required"] == true).then_some(Code::PreconditionRequired));
     }
     codes
 }

@@ -97,11 +97,13 @@ fn noun(path: &str) -> &str {
 }
 
 /// The kind of id behind a word of a path.
-const IDS: [(&str, &str); 12] = [
+const IDS: [(&str, &str); 15] = [
     ("api-keys", "key"),
     ("approvals", "apr"),
     ("distributions", "dist"),
+    ("endpoints", "whe"),
     ("entitlements", "ent"),
+    ("events", "evt"),
     ("investors", "inv"),
     ("offerings", "off"),
     ("operations", "op"),
@@ -110,6 +112,13 @@ const IDS: [(&str, &str); 12] = [
     ("signers", "lan"),
     ("subscriptions", "sub"),
     ("users", "usr"),
+    ("wallets", "wal"),
+];
+
+/// What stands in a path and is no id: its name, its form and an example.
+const OTHERS: [(&str, &str, &str); 2] = [
+    ("address", "^0x[0-9a-fA-F]{40}$", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
+    ("partition", "^(0|[1-9][0-9]{0,9})$", "1"),
 ];
 
 fn path_parameters(path: &str) -> Vec<Value> {
@@ -118,9 +127,11 @@ fn path_parameters(path: &str) -> Vec<Value> {
     named
         .map(|(noun, name)| {
             let kind = IDS.iter().find(|(word, _)| *word == noun).map_or("id", |(_, kind)| kind);
-            let pattern = format!("^{kind}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$");
+            let id = (format!("^{kind}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$"), format!("{kind}_01jc8yq3k5e9v8w2m4n6p7r9st"));
+            let other = OTHERS.iter().find(|(word, ..)| *word == name);
+            let (pattern, example) = other.map_or(id, |(_, form, example)| ((*form).to_owned(), (*example).to_owned()));
             json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "pattern": pattern },
-                "example": format!("{kind}_01jc8yq3k5e9v8w2m4n6p7r9st") })
+                "example": example })
         })
         .collect()
 }

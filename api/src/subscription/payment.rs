@@ -37,7 +37,7 @@ pub struct Body {
     /// What the bank calls it, without spaces around it.
     #[schema(max_length = 140)]
     external_reference: String,
-    received_at: Option<DateTime<Utc>>,
+    received_at: Option<Instant>,
     #[serde(skip)]
     id: String,
 }
@@ -49,7 +49,7 @@ pub struct Refund {
     method: PaymentMethod,
     #[schema(max_length = 140)]
     external_reference: String,
-    refunded_at: Option<DateTime<Utc>>,
+    refunded_at: Option<Instant>,
     #[serde(skip)]
     id: String,
 }
@@ -108,7 +108,7 @@ impl Intent for Body {
             amount: Some(self.amount.0),
             method: self.method,
             external_reference: self.external_reference.trim().to_owned(),
-            received_at: self.received_at,
+            received_at: self.received_at.map(|at| at.0),
         };
         let (.., payment) = subscription::record(tx, &self.id, &receipt, &by).await?;
         answer(tx, 201, &payment).await
@@ -128,7 +128,7 @@ impl Intent for Refund {
             amount: None,
             method: self.method,
             external_reference: self.external_reference.trim().to_owned(),
-            received_at: self.refunded_at,
+            received_at: self.refunded_at.map(|at| at.0),
         };
         let (.., payment) = subscription::refund(tx, &self.id, &receipt, &by).await?;
         answer(tx, 200, &payment).await

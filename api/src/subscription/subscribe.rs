@@ -58,7 +58,7 @@ pub struct Body {
     request_body = Body,
     params(OptionalIdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether only to show what it would come to.")),
     responses((status = 200, body = Previewed), (status = 201, body = Created<'static>)),
-    extensions(("x-codes" = json!(["offering_not_open", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
+    extensions(("x-codes" = json!(["email_not_verified", "offering_not_open", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
 )]
 pub async fn subscribe(
     State(app): State<App>,

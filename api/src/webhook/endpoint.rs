@@ -12,57 +12,79 @@ use chrono::Duration;
 use muniment_domain::Error;
 use muniment_domain::point::Point;
 use muniment_domain::webhook::{self, Endpoint, New, Status, secret};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
+use super::record::{Headers, Made, Shown, item};
 use super::{owner, wanted};
 use crate::app::App;
 use crate::body::{Input, Optional};
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::instant;
-use crate::pages::{Page, Parameters};
+use crate::instant::Instant;
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
-use crate::version::{IfMatch, etag};
+use crate::version::{IfMatch, OptionalSeen, etag};
 
 const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
 /// How often a place is looked for that another request took.
 const TRIES: usize = 10;
 
-type Headers = BTreeMap<String, String>;
-
 /// An endpoint that is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = WantedEndpoint)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
+    /// Of the open internet, by https.
+    #[schema(max_length = 2048, example = "https://hooks.portal.example/in")]
     url: String,
     #[serde(default)]
+    #[schema(max_length = 500, example = "The portal")]
     description: String,
+    /// Kinds of GET /v1/webhooks/event-types, patterns such as `subscription.*`, or `*` for all.
+    #[schema(min_items = 1, max_items = 100, example = json!(["subscription.*", "wallet.frozen"]))]
     event_types: Vec<String>,
+    /// Only what is about these; null for all.
+    #[schema(min_items = 1, max_items = 100, example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
     offering_ids: Option<Vec<String>>,
+    /// At most five that are sent along; their values are not shown again.
     #[serde(default)]
-    headers: Headers,
+    #[schema(example = json!({ "x-portal": "its own secret" }))]
+    headers: BTreeMap<String, String>,
+    /// How many are sent in a minute at most.
+    #[schema(minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<i64>,
 }
 
 /// What is to be different. A field that is null is emptied; one that is absent stays.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ChangeOfEndpoint)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
+    #[schema(max_length = 2048, example = "https://hooks.portal.example/in")]
     url: Option<String>,
+    #[schema(max_length = 500, example = "The portal")]
     description: Option<String>,
+    #[schema(min_items = 1, max_items = 100, example = json!(["*"]))]
     event_types: Option<Vec<String>>,
+    /// Null for all.
     #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100, example = json!(null))]
     offering_ids: Option<Option<Vec<String>>>,
-    headers: Option<Headers>,
+    #[schema(example = json!({ "x-portal": "its own secret" }))]
+    headers: Option<BTreeMap<String, String>>,
+    /// Null for as fast as it goes.
     #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<Option<i64>>,
     status: Option<Switch>,
 }
 
 /// What an owner may switch.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = EndpointSwitch)]
 #[serde(rename_all = "snake_case")]
 enum Switch {
     Enabled,
@@ -73,8 +95,16 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Opt
     T::deserialize(field).map(Some)
 }
 
-/// `POST /v1/webhooks/endpoints`.
+/// `POST /v1/webhooks/endpoints`: 201, and its secret. The owner is the investor, the organisation, or for staff the platform.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/endpoints",
+    request_body = Wanted,
+    responses((status = 201, body = Made, headers(("ETag" = String), ("Location" = String)))),
+    extensions(("x-codes" = json!(["email_not_verified", "invalid_state"]))),
+)]
 pub async fn create(State(app): State<App>, principal: Principal, Input(body): Input<Wanted>) -> Result<Response> {
+    principal.email_proved(&app)?;
     wanted::check_description(&body.description)?;
     wanted::check_headers(&body.headers)?;
     wanted::check_rate(body.rate_limit_per_minute)?;
@@ -105,31 +135,48 @@ pub async fn create(State(app): State<App>, principal: Principal, Input(body): I
         };
         secret::insert(&mut tx, &secret_id, &id, &sealed).await?;
         tx.commit(Point::Account).await?;
-        let mut answer = item(&app, &made);
-        answer["secret"] = json!(shown);
         let headers = [(header::LOCATION, path(&id)), (header::ETAG, etag(made.version))];
+        let answer = Made::of(item(&app, made), shown);
         return Ok((StatusCode::CREATED, headers, Json(answer)).into_response());
     }
     Err(Problem::bare(Code::ServiceUnavailable))
 }
 
-/// `GET /v1/webhooks/endpoints`.
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+/// `GET /v1/webhooks/endpoints`: the owner's.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/endpoints",
+    params(Paging),
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     let (rows, total) = webhook::page(&mut tx, &owner, page.limit, page.offset()).await?;
-    Ok(Json(page.answer(rows.iter().map(|row| item(&app, row)).collect(), total)))
+    Ok(Json(page.list(rows.into_iter().map(|row| item(&app, row)).collect(), total)))
 }
 
-/// `GET /v1/webhooks/endpoints/{id}`.
+/// `GET /v1/webhooks/endpoints/{id}`: one of them.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/endpoints/{id}",
+    responses((status = 200, body = Shown, headers(("ETag" = String)))),
+)]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
-    Ok(tagged(&app, &webhook::find(&mut tx, &id, &owner).await?))
+    Ok(tagged(&app, webhook::find(&mut tx, &id, &owner).await?))
 }
 
 /// `PATCH /v1/webhooks/endpoints/{id}`: on the version that the caller saw, if they say which.
+#[utoipa::path(
+    patch,
+    path = "/v1/webhooks/endpoints/{id}",
+    request_body = Change,
+    params(OptionalSeen),
+    responses((status = 200, body = Shown, headers(("ETag" = String)))),
+)]
 pub async fn change(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -180,10 +227,15 @@ pub async fn change(
     }
     let endpoint = webhook::update(&mut tx, &endpoint).await?;
     tx.commit(Point::Account).await?;
-    Ok(tagged(&app, &endpoint))
+    Ok(tagged(&app, endpoint))
 }
 
-/// `DELETE /v1/webhooks/endpoints/{id}`.
+/// `DELETE /v1/webhooks/endpoints/{id}`: nothing is sent there any more.
+#[utoipa::path(
+    delete,
+    path = "/v1/webhooks/endpoints/{id}",
+    responses((status = 204)),
+)]
 pub async fn remove(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let owner = owner(&mut tx, &principal).await?;
@@ -194,19 +246,40 @@ pub async fn remove(State(app): State<App>, Path(id): Path<String>, principal: P
 }
 
 /// How a secret is exchanged.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SecretRotation)]
 #[serde(deny_unknown_fields)]
 pub struct Rotation {
+    /// For how long the old one signs as well.
+    #[schema(minimum = 0, maximum = 72, default = 24)]
     overlap_hours: Option<i64>,
 }
 
+/// A new secret of an endpoint.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RotatedSecret)]
+pub struct Rotated {
+    #[schema(example = "whe_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    /// It is shown here and nowhere else.
+    #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDaa2fYpJhZHs=")]
+    secret: String,
+    old_secret_expires_at: Instant,
+}
+
 /// `POST /v1/webhooks/endpoints/{id}/rotate-secret`: both secrets sign until the exchange is over.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/endpoints/{id}/rotate-secret",
+    request_body = Option<Rotation>,
+    responses((status = 200, body = Rotated)),
+)]
 pub async fn rotate(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     Optional(body): Optional<Rotation>,
-) -> Result<Json<Value>> {
+) -> Result<Json<Rotated>> {
     let hours = body.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT);
     if !(0..=OVERLAP_HOURS_MAX).contains(&hours) {
         let detail = format!("0 to {OVERLAP_HOURS_MAX} hours are expected.");
@@ -219,7 +292,7 @@ pub async fn rotate(
     let until = tx.now() + Duration::hours(hours);
     secret::rotate(&mut tx, &endpoint, &secret_id, &sealed, until).await?;
     tx.commit(Point::Account).await?;
-    Ok(Json(json!({ "id": id, "secret": shown, "old_secret_expires_at": instant::text(until) })))
+    Ok(Json(Rotated { id, secret: shown, old_secret_expires_at: Instant(until) }))
 }
 
 /// A secret: its id, its text, and how it stands in its row.
@@ -243,21 +316,6 @@ fn path(id: &str) -> String {
     format!("/v1/webhooks/endpoints/{id}")
 }
 
-fn tagged(app: &App, endpoint: &Endpoint) -> Response {
+fn tagged(app: &App, endpoint: Endpoint) -> Response {
     ([(header::ETAG, etag(endpoint.version))], Json(item(app, endpoint))).into_response()
-}
-
-fn item(app: &App, e: &Endpoint) -> Value {
-    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    // Their values may be somebody's secrets: only the names are shown again.
-    let opened = e.headers_sealed.as_ref().and_then(|sealed| app.auth.secrets.unseal(&e.id, sealed));
-    let headers: Headers = opened.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    let headers: BTreeMap<_, _> = headers.into_keys().map(|name| (name, "•••")).collect();
-    json!({
-        "id": e.id, "url": e.url, "description": e.description, "event_types": words(&e.event_types),
-        "offering_ids": e.offering_ids.as_deref().map(words), "headers": headers, "status": e.status,
-        "rate_limit_per_minute": e.rate_limit_per_minute, "disabled_reason": e.disabled_reason, "api_version": e.api_version,
-        "failure": { "first_failed_at": instant::optional(e.first_failed_at), "consecutive_failures": e.consecutive_failures },
-        "created_at": instant::text(e.created_at), "updated_at": instant::text(e.updated_at), "version": e.version,
-    })
 }

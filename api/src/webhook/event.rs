@@ -2,35 +2,71 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::http::{Uri, header};
+use axum::response::IntoResponse;
 use muniment_domain::event::Event;
 use muniment_domain::event_scope;
 use muniment_domain::event_type::{CATALOG, EventType};
 use muniment_domain::webhook::API_VERSION;
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
 
 use super::owner;
 use crate::app::App;
 use crate::error::Result;
-use crate::instant;
-use crate::pages::Parameters;
+use crate::instant::Instant;
+use crate::pages::{Page, Parameters, Place};
 use crate::principal::Principal;
 
-/// `GET /v1/webhooks/event-types`: for everybody, so that a portal can be written before there is a contract.
-pub async fn types(uri: Uri) -> Result<Json<Value>> {
+/// What there is to be told.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EventCatalog)]
+pub struct Catalog {
+    data: Vec<Described>,
+}
+
+/// A kind of event.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EventType)]
+struct Described {
+    #[serde(rename = "type")]
+    #[schema(example = "subscription.minted")]
+    kind: &'static str,
+    #[schema(example = "The tokens are the investor's.")]
+    description: &'static str,
+    /// `staff`, `organisation`, `investor`.
+    #[schema(example = json!(["staff", "organisation", "investor"]))]
+    audience: Vec<&'static str>,
+    #[schema(example = "2026-11-01")]
+    api_version: &'static str,
+    /// What is sent, as JSON Schema.
+    #[schema(value_type = Object, example = json!({ "type": "object" }))]
+    schema: Value,
+}
+
+/// `GET /v1/webhooks/event-types`: every kind of event, so that a portal can be written before there is a contract.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/event-types",
+    responses((status = 200, body = Catalog)),
+    extensions(("x-codes" = json!(["invalid_parameter", "unknown_parameter"]))),
+)]
+pub async fn types(uri: Uri) -> Result<impl IntoResponse> {
     Parameters::read(&uri, &[])?;
     let item = |kind: &EventType| {
         let subject = kind.name.split('.').next().unwrap_or_default();
-        let told: Vec<_> = [(true, "staff"), (kind.org, "organisation"), (kind.own, "investor")]
-            .into_iter()
-            .filter(|(told, _)| *told)
-            .collect();
-        json!({
-            "type": kind.name, "description": kind.about, "audience": told.iter().map(|(_, who)| who).collect::<Vec<_>>(),
-            "api_version": API_VERSION, "schema": schema(kind.name, subject),
-        })
+        let told = [(true, "staff"), (kind.org, "organisation"), (kind.own, "investor")].into_iter();
+        Described {
+            kind: kind.name,
+            description: kind.about,
+            audience: told.filter(|(told, _)| *told).map(|(_, who)| who).collect(),
+            api_version: API_VERSION,
+            schema: schema(kind.name, subject),
+        }
     };
-    Ok(Json(json!({ "data": CATALOG.iter().map(item).collect::<Vec<_>>() })))
+    let kept = [(header::CACHE_CONTROL, "public, max-age=300")];
+    Ok((kept, Json(Catalog { data: CATALOG.iter().map(item).collect() })))
 }
 
 // What is sent, as JSON Schema. The data differ with what happened; they only ever gain fields.
@@ -49,27 +85,98 @@ fn schema(name: &str, subject: &str) -> Value {
     })
 }
 
+/// What the list of events takes.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Wanted {
+    /// One kind.
+    #[param(rename = "type", example = "subscription.minted")]
+    kind: Option<String>,
+    /// The id after which the page begins: `next_after` of the page before.
+    #[param(pattern = "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    after: Option<String>,
+    /// How many items a page holds.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+}
+
+/// What happened.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Event)]
+pub struct Told {
+    #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[serde(rename = "type")]
+    #[schema(example = "subscription.minted")]
+    kind: String,
+    timestamp: Instant,
+    #[schema(example = "2026-11-01")]
+    api_version: &'static str,
+    /// The version of the subject: an older one can be dropped.
+    sequence: i64,
+    subject: Subject,
+    /// It differs with what happened, and only ever gains fields.
+    #[schema(value_type = Object, example = json!({ "status": "minted" }))]
+    data: Value,
+}
+
+/// What it is about.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EventSubject)]
+struct Subject {
+    #[serde(rename = "type")]
+    #[schema(example = "subscription")]
+    kind: String,
+    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+}
+
+/// Some of what happened.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Events)]
+pub struct Listed {
+    data: Vec<Told>,
+    pagination: Place,
+}
+
 /// `GET /v1/events`: oldest first. What is younger than a minute is shown and comes again behind `next_after`: know events by their ids.
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    params(Wanted),
+    responses((status = 200, body = Listed)),
+)]
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Listed>> {
     let parameters = Parameters::read(&uri, &["type", "after", "limit"])?;
     let (limit, after) = (parameters.limit()?, parameters.id("after", "evt")?);
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
-    let page = event_scope::page(&mut tx, &owner, parameters.text("type"), after.as_deref(), limit).await?;
-    let data: Vec<_> = page.events.iter().map(shown).collect();
-    Ok(Json(json!({ "data": data, "pagination": { "limit": limit, "next_after": page.next_after } })))
+    let found = event_scope::page(&mut tx, &owner, parameters.text("type"), after.as_deref(), limit).await?;
+    let pagination = Place::after(Page { number: 1, limit }, found.next_after);
+    Ok(Json(Listed { data: found.events.into_iter().map(shown).collect(), pagination }))
 }
 
-/// `GET /v1/events/{id}`.
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Value>> {
+/// `GET /v1/events/{id}`: one of them.
+#[utoipa::path(
+    get,
+    path = "/v1/events/{id}",
+    responses((status = 200, body = Told)),
+)]
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Told>> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
-    Ok(Json(shown(&event_scope::find(&mut tx, &owner, &id).await?)))
+    Ok(Json(shown(event_scope::find(&mut tx, &owner, &id).await?)))
 }
 
-fn shown(event: &Event) -> Value {
-    json!({
-        "id": event.id, "type": event.name, "timestamp": instant::text(event.created_at), "api_version": API_VERSION,
-        "sequence": event.sequence, "subject": { "type": event.subject_type, "id": event.subject_id }, "data": event.data.0,
-    })
+fn shown(event: Event) -> Told {
+    Told {
+        id: event.id,
+        kind: event.name,
+        timestamp: Instant(event.created_at),
+        api_version: API_VERSION,
+        sequence: event.sequence,
+        subject: Subject { kind: event.subject_type, id: event.subject_id },
+        data: event.data.0,
+    }
 }

@@ -1,11 +1,9 @@
 //! `/v1/webhooks/endpoints`: where somebody wants to be told, and what of. The events themselves are at `/v1/events` too.
 
-mod endpoint;
-mod event;
+pub mod endpoint;
+pub mod event;
+mod record;
 mod wanted;
-
-pub use endpoint::{change, create, detail, list, remove, rotate};
-pub use event::{detail as event_detail, list as events, types};
 
 use muniment_domain::db::Tx;
 use muniment_domain::principal as domain;

@@ -76,9 +76,9 @@ pub struct Frozen {
 pub async fn frozen_on(tx: &mut Tx, investor_id: &str) -> Result<Vec<Frozen>> {
     Ok(on!(tx, conn => sqlx::query_as::<_, Frozen>(
         "select h.offering_id, h.wallet_address, coalesce(a.frozen, false) as frozen from holdings h \
-         join wallets w on w.address = h.wallet_address left join token_accounts a on a.offering_id = h.offering_id \
+         join wallets w on w.address = h.wallet_address and w.verified_at is not null left join token_accounts a on a.offering_id = h.offering_id \
          and a.wallet_address = h.wallet_address where w.investor_id = $1 and h.balance <> '0' \
          union select a.offering_id, a.wallet_address, a.frozen from token_accounts a join wallets w on w.address = a.wallet_address \
-         where w.investor_id = $1 and a.frozen order by 1, 2")
+         and w.verified_at is not null where w.investor_id = $1 and a.frozen order by 1, 2")
         .bind(investor_id).fetch_all(conn).await?))
 }

@@ -12,7 +12,7 @@ const POINTER: &str = "/wallet_address";
 pub struct Chosen {
     /// Its address.
     pub address: Address,
-    /// Whether nobody had it before: it is kept, and has to be proved before anything is minted to it.
+    /// Whether nobody has shown that it is theirs, and the investor did not name it before: it is kept, and has to be proved before anything is minted to it.
     pub is_new: bool,
 }
 
@@ -34,6 +34,10 @@ pub async fn choose(
     }
     match wallet::find(tx, address).await? {
         None => Ok(Some(Chosen { address, is_new: true })),
+        // That another one says so too changes nothing: whoever shows its key has it.
+        Some(known) if known.investor_id != investor_id && known.is_only_claimed() => {
+            Ok(Some(Chosen { address, is_new: true }))
+        }
         Some(known) if known.investor_id != investor_id => Err(wallet::in_use(address)),
         Some(known) if known.retired_at.is_some() => {
             Err(Error::field(POINTER, "address_forbidden", format!("{shown} was given up as lost.")))

@@ -112,7 +112,7 @@ async fn holders_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> R
     let sql = format!(
         "select count(*) from (select investor_id as holder from subscriptions where offering_id = $1 and status in {ALIVE} union \
          select coalesce(w.investor_id, h.wallet_address) from holdings h left join wallets w on w.address = h.wallet_address \
-         where h.offering_id = $1 and h.balance <> '0') as holders where holder <> $2"
+         and w.verified_at is not null where h.offering_id = $1 and h.balance <> '0') as holders where holder <> $2"
     );
     Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql)).bind(offering_id).bind(investor_id)
         .fetch_one(conn).await?))

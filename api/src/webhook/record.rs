@@ -1,0 +1,96 @@
+//! What an endpoint looks like to its owner.
+
+use std::collections::BTreeMap;
+
+use muniment_domain::webhook::{Endpoint, Status};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::instant::Instant;
+
+/// What is sent along, by the names.
+pub type Headers = BTreeMap<String, String>;
+
+/// Where somebody is told.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Endpoint)]
+pub struct Shown {
+    #[schema(example = "whe_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "https://hooks.portal.example/in")]
+    url: String,
+    #[schema(example = "The portal")]
+    description: String,
+    #[schema(example = json!(["subscription.*", "wallet.frozen"]))]
+    event_types: Vec<String>,
+    #[schema(example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
+    offering_ids: Option<Vec<String>>,
+    /// Only their names: the values may be somebody's secrets.
+    #[schema(example = json!({ "x-portal": "•••" }))]
+    headers: BTreeMap<String, String>,
+    status: Status,
+    rate_limit_per_minute: Option<i64>,
+    #[schema(example = "switched off by its owner")]
+    disabled_reason: Option<String>,
+    /// The form of what is sent.
+    #[schema(example = "2026-11-01")]
+    api_version: String,
+    failure: Failing,
+    created_at: Instant,
+    updated_at: Instant,
+    version: i64,
+}
+
+/// Since when it does not answer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EndpointFailure)]
+struct Failing {
+    first_failed_at: Option<Instant>,
+    consecutive_failures: i64,
+}
+
+/// A new endpoint, with the secret that what is sent is signed with.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewEndpoint)]
+pub struct Made {
+    #[serde(flatten)]
+    endpoint: Shown,
+    /// It is shown here and nowhere else.
+    #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDaa2fYpJhZHs=")]
+    secret: String,
+}
+
+impl Made {
+    /// The answer to whoever made it.
+    pub const fn of(endpoint: Shown, secret: String) -> Self {
+        Self { endpoint, secret }
+    }
+}
+
+/// One endpoint.
+pub fn item(app: &App, e: Endpoint) -> Shown {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    // Their values may be somebody's secrets: only the names are shown again.
+    let opened = e.headers_sealed.as_ref().and_then(|sealed| app.auth.secrets.unseal(&e.id, sealed));
+    let headers: Headers = opened.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    Shown {
+        event_types: words(&e.event_types),
+        offering_ids: e.offering_ids.as_deref().map(words),
+        headers: headers.into_keys().map(|name| (name, "•••".to_owned())).collect(),
+        id: e.id,
+        url: e.url,
+        description: e.description,
+        status: e.status,
+        rate_limit_per_minute: e.rate_limit_per_minute,
+        disabled_reason: e.disabled_reason,
+        api_version: e.api_version,
+        failure: Failing {
+            first_failed_at: e.first_failed_at.map(Instant),
+            consecutive_failures: e.consecutive_failures,
+        },
+        created_at: Instant(e.created_at),
+        updated_at: Instant(e.updated_at),
+        version: e.version,
+    }
+}

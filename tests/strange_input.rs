@@ -1,0 +1,338 @@
+//! What no portal would send: every route gets what parsers and databases trip over, in its path, its query, its headers and its body. Each is
+//! taken or refused with its code; none is our fault, none leaves half of anything. The seed is fixed, so that a failure comes again.
+
+use std::fmt::Write;
+
+use muniment_domain::user::Role;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use world::on_both_databases;
+
+use crate::installation::{Answer, Person, Raise, Remote};
+
+/// How many requests each route gets from each caller that it admits.
+const TRIES: u64 = 4;
+
+const TEXTS: &[&str] = &[
+    "",
+    " ",
+    "\u{0}",
+    "a\u{0}b",
+    "\n",
+    "'",
+    "\"; drop table users; --",
+    "%00",
+    "..",
+    "../../etc/passwd",
+    "é\u{301}",
+    "\u{202e}abc",
+    "\u{fffd}\u{10ffff}",
+    "0x",
+    "-1",
+    "1e9",
+    "NaN",
+    "9223372036854775808",
+    "99999999999999999999.99",
+    "9999999999999.99",
+    "0000-00-00T00:00:00Z",
+    "-0001-01-01T00:00:00Z",
+    "+262142-12-31T23:59:59Z",
+    "9999-12-31T23:59:59.999999999+23:59",
+    "0001-01-01T00:00:00-23:59",
+    "2026-11-20T23:59:60Z",
+    "usr_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+    "off_00000000000000000000000000",
+    "*",
+    "null",
+];
+
+/// Paths, as they stand in the first line of a request.
+const PATHS: &[&str] = &[
+    "%00",
+    "%FF",
+    "%C0%80",
+    "%2e%2e%2f",
+    "%",
+    "%2",
+    "a%0Ab",
+    "%F0%9F%92%A9",
+    "off_01jc8yq3k5e9v8w2m4n6p7r9st%00",
+    "~",
+    "'",
+];
+
+/// A splitmix64 sequence.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) >> 1).unwrap() % bound
+    }
+
+    fn text(&mut self) -> String {
+        match self.below(12) {
+            0 => "x".repeat(3_000),
+            1 => "🔥".repeat(200),
+            _ => TEXTS[self.below(TEXTS.len())].to_owned(),
+        }
+    }
+
+    /// Something that may stand nowhere, or only elsewhere.
+    fn value(&mut self) -> Value {
+        match self.below(16) {
+            0 => Value::Null,
+            1 => json!(i64::MIN),
+            2 => json!(i64::MAX),
+            3 => json!(u64::MAX),
+            4 => json!(1e308),
+            5 => json!(-0.5),
+            6 => json!(0),
+            7 => json!(true),
+            8 => json!([]),
+            9 => json!({}),
+            10 => (0..40).fold(json!(1), |inner, _| json!([inner])),
+            11 => json!(vec![self.text(); 2_000]),
+            12 => json!({ self.text(): self.text() }),
+            _ => json!(self.text()),
+        }
+    }
+
+    /// A sound body of which one place is something else now: a field, one inside a field, or one that nobody knows.
+    fn spoil(&mut self, sound: &Value) -> Value {
+        let mut body = sound.clone();
+        let mut place = &mut body;
+        for _ in 0..3 {
+            let inside = match &*place {
+                Value::Object(fields) if !fields.is_empty() => {
+                    let at = self.below(fields.len());
+                    fields
+                        .keys()
+                        .nth(at)
+                        .cloned()
+                        .map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
+                }
+                Value::Array(items) if !items.is_empty() => Some(format!("/{}", self.below(items.len()))),
+                _ => None,
+            };
+            let Some(inside) = inside else { break };
+            place = place.pointer_mut(&inside).unwrap();
+            if self.below(3) > 0 {
+                break;
+            }
+        }
+        *place = self.value();
+        if let (0, Value::Object(fields)) = (self.below(10), &mut body) {
+            fields.insert(self.text(), self.value());
+        }
+        body
+    }
+}
+
+/// One route of the document: its method, its path, a sound body, and the parameters of its query.
+struct Route {
+    method: String,
+    path: String,
+    body: Option<Value>,
+    queries: Vec<String>,
+    roles: Vec<String>,
+}
+
+fn routes() -> Vec<Route> {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../api/openapi.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let mut routes = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let body = operation.pointer("/requestBody/content/application~1json/example").cloned();
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            let queries = parameters.iter().filter(|p| p["in"] == "query").filter_map(|p| p["name"].as_str());
+            let roles = operation["x-access"]["roles"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            routes.push(Route {
+                method: method.to_uppercase(),
+                path: path.clone(),
+                body,
+                queries: queries.map(str::to_owned).collect(),
+                roles: roles.map(str::to_owned).collect(),
+            });
+        }
+    }
+    // What ends the session that everything is asked in, or takes its rights, is asked of elsewhere.
+    routes.retain(|route| {
+        !["/v1/auth/logout", "/v1/auth/sessions", "/v1/users/{id}/disable"].contains(&route.path.as_str())
+    });
+    routes
+}
+
+/// The things that there are, by the word of the path before their id.
+async fn ids(raise: &Raise) -> Map<String, Value> {
+    let subscription = raise.committed("1500.00").await;
+    let endpoint = raise
+        .investor
+        .post("/v1/webhooks/endpoints", json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] }))
+        .await;
+    let wallet = raise
+        .investor
+        .post("/v1/investor/wallets", json!({ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }))
+        .await;
+    let investor = raise.investor.get("/v1/auth/me").await.text("/investor_id");
+    assert_eq!((endpoint.status, wallet.status), (201, 201), "{endpoint:?} {wallet:?}");
+    let ids = json!({ "offerings": raise.offering, "subscriptions": subscription, "investors": investor, "users": raise.investor.id,
+        "endpoints": endpoint.text("/id"), "wallets": wallet.text("/id") });
+    ids.as_object().unwrap().clone()
+}
+
+/// Asks, and says what is wrong with the answer, if anything is.
+async fn ask(
+    client: &Remote,
+    route: &Route,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Option<String>,
+) -> Option<String> {
+    let answer: Answer = client.send(&route.method, path, headers, body.clone()).await.expect("an answer");
+    let problem = answer.headers.get("content-type").is_some_and(|kind| kind == "application/problem+json");
+    let told = problem && !answer.text("/code").is_empty();
+    let sound = match answer.status {
+        200..400 => true,
+        // Some chains are not there; everything else of this kind is a fault.
+        500.. => answer.text("/code") == "chain_unavailable",
+        // A field is named; the empty pointer is the body itself.
+        422 if answer.text("/code") == "validation_failed" => told && answer.body["errors"][0]["pointer"].is_string(),
+        _ => told,
+    };
+    let mut shown = body.unwrap_or_default();
+    shown.truncate(shown.char_indices().nth(400).map_or(shown.len(), |(at, _)| at));
+    (!sound).then(|| format!("{} {path} {headers:?} {shown}\n    {} {}", route.method, answer.status, answer.body))
+}
+
+async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, Value>, chance: &mut Chance) -> String {
+    let mut wrong = String::new();
+    for route in routes() {
+        if !route.roles.is_empty() && !route.roles.iter().any(|admitted| admitted == role) {
+            continue;
+        }
+        for number in 0..TRIES {
+            let mut path = String::new();
+            let mut before = "";
+            for word in route.path.split('/').skip(1) {
+                let known = ids.get(before).and_then(Value::as_str).filter(|_| number > 1 || chance.below(2) == 0);
+                let shown = match (word.starts_with('{'), known) {
+                    (false, _) => word,
+                    (true, Some(id)) => id,
+                    (true, None) => PATHS[chance.below(PATHS.len())],
+                };
+                _ = write!(path, "/{shown}");
+                before = word;
+            }
+            if !route.queries.is_empty() && chance.below(2) == 0 {
+                let name = &route.queries[chance.below(route.queries.len())];
+                let value: String = chance.text().bytes().take(900).fold(String::new(), |mut text, byte| {
+                    _ = write!(text, "%{byte:02x}");
+                    text
+                });
+                _ = write!(path, "?{name}={value}");
+            }
+            let body = match (&route.body, chance.below(8)) {
+                (Some(_), 0) => Some(
+                    ["{", "[]", "\"", "{}", "1e999", "{\"a\":1,\"a\":2}", "\u{feff}{}"][chance.below(7)].to_owned(),
+                ),
+                (Some(sound), _) => Some(chance.spoil(sound).to_string()),
+                (None, _) => None,
+            };
+            let key = format!("{role}-{}-{number}", wrong.len() + chance.below(usize::MAX));
+            let odd = [
+                ("if-match", "\"v1\", \"v2\""),
+                ("if-none-match", "*"),
+                ("cookie", "session=a; =; ;;"),
+                ("x-forwarded-for", "::ffff:999"),
+            ];
+            let mut headers = vec![("idempotency-key", key.as_str())];
+            if chance.below(4) == 0 {
+                headers.push(odd[chance.below(odd.len())]);
+            }
+            if let Some(line) = ask(&person.client(), &route, &path, &headers, body).await {
+                _ = writeln!(wrong, "{line}");
+            }
+        }
+    }
+    assert_eq!(raise.server.get("/readyz").await.status, 200);
+    wrong
+}
+
+on_both_databases! {
+    async fn whatever_is_sent_is_taken_or_refused_and_never_our_fault(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        let ids = ids(&raise).await;
+        let admin = raise.door.person(&raise.server, "adam", Role::Admin).await;
+        let mut wrong = String::new();
+        let people = [(&raise.investor, "investor"), (&raise.issuer, "issuer"), (&raise.operator, "operator"), (&admin, "admin")];
+        for (seed, (person, role)) in (1..).zip(people) {
+            wrong += &strange(&raise, person, role, &ids, &mut Chance(seed)).await;
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+        assert!(raise.reserved().await.ends_with(".00"), "the books are whole");
+    }
+}
+
+/// Sends bytes as they are, and gives the first line of the answer; empty if the connection was closed without one.
+async fn raw(raise: &Raise, request: &[u8]) -> String {
+    let address = raise.server.url.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let mut answer = Vec::new();
+    // A server that has said no may close before it has read everything.
+    _ = stream.write_all(request).await;
+    _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_are_no_request_or_no_token_are_refused() {
+    let raise = Raise::new(world::Database::fresh(world::Engine::Sqlite).await, |_| {}).await;
+    let line = |path: &str, header: &[u8]| {
+        let mut request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n").into_bytes();
+        request.extend(header);
+        request.extend(b"\r\n\r\n");
+        request
+    };
+    let token = raise.investor.access_token.as_bytes();
+    let with = |before: &[u8], after: &[u8]| [b"authorization: Bearer ".as_slice(), before, token, after].concat();
+    for (header, status) in [
+        (with(b"", b""), "200"),
+        (with(b"\xff", b""), "401"),
+        (with(b"", b"\xe9"), "401"),
+        (with(b"", b"A"), "401"),
+        (with(b"", &b"A".repeat(8_000)), "401"),
+        (with(b"", &b"A".repeat(80_000)), "431"),
+        (with(b"", &with(b"", b"")), "401"),
+        (b"authorization: \xff\xfe".to_vec(), "401"),
+        (b"authorization:".to_vec(), "401"),
+        (b"cookie: access_token=\xff; session=1".to_vec(), "401"),
+        ([with(b"", b""), b"\r\nx-request-id: \xff\xff\r\nuser-agent: \xf0".to_vec()].concat(), "200"),
+        (b"a b: c".to_vec(), "400"),
+    ] {
+        let answer = raw(&raise, &line("/v1/auth/me", &header)).await;
+        assert!(
+            answer.split(' ').nth(1) == Some(status),
+            "{answer} {}",
+            String::from_utf8_lossy(&header[..header.len().min(80)])
+        );
+    }
+    for path in [
+        "/v1/offerings/%ff",
+        "/v1/offerings/%00",
+        "/v1/%6fffers",
+        "//v1/auth/me",
+        "/v1/auth/me/",
+        "/v1/auth/../auth/me",
+        "*",
+    ] {
+        let answer = raw(&raise, &line(path, &with(b"", b""))).await;
+        assert!(["404", "400"].contains(&answer.split(' ').nth(1).unwrap_or_default()), "{path}: {answer}");
+    }
+    assert_eq!(raise.investor.get("/v1/auth/me").await.status, 200);
+}
