@@ -96,7 +96,7 @@ impl Chance {
             8 => json!([]),
             9 => json!({}),
             10 => (0..40).fold(json!(1), |inner, _| json!([inner])),
-            11 => json!(vec![self.text(); 2_000]),
+            11 => json!(vec![self.text().chars().take(40).collect::<String>(); 2_000]),
             12 => json!({ self.text(): self.text() }),
             _ => json!(self.text()),
         }
