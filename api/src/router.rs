@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, patch, post};
 
 use crate::app::App;
@@ -11,9 +11,9 @@ use crate::code::Code;
 use crate::error::Problem;
 use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
-    freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, path,
-    permission, principal, reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription,
-    token_view, unfreeze, unlock, unrestrict, user, webhook,
+    freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, permission,
+    principal, reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, token_view,
+    unfreeze, unlock, unrestrict, user, webhook,
 };
 
 /// One route.

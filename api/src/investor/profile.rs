@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
-use muniment_domain::investor::{self, Investor, Kind, Status, TaxForm};
+use muniment_domain::investor::{self, Investor, Kind, Move, TaxForm};
 use muniment_domain::point::Point;
 use muniment_domain::{Code as Refusal, Error, country};
 use serde::Deserialize;
@@ -84,9 +84,7 @@ pub async fn change(
         return Err(Error::refused(Refusal::VersionConflict, "The profile was changed since it was read.").into());
     }
     let identity = body.kind.is_some() || body.legal_name.is_some() || body.country.is_some();
-    let open =
-        matches!(i.kyc_status, Status::NotStarted | Status::NeedsInformation | Status::Rejected | Status::Expired);
-    if identity && !open {
+    if identity && i.kyc_status.next(Move::Submit).is_none() {
         let detail = format!("Who you are is {}: it cannot be changed now.", i.kyc_status);
         return Err(Error::refused(Refusal::InvalidState, detail).into());
     }

@@ -168,7 +168,7 @@ struct Decided {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccreditationFinding)]
 struct AccreditationFound {
-    #[schema(example = "acc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    #[schema(example = "acr_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     status: investor::Accreditation,
     #[schema(example = "net_worth")]
@@ -315,9 +315,7 @@ fn withheld(d: investor::Decided) -> TaxDecided {
 
 /// What somebody has to show next; nothing while it is looked at or was approved.
 fn required_documents(i: &Investor) -> Vec<&'static str> {
-    let open =
-        matches!(i.kyc_status, Status::NotStarted | Status::NeedsInformation | Status::Rejected | Status::Expired);
-    let mut wanted = match (open, i.kind) {
+    let mut wanted = match (i.kyc_status.next(Move::Submit).is_some(), i.kind) {
         (false, _) => return Vec::new(),
         (true, Kind::Individual) => vec!["identity_document", "proof_of_address"],
         (true, Kind::Entity) => vec!["certificate_of_incorporation", "proof_of_address", "beneficial_owners"],
