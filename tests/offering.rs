@@ -142,6 +142,14 @@ on_both_databases! {
         let change = json!({ "description": "New.", "closes_at": later(90) }).to_string();
         let changed = market.issuer.client().send("PATCH", &path, &[("if-match", &tag)], Some(change)).await.unwrap();
         assert_eq!((changed.status, changed.text("/description")), (200, "New.".to_owned()), "{changed:?}");
+        // What a change answers is what a look finds, and its tag is known then.
+        let (found, new) = (market.issuer.get(&path).await, changed.headers["etag"].to_str().unwrap());
+        assert_eq!((found.headers["etag"].to_str().unwrap(), &found.body), (new, &changed.body));
+        assert_ne!(new, tag);
+        for (known, status) in [(new, 304), (tag.as_str(), 200)] {
+            let again = market.issuer.client().send("GET", &path, &[("if-none-match", known)], None).await.unwrap();
+            assert_eq!(again.status, status);
+        }
         let version = version + 1;
         for (change, code) in [
             (json!({ "closes_at": later(30) }), "below_minimum"),

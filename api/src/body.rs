@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
+use crate::json::Json;
 use crate::media;
 
 /// How deep objects and lists may be nested.
@@ -54,7 +55,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     if let Some(pointer) = nul(&value) {
         return Err(Problem::field(pointer, "text_format", "A text has no character U+0000."));
     }
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(Json(value)).map_err(|error| {
         let path = pointer(error.path());
         misfit(&path, &error.inner().to_string())
     })
@@ -170,8 +171,10 @@ mod tests {
         assert_eq!(refused(r#"{"id":7}"#), field("type_mismatch", "/id"));
         assert_eq!(refused(r#"{"id":"a","inner":{"at":"tomorrow"}}"#), field("type_mismatch", "/inner/at"));
         assert_eq!(refused(r#"{"id":"a","inner":{"list":["b",3]}}"#), field("type_mismatch", "/inner/list/1"));
-        assert_eq!(refused(r#"{"id":"a","inner":{"list":["b","\u0000"]}}"#), field("text_format", "/inner/list/1"));
-        assert_eq!(refused("[]").0, Code::ValidationFailed);
+        for list in ["[]", r#"["a",null]"#] {
+            assert_eq!(refused(list), field("type_mismatch", ""), "{list}");
+        }
+        assert_eq!(refused(r#"{"id":"a","inner":[null,["b"]]}"#), field("type_mismatch", "/inner"));
     }
 
     #[test]
@@ -179,7 +182,7 @@ mod tests {
         let field = |pointer: &str| (Code::ValidationFailed, "text_format".to_owned(), pointer.to_owned());
         assert_eq!(refused(r#"{"id":"a\u0000"}"#), field("/id"));
         assert_eq!(refused(r#"{"id":"a","inner":{"list":["b","\u0000"]}}"#), field("/inner/list/1"));
-        assert_eq!(refused(r#"{"id":"a","inner":{"li\u0000":1}}"#), field("/inner"));
+        assert_eq!(refused(r#"{"id":"a","inner":{"li\u0000":1}}"#), field("/inner/li\0"));
     }
 
     #[test]

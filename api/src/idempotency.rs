@@ -79,7 +79,7 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
         let mut tx = app.db.begin().await?;
         match idempotency::look(&mut tx, key).await? {
             Seen::Nothing => {}
-            Seen::Answered(answer) => return Ok(replayed(&answer)),
+            Seen::Answered(answer) => return Ok(tagged::<T>(replayed(&answer), &answer)),
             Seen::Operation(id) => return Err(spent(&id, &format!("/blockchain/operations/{id}"))),
             Seen::Approval(id) => return Err(spent(&id, &format!("/v1/approvals/{id}"))),
             Seen::Subscription(id) => return Err(spent(&id, &format!("/v1/subscriptions/{id}"))),
@@ -93,7 +93,7 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
                 drop(tx);
                 tx = app.db.begin().await?;
                 if let Some(answer) = idempotency::replay(&mut tx, key).await? {
-                    return Ok(replayed(&answer));
+                    return Ok(tagged::<T>(replayed(&answer), &answer));
                 }
                 match refusal(submission, Problem::from(error)) {
                     Ok(answer) => answer,
@@ -104,7 +104,7 @@ pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Re
         match idempotency::store(&mut tx, key, &answer).await {
             Ok(()) => {
                 tx.commit(Point::Accept).await?;
-                return Ok(response(&answer));
+                return Ok(tagged::<T>(response(&answer), &answer));
             }
             Err(muniment_domain::Error::Stale { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -120,13 +120,21 @@ async fn unkeyed<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Res
         match submission.body.accept(app, &mut tx, submission.requester()).await {
             Ok(answer) => {
                 tx.commit(Point::Accept).await?;
-                return Ok(response(&answer));
+                return Ok(tagged::<T>(response(&answer), &answer));
             }
             Err(muniment_domain::Error::Stale { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Err(Problem::unavailable("others moved the same rows again and again"))
+}
+
+/// With the tag of what it holds.
+fn tagged<T: Intent>(mut response: Response, answer: &Answer) -> Response {
+    if let Some(Ok(tag)) = T::etag(answer).map(HeaderValue::try_from) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
 }
 
 /// A no by the rules is an answer too, and is given again. One that time alone may turn into a yes is not.

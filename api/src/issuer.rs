@@ -7,35 +7,62 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::issuer::{self, Issuer};
+use muniment_domain::issuer::{self, Issuer, Status};
 use muniment_domain::{Error, id};
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::pages::{Page, Parameters};
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::instant::Instant;
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, instant};
 
-fn item(issuer: &Issuer) -> Value {
-    json!({
-        "id": issuer.id, "name": issuer.name, "status": issuer.status, "version": issuer.version,
-        "created_at": instant::text(issuer.created_at), "updated_at": instant::text(issuer.updated_at),
-    })
+/// An organisation, as answers show it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Issuer)]
+pub struct Shown {
+    #[schema(example = "iss_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "Solar Park Alentejo Lda")]
+    name: String,
+    status: Status,
+    version: i64,
+    created_at: Instant,
+    updated_at: Instant,
+}
+
+fn item(issuer: &Issuer) -> Shown {
+    Shown {
+        id: issuer.id.clone(),
+        name: issuer.name.clone(),
+        status: issuer.status,
+        version: issuer.version,
+        created_at: Instant(issuer.created_at),
+        updated_at: Instant(issuer.updated_at),
+    }
 }
 
 /// `GET /v1/issuers`: newest first.
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>> {
+#[utoipa::path(
+    get,
+    path = "/v1/issuers",
+    params(("status" = Option<Status>, Query), Paging),
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Shown>>> {
     let parameters = Parameters::read(&uri, &["status", "page", "limit"])?;
     let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
     let (rows, total) = issuer::page(&mut app.db.read().await?, status, page.limit, page.offset()).await?;
-    Ok(Json(page.answer(rows.iter().map(item).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
 /// The body of a yes: its path says it all.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = IssuerApproval)]
 #[serde(deny_unknown_fields)]
 pub struct Yes {
     #[serde(skip)]
@@ -43,6 +70,14 @@ pub struct Yes {
 }
 
 /// `POST /v1/issuers/{id}/approve`: its people may offer from now on.
+#[utoipa::path(
+    post,
+    path = "/v1/issuers/{id}/approve",
+    request_body = Yes,
+    params(OptionalIdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn approve(
     State(app): State<App>,
     Path(issuer_id): Path<String>,
@@ -62,6 +97,6 @@ impl Intent for Yes {
 
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> Result<Answer, Error> {
         let approved = issuer::approve(tx, &self.issuer_id, &by.actor).await?;
-        Ok(Answer { status: 200, location: None, body: item(&approved).to_string() })
+        Ok(Answer { status: 200, location: None, body: json!(item(&approved)).to_string() })
     }
 }

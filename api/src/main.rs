@@ -42,6 +42,7 @@ mod instant;
 mod intervene;
 mod investor;
 mod issuer;
+mod json;
 mod known_key;
 mod lock;
 mod log;

@@ -29,6 +29,11 @@ pub trait Intent: DeserializeOwned + Send + Sync {
         tx: &mut Tx,
         by: Requester,
     ) -> impl Future<Output = muniment_domain::Result<Answer>> + Send;
+
+    /// The ETag of what an answer holds, for whoever changes it next; none where nothing is changed by its version.
+    fn etag(_: &Answer) -> Option<String> {
+        None
+    }
 }
 
 /// The request, read and sound in form.

@@ -29,7 +29,7 @@ pub struct Seen {
 #[allow(dead_code, reason = "the document reads it; requests are read by `IfMatch` and `IfAnyMatch`")]
 pub struct OptionalSeen {
     /// The ETag of what the caller saw, to change nothing that somebody else changed meanwhile.
-    #[param(rename = "If-Match", pattern = "^\"v[0-9]+\"$", example = "\"v7\"")]
+    #[param(rename = "If-Match", pattern = "^\"v[0-9]{1,18}(-[0-9]+)*\"$", example = "\"v7\"")]
     tag: Option<String>,
 }
 

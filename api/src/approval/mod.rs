@@ -76,7 +76,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/approvals/{id}",
-    responses((status = 200, body = record::Full)),
+    responses((status = 200, body = record::Full, headers(("ETag")))),
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;

@@ -89,7 +89,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}",
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = Shown, headers(("ETag")))),
 )]
 pub async fn detail(
     State(app): State<App>,

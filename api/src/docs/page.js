@@ -13,16 +13,20 @@ function make(tag, properties = {}, ...children) {
 
 const specification = await (await fetch("/openapi.json")).json();
 
+const named = ([path, methods]) => METHODS.filter((method) => methods[method]).map((method) => [methods[method].operationId, `${method.toUpperCase()} ${path}`]);
+const routes = new Map(Object.entries(specification.paths).flatMap(named));
+
 function resolve(node) {
   if (!node || !node.$ref) return node ?? {};
   return node.$ref.slice(2).split("/").reduce((at, part) => at?.[part], specification) ?? {};
 }
 
-// A schema in one line; names of other schemas are shown, not followed, because some hold each other.
+// A schema in one line. A name stands for an object, whose fields follow it; what is a text or a number is called so.
 function kind(schema) {
   if (!schema) return "";
-  if (schema.$ref) return schema.$ref.split("/").pop();
-  if (schema.enum) return schema.enum.join(" | ");
+  const known = resolve(schema);
+  if (schema.$ref && (known.properties || known.allOf)) return schema.$ref.split("/").pop();
+  if (schema.$ref) return kind(known);
   const ways = schema.oneOf ?? schema.anyOf;
   if (ways) return ways.map(kind).join(" | ");
   if (schema.allOf) return schema.allOf.map(kind).join(" & ");
@@ -31,17 +35,51 @@ function kind(schema) {
   return types.map((type) => named[type]?.() ?? schema.format ?? type).join(" | ");
 }
 
-function limits(schema) {
-  const words = { minimum: "at least", maximum: "at most", minLength: "characters, at least", maxLength: "characters, at most",
-    minItems: "items, at least", maxItems: "items, at most", default: "default", pattern: "pattern" };
-  return Object.entries(words).filter(([key]) => schema[key] !== undefined).map(([key, word]) => `${word} ${schema[key]}`).join("; ");
+// What an item or a value is like, without the list and the null around it.
+function inner(schema) {
+  const known = resolve(schema);
+  const way = known.oneOf?.find((one) => one.type !== "null") ?? known.items;
+  return way ? inner(way) : known;
 }
 
-function fields(schema) {
+function range(least, most, noun) {
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${noun}`;
+  if (least !== undefined) return `at least ${least}${noun}`;
+  return most === undefined ? null : `at most ${most}${noun}`;
+}
+
+function limits(schema) {
+  const list = resolve(schema);
+  const one = inner(schema);
+  return [
+    one.enum && `One of ${one.enum.map((word) => `\`${word}\``).join(", ")}`,
+    range(list.minItems, list.maxItems, " items"),
+    range(one.minLength, one.maxLength, " characters"),
+    range(one.minimum, one.maximum, ""),
+    one.pattern && `Pattern \`${one.pattern}\``,
+    one.default !== undefined && `Default ${one.default}`,
+  ].filter(Boolean).map((text) => `${text[0].toUpperCase()}${text.slice(1)}.`).join(" ");
+}
+
+// The fields of an object, and those of the objects in it: no deeper than two names, because some hold each other.
+function fields(schema, before = "") {
   const known = resolve(schema);
   const parts = known.allOf ?? known.oneOf;
-  if (parts) return parts.flatMap(fields);
-  return Object.entries(known.properties ?? {}).map(([name, field]) => ({ name, field, required: known.required?.includes(name) }));
+  if (parts) return parts.flatMap((part) => fields(part, before));
+  return Object.entries(known.properties ?? {}).flatMap(([name, field]) => {
+    const own = { name: `${before}${name}`, field, required: known.required?.includes(name) };
+    const list = resolve(field).items ? "[]" : "";
+    return [own, ...(before ? [] : fields(inner(field), `${name}${list}.`))];
+  });
+}
+
+// What stands between backticks is code.
+function prose(text) {
+  return (text ?? "").split("`").map((part, index) => (index % 2 ? make("code", { textContent: part }) : part));
+}
+
+function meaning(...sentences) {
+  return make("span", {}, ...prose(sentences.filter(Boolean).join(" ")));
 }
 
 function row(...cells) {
@@ -54,28 +92,43 @@ function table(caption, heads, rows) {
   return make("table", {}, make("caption", { textContent: caption, hidden: true }), make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
-function schemaTable(caption, schema) {
+function schemaTable(caption, schema, always) {
   const rows = fields(schema).map(({ name, field, required }) =>
-    row(make("code", { textContent: name }), kind(field), required ? "required" : "",
-      [field.description, limits(field)].filter(Boolean).join(" ")));
+    row(make("code", { textContent: name }), kind(field), required ? always : "",
+      meaning(field.description, limits(field), field["x-shown-to"] && `For ${field["x-shown-to"].join(" and ")} only.`)));
   return table(caption, ["Field", "Type", "", "Meaning"], rows);
 }
 
-function content(message) {
+// All refusals have the same fields, which are not shown again with each of them.
+function content(message, always) {
   const [type, body] = Object.entries(message.content ?? {})[0] ?? [];
   if (!body) return null;
   const example = body.example ?? Object.values(body.examples ?? {})[0]?.value;
   return make("div", {}, make("p", {}, `${type}: ${kind(body.schema)}`),
-    schemaTable("Fields", body.schema),
+    always ? schemaTable("Fields", body.schema, always) : null,
     example === undefined ? null : make("pre", { tabIndex: 0, textContent: JSON.stringify(example, null, 2) }));
+}
+
+// The codes of a refusal, each on its line.
+function refusals(description) {
+  const lines = description.split("\n").map((line) => line.replace(/^- /, ""));
+  return make("ul", {}, ...lines.map((line) => make("li", {}, ...prose(line))));
+}
+
+// The routes of what an answer holds.
+function leads(response) {
+  const ids = Object.keys(response.links ?? {});
+  if (ids.length === 0) return null;
+  const links = ids.map((id) => make("li", {}, make("a", { href: `#${id}`, textContent: routes.get(id) ?? id })));
+  return make("details", {}, make("summary", { textContent: "Leads to" }), make("ul", {}, ...links));
 }
 
 function answers(operation) {
   return Object.entries(operation.responses).map(([status, reference]) => {
     const response = resolve(reference);
-    const title = status < 300 ? response.description : Object.keys(Object.values(response.content ?? {})[0]?.examples ?? {}).join(", ");
+    const title = status < 400 ? response.description : Object.keys(Object.values(response.content ?? {})[0]?.examples ?? {}).join(", ");
     return make("details", {}, make("summary", {}, make("code", { textContent: status }), ` ${title}`),
-      status < 300 ? null : make("pre", { tabIndex: 0, textContent: response.description }), content(response));
+      status < 400 ? null : refusals(response.description), leads(response), content(response, status < 400 && "always"));
   });
 }
 
@@ -135,10 +188,10 @@ function trial(method, path, operation) {
 function inside(method, path, operation) {
   const parameters = operation.parameters.map(resolve).map((parameter) =>
     row(make("code", { textContent: parameter.name }), parameter.in, parameter.required ? "required" : "",
-      [parameter.description, limits(parameter.schema ?? {})].filter(Boolean).join(" ")));
-  return make("div", { className: "inside" }, make("p", { textContent: operation.description }),
+      meaning(parameter.description, limits(parameter.schema ?? {}))));
+  return make("div", { className: "inside" }, make("p", {}, ...prose(operation.description)),
     parameters.length ? make("h3", { textContent: "Parameters" }) : null, table("Parameters", ["Name", "In", "", "Meaning"], parameters),
-    operation.requestBody ? make("h3", { textContent: "Body" }) : null, operation.requestBody ? content(operation.requestBody) : null,
+    operation.requestBody ? make("h3", { textContent: "Body" }) : null, operation.requestBody ? content(operation.requestBody, "required") : null,
     make("h3", { textContent: "Answers" }), ...answers(operation), trial(method, path, operation));
 }
 
@@ -164,10 +217,14 @@ function show() {
     }
   }
   const sorted = [...nouns].sort(([one], [other]) => one.localeCompare(other));
-  byId("about").textContent = specification.info.description;
+  byId("about").replaceChildren(...prose(specification.info.description));
   byId("nouns").append(make("ul", {}, ...sorted.map(([noun]) => make("li", {}, make("a", { href: `#noun-${noun}`, textContent: noun })))));
   byId("operations").append(...sorted.map(([noun, entries]) =>
     make("section", { id: `noun-${noun}`, ariaLabel: noun }, make("h2", { textContent: noun.replaceAll("-", " ") }), ...entries)));
+  jump();
+}
+
+function jump() {
   const asked = location.hash && document.getElementById(location.hash.slice(1));
   if (asked) {
     asked.open = true;
@@ -186,4 +243,5 @@ function find() {
 
 byId("caller").addEventListener("submit", (event) => event.preventDefault());
 byId("find").addEventListener("input", find);
+addEventListener("hashchange", jump);
 show();

@@ -9,16 +9,19 @@ use muniment_domain::offering::{Offering, Scope};
 use muniment_workflows::offering::{self, Ended, Request};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
+use super::record::{Full, tag_of};
 use super::terms::Terms;
-use super::write::{answer, unnamed};
+use super::write::{Change, answer, unnamed};
 use super::{Audience, checked, running};
 use crate::act::check_reason;
 use crate::app::App;
+use crate::approval;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, OptionalIdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
@@ -50,6 +53,54 @@ pub struct Body {
     changes: Option<Terms>,
     #[serde(skip)]
     asked: Option<Asked>,
+}
+
+/// What the moves take that say nothing besides their path.
+#[derive(ToSchema)]
+#[schema(as = OfferingMoved)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// What they take that may be said why.
+#[derive(ToSchema)]
+#[schema(as = OfferingRemark)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Body`")]
+pub struct Remark {
+    #[schema(nullable = false, min_length = 1, max_length = 500)]
+    reason: Option<String>,
+}
+
+/// What they take that must be said why.
+#[derive(ToSchema)]
+#[schema(as = OfferingWhy)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Body`")]
+pub struct Why {
+    /// It stands in the history.
+    #[schema(min_length = 1, max_length = 500)]
+    reason: String,
+}
+
+/// What has to be changed.
+#[derive(ToSchema)]
+#[schema(as = OfferingWish)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Body`")]
+pub struct Wish {
+    #[schema(min_length = 1, max_length = 500)]
+    comment: String,
+}
+
+/// New terms of what runs, and why.
+#[derive(ToSchema)]
+#[schema(as = OfferingMaterialChange)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Body`")]
+pub struct NewTerms {
+    #[schema(min_length = 1, max_length = 500)]
+    reason: String,
+    changes: Change,
 }
 
 #[derive(Debug)]
@@ -112,24 +163,104 @@ macro_rules! moves {
 
 moves! {
     /// Asks for the operator's word.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/submit",
+        request_body = Nothing,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     submit = Submit;
     /// Allows it, by another person than the one who submitted it.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/approve",
+        request_body = Nothing,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
+    )]
     approve = Approve;
     /// Gives it back to be changed.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/request-changes",
+        request_body = Wish,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     request_changes = RequestChanges;
     /// Lets it take subscriptions.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/publish",
+        request_body = Remark,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     publish = Publish;
     /// Takes none for now.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/pause",
+        request_body = Why,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     pause = Pause;
     /// Takes them again.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/resume",
+        request_body = Remark,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     resume = Resume;
     /// Ends it.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/close",
+        request_body = Remark,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     close = Close;
     /// Calls it off, or asks for the second person that this takes: 202.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/cancel",
+        request_body = Why,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag"))), (status = 202, body = approval::Asked)),
+        extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+    )]
     cancel = Cancel;
     /// Puts it away.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/archive",
+        request_body = Remark,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     archive = Archive;
     /// Changes what subscribers agreed to; they are asked again.
+    #[utoipa::path(
+        post,
+        path = "/v1/offerings/{id}/material-change",
+        request_body = NewTerms,
+        params(OptionalIdempotencyKey),
+        responses((status = 200, body = Full, headers(("ETag")))),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
     material_change = MaterialChange;
 }
 
@@ -179,5 +310,9 @@ impl Intent for Body {
             }
         };
         answer(app, tx, &moved, asked.audience, 200).await
+    }
+
+    fn etag(answer: &Answer) -> Option<String> {
+        tag_of(answer)
     }
 }

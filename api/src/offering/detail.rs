@@ -1,17 +1,35 @@
 //! `GET /v1/offerings/{id}`: an offering and its contract metadata, in the specification's own words.
 
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use muniment_domain::offering;
+use utoipa::IntoParams;
 
-use super::{Audience, record, seeing};
+use super::record::{self, Full};
+use super::{Audience, seeing};
 use crate::app::App;
 use crate::error::Result;
 use crate::principal::Principal;
 
+/// What a caller has of it already.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `detail`")]
+pub struct Known {
+    /// The ETag of what the caller has; where it still is so, the answer is 304.
+    #[param(rename = "If-None-Match", example = "\"v7-11577240143062031124\"")]
+    tag: Option<String>,
+}
+
 /// One offering. Everybody sees what is public; its issuer and the platform's staff see more of it.
+#[utoipa::path(
+    get,
+    path = "/v1/offerings/{id}",
+    params(Known),
+    responses((status = 200, body = Full, headers(("ETag"))), (status = 304, headers(("ETag")))),
+)]
 pub async fn detail(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -22,11 +40,13 @@ pub async fn detail(
     let mut tx = app.db.read().await?;
     let shown = offering::see(&mut tx, &seeing(principal), &id).await?;
     let audience = Audience::of(principal, &shown.offering);
-    let (tag, body) = record::full(&app, &mut tx, &shown, audience).await?;
+    let full = record::full(&app, &mut tx, &shown, audience).await?;
+    let text = record::text(&full)?;
+    let tag = record::tag(shown.offering.version, &text);
     let caching = if principal.is_some() { "no-store" } else { "public, max-age=30" };
     let kept = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, caching.to_owned())];
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
         return Ok((StatusCode::NOT_MODIFIED, kept).into_response());
     }
-    Ok((kept, Json(body)).into_response())
+    Ok((kept, [(header::CONTENT_TYPE, "application/json")], text).into_response())
 }

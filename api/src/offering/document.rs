@@ -11,53 +11,98 @@ use muniment_domain::offering::terms::is_web_address;
 use muniment_domain::offering::{Scope, see};
 use muniment_workflows::offering;
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
 
 use super::write::unnamed;
 use super::{checked, path, running, seeing};
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::instant::Instant;
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
-use crate::{idempotency, instant};
 
 const TITLE_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=200;
 
 /// A paper as answers show it.
-pub fn item(d: &Document) -> Value {
-    json!({
-        "id": d.id, "kind": d.kind, "title": d.title, "sha256": d.sha256, "url": d.url, "version": d.version,
-        "created_at": instant::text(d.created_at),
-    })
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingDocument)]
+pub struct Item {
+    #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    kind: Kind,
+    #[schema(example = "What may go wrong")]
+    title: String,
+    sha256: String,
+    url: String,
+    version: i64,
+    created_at: Instant,
+}
+
+/// A paper as answers show it.
+pub fn item(d: &Document) -> Item {
+    Item {
+        id: d.id.clone(),
+        kind: d.kind,
+        title: d.title.clone(),
+        sha256: d.sha256.clone(),
+        url: d.url.clone(),
+        version: d.version,
+        created_at: Instant(d.created_at),
+    }
+}
+
+/// The papers of an offering, each kind with its newest version first.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingDocuments)]
+pub struct Papers {
+    data: Vec<Item>,
 }
 
 /// The papers of an offering that the caller sees; they are few, and come all at once.
+#[utoipa::path(
+    get,
+    path = "/v1/offerings/{id}/documents",
+    responses((status = 200, body = Papers)),
+)]
 pub async fn list(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Option<Extension<Principal>>,
-) -> Result<Json<Value>> {
+) -> Result<Json<Papers>> {
     let mut tx = app.db.read().await?;
     see(&mut tx, &seeing(principal.as_deref()), &id).await?;
-    let papers: Vec<_> = document::list(&mut tx, &id).await?.iter().map(item).collect();
-    Ok(Json(json!({ "data": papers })))
+    let data = document::list(&mut tx, &id).await?.iter().map(item).collect();
+    Ok(Json(Papers { data }))
 }
 
 /// A paper to be added.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewOfferingDocument)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
     kind: Kind,
+    #[schema(min_length = 1, max_length = 200, example = "What may go wrong")]
     title: String,
     sha256: Digest,
+    #[schema(max_length = 2000, pattern = "^https://")]
     url: String,
     #[serde(skip)]
     asked: Option<(String, Scope)>,
 }
 
 /// Adds a paper as the next version of its kind: 201.
+#[utoipa::path(
+    post,
+    path = "/v1/offerings/{id}/documents",
+    request_body = Paper,
+    params(OptionalIdempotencyKey),
+    responses((status = 201, body = Item)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
 pub async fn add(
     State(app): State<App>,
     id: Path<String>,
@@ -87,6 +132,6 @@ impl Intent for Paper {
         let new = New { kind: self.kind, title: self.title.trim(), sha256: &sha256, url: &self.url };
         let stored = offering::add_document(tx, scope, id, new, &by).await?;
         let location = Some(format!("{}/documents", path(id)));
-        Ok(Answer { status: 201, location, body: item(&stored).to_string() })
+        Ok(Answer { status: 201, location, body: json!(item(&stored)).to_string() })
     }
 }

@@ -4,20 +4,45 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use muniment_domain::offering::{self, Filter, Scope, Status};
-use serde_json::Value;
+use chrono::{DateTime, Utc};
+use muniment_domain::offering::{self, Filter, Order, Scope, Status};
+use utoipa::IntoParams;
 
-use super::{record, seeing};
+use super::record::{self, Item};
+use super::seeing;
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::pages::{Page, Parameters};
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 
 const KNOWN: [&str; 7] = ["status", "page", "limit", "created_from", "created_to", "sort", "q"];
 const WORDS_CHARACTERS_MAX: usize = 100;
 
-/// The offerings that the caller may see, newest first.
+/// What the list takes besides its page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Wanted {
+    /// One of the statuses, or several with commas between them. What is not public is for its issuer and the staff.
+    #[param(example = "open,paused")]
+    status: Option<String>,
+    created_from: Option<DateTime<Utc>>,
+    created_to: Option<DateTime<Utc>>,
+    #[param(inline)]
+    sort: Option<Order>,
+    /// A part of the name or of the symbol; for the staff.
+    #[param(max_length = 100)]
+    q: Option<String>,
+}
+
+/// The offerings that the caller may see, newest first unless asked otherwise.
+#[utoipa::path(
+    get,
+    path = "/v1/offerings",
+    params(Wanted, Paging),
+    responses((status = 200, body = List<Item>)),
+)]
 pub async fn list(State(app): State<App>, principal: Option<Extension<Principal>>, uri: Uri) -> Result<Response> {
     let principal = principal.as_deref();
     let parameters = Parameters::read(&uri, &KNOWN)?;
@@ -25,10 +50,8 @@ pub async fn list(State(app): State<App>, principal: Option<Extension<Principal>
     let filter = filter(&parameters, &scope)?;
     let mut tx = app.db.read().await?;
     let (rows, total) = offering::page(&mut tx, &scope, &filter, page.limit, page.offset()).await?;
-    let data: serde_json::Result<Vec<Value>> =
-        rows.iter().map(|shown| serde_json::to_value(record::item(shown))).collect();
     let caching = if principal.is_some() { "no-store" } else { "public, max-age=30" };
-    let body = page.answer(data.map_err(Problem::internal)?, total);
+    let body = page.list(rows.iter().map(record::item).collect(), total);
     Ok((StatusCode::OK, [(header::CACHE_CONTROL, caching)], Json(body)).into_response())
 }
 

@@ -1,26 +1,20 @@
 //! `/v1/offerings`: what is offered, and what its issuer and the platform's people do with it.
 
-mod act;
-mod detail;
-mod document;
-mod list;
+pub mod act;
+pub mod detail;
+pub mod document;
+pub mod list;
 mod record;
 mod terms;
-mod timeline;
-mod write;
+pub mod timeline;
+mod token;
+pub mod write;
 
 use axum::extract::Path;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering, Scope};
 use muniment_domain::user::Role;
 use muniment_domain::{Code, Error, id};
-
-pub use act::{approve, archive, cancel, close, material_change, pause, publish, request_changes, resume, submit};
-pub use detail::detail;
-pub use document::{add as add_document, list as documents};
-pub use list::list;
-pub use timeline::timeline;
-pub use write::{change, create};
 
 use crate::error::Result;
 use crate::principal::Principal;

@@ -1,206 +1,319 @@
 //! What an offering looks like: to everybody, to its issuer, to the platform's people. The specification's names stand first.
 
-use muniment_domain::Result;
 use muniment_domain::db::Tx;
-use muniment_domain::exemption::CoolingOff;
+use muniment_domain::exemption::{self, Exemption};
+use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
-use muniment_domain::offering::document::{self, Document};
-use muniment_domain::offering::{Offering, Shown, Status};
-use muniment_domain::operation::{self, Filter, Kind, Operation};
-use muniment_domain::token::{self, Token};
-use serde::Serialize;
-use serde_json::{Value, json};
+use muniment_domain::offering::terms::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
+use muniment_domain::offering::{Move, Offering, Shown, Status, document};
+use muniment_domain::operation::{self, Filter, Kind};
+use muniment_domain::{Error, Result, token};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
-use super::Audience;
+use super::token::{Blockchain, TokenDeployment, blockchain, token_deployment};
+use super::{Audience, document as paper};
+use crate::amount::Amount;
 use crate::app::App;
-use crate::instant;
-use crate::operation::predicted_address;
-
-/// The standard that every token of the platform follows.
-const STANDARD: &str = "ERC-7518";
+use crate::cause::Partition;
+use crate::instant::Instant;
 
 /// An amount of cents as people read it.
-fn amount(minor: i64) -> String {
-    Money::from_minor(minor).to_string()
-}
-
-/// An item of the list.
-#[derive(Serialize)]
-pub struct Item<'a> {
-    id: &'a str,
-    name: &'a str,
-    status: Status,
-    template: &'a str,
-    minimum_investment: String,
-    currency: &'a str,
-    token_symbol: &'a str,
-    target_amount: String,
-    raised_amount: String,
-    hard_cap: String,
-    opens_at: Option<String>,
-    closes_at: Option<String>,
-    issuer_name: &'a str,
-    cover_image_url: Option<&'a str>,
-    visibility: &'a str,
-    created_at: String,
+fn amount(minor: i64) -> Amount {
+    Amount(Money::from_minor(minor))
 }
 
 /// An offering as the list shows it.
-pub fn item(shown: &Shown) -> Item<'_> {
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingItem)]
+pub struct Item {
+    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "Solar Park Alentejo")]
+    name: String,
+    status: Status,
+    #[schema(value_type = Template)]
+    template: String,
+    minimum_investment: Amount,
+    currency: String,
+    token_symbol: String,
+    target_amount: Amount,
+    raised_amount: Amount,
+    hard_cap: Amount,
+    opens_at: Option<Instant>,
+    closes_at: Option<Instant>,
+    issuer_name: String,
+    cover_image_url: Option<String>,
+    #[schema(value_type = Visibility)]
+    visibility: String,
+    created_at: Instant,
+}
+
+/// An offering as the list shows it.
+pub fn item(shown: &Shown) -> Item {
     let o = &shown.offering;
     Item {
-        id: &o.id,
-        name: &o.name,
+        id: o.id.clone(),
+        name: o.name.clone(),
         status: o.status,
-        template: &o.template,
+        template: o.template.clone(),
         minimum_investment: amount(o.minimum_investment),
-        currency: &o.currency,
-        token_symbol: &o.token_symbol,
+        currency: o.currency.clone(),
+        token_symbol: o.token_symbol.clone(),
         target_amount: amount(o.target_amount),
         raised_amount: amount(shown.raised_amount),
         hard_cap: amount(o.hard_cap),
-        opens_at: instant::optional(o.opens_at),
-        closes_at: instant::optional(o.closes_at),
-        issuer_name: &shown.issuer_name,
-        cover_image_url: o.cover_image_url.as_deref(),
-        visibility: &o.visibility,
-        created_at: instant::text(o.created_at),
+        opens_at: o.opens_at.map(Instant),
+        closes_at: o.closes_at.map(Instant),
+        issuer_name: shown.issuer_name.clone(),
+        cover_image_url: o.cover_image_url.clone(),
+        visibility: o.visibility.clone(),
+        created_at: Instant(o.created_at),
     }
 }
 
-/// The head of the detail, whose order is the specification's.
-#[derive(Serialize)]
-struct Head<'a> {
-    id: &'a str,
-    name: &'a str,
+/// An offering and its contract metadata.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Offering)]
+pub struct Full {
+    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "Solar Park Alentejo")]
+    name: String,
     #[serde(rename = "tokenDeployment")]
-    token_deployment: Value,
-    blockchain: Value,
+    token_deployment: TokenDeployment,
+    blockchain: Blockchain,
     status: Status,
     #[serde(flatten)]
-    rest: Value,
+    terms: Terms,
+    issuer: Issuer,
+    committed_total: Amount,
+    raised_amount: Amount,
+    investor_count: i64,
+    documents: Vec<paper::Item>,
+    published_at: Option<Instant>,
+    closed_at: Option<Instant>,
+    terms_version: i64,
+    terms_sha256: Option<String>,
+    version: i64,
+    created_at: Instant,
+    updated_at: Instant,
+    /// Why it is as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
+    status_reason: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
+    submitted_at: Option<Option<Instant>>,
+    /// The moves that its state allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<Move>, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
+    allowed_transitions: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["staff"]))))]
+    submitted_by: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["staff"]))))]
+    approved_by: Option<Option<String>>,
 }
 
-/// The whole of it for an audience, with its tag. What is shown depends on the deployment and on the money too.
-pub async fn full(app: &App, tx: &mut Tx, shown: &Shown, audience: Audience) -> Result<(String, Value)> {
+/// Whose it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingIssuer)]
+struct Issuer {
+    #[schema(example = "iss_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[schema(example = "Solar Park Alentejo Lda")]
+    name: String,
+}
+
+/// What the issuer wrote, in the words in which it is written.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingTerms)]
+struct Terms {
+    #[schema(value_type = Template)]
+    template: String,
+    description: String,
+    cover_image_url: Option<String>,
+    currency: String,
+    minimum_investment: Amount,
+    maximum_investment: Option<Amount>,
+    target_amount: Amount,
+    soft_cap: Option<Amount>,
+    hard_cap: Amount,
+    unit_price: Amount,
+    token_symbol: String,
+    token_decimals: i64,
+    #[schema(value_type = Partition)]
+    partition: String,
+    /// The key of the chain; null where it is configured no more.
+    network: Option<String>,
+    #[schema(value_type = Visibility)]
+    visibility: String,
+    opens_at: Option<Instant>,
+    closes_at: Option<Instant>,
+    auto_open: bool,
+    exemption: Exemption,
+    cooling_off: CoolingOff,
+    lockup: Lockup,
+    lockup_release_at: Option<Instant>,
+    #[schema(value_type = KycRequirement)]
+    kyc_requirement: String,
+    #[schema(value_type = IssuancePolicy)]
+    issuance_policy: String,
+    accreditation_required: bool,
+    allowed_countries: Vec<String>,
+    blocked_countries: Vec<String>,
+    holder_cap: Option<i64>,
+    one_subscription_per_investor: bool,
+    #[schema(value_type = Vec<PaymentMethod>)]
+    payment_methods: Vec<String>,
+}
+
+/// Until when a commitment can be withdrawn.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingCoolingOff)]
+struct CoolingOff {
+    mode: CoolingOffMode,
+    hours: i64,
+}
+
+/// From where its hours are counted.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingCoolingOffMode)]
+#[serde(rename_all = "snake_case")]
+enum CoolingOffMode {
+    BeforeClose,
+    AfterCommitment,
+}
+
+/// For how long tokens stay locked.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingLockup)]
+struct Lockup {
+    enabled: bool,
+    rule: Option<LockupRule>,
+    days: Option<i64>,
+}
+
+/// From where its days are counted.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingLockupRule)]
+#[serde(rename_all = "snake_case")]
+enum LockupRule {
+    AfterClose,
+    FixedDate,
+}
+
+/// The whole of it for an audience.
+pub async fn full(app: &App, tx: &mut Tx, shown: &Shown, audience: Audience) -> Result<Full> {
     let o = &shown.offering;
     let filter = Filter { kinds: vec![Kind::DeployToken], offering_id: Some(o.id.clone()), ..Filter::default() };
     let deployment = operation::list(tx, &filter, 1, 0).await?.pop();
     let token = token::find(tx, &o.id).await?;
     let documents = document::list(tx, &o.id).await?;
-    let rest = rest(app, shown, &documents, audience);
-    let head = Head {
-        id: &o.id,
-        name: &o.name,
+    let (inner, staff) = (audience != Audience::Public, audience == Audience::Staff);
+    Ok(Full {
+        id: o.id.clone(),
+        name: o.name.clone(),
         token_deployment: token_deployment(o, deployment.as_ref()),
         blockchain: blockchain(app, o, token.as_ref()),
         status: o.status,
-        rest,
-    };
-    let deployed = deployment.as_ref().map_or(0, |op| op.version);
-    let tag = format!("\"v{}-{deployed}-{}-{}\"", o.version, documents.len(), o.committed_total + shown.raised_amount);
-    let body = serde_json::to_value(head).map_err(|e| muniment_domain::Error::Unreadable {
-        what: "offering",
-        id: o.id.clone(),
-        why: e.to_string(),
-    })?;
-    Ok((tag, body))
-}
-
-fn rest(app: &App, shown: &Shown, documents: &[Document], audience: Audience) -> Value {
-    let o = &shown.offering;
-    let mut rest = terms(app, o);
-    rest["issuer"] = json!({ "id": o.issuer_id, "name": shown.issuer_name });
-    rest["committed_total"] = json!(amount(o.committed_total));
-    rest["raised_amount"] = json!(amount(shown.raised_amount));
-    rest["investor_count"] = json!(shown.investor_count);
-    rest["documents"] = documents.iter().map(super::document::item).collect();
-    for (name, at) in [("published_at", o.published_at), ("closed_at", o.closed_at)] {
-        rest[name] = json!(instant::optional(at));
-    }
-    rest["terms_version"] = json!(o.terms_version);
-    rest["terms_sha256"] = json!(o.terms_sha256);
-    rest["version"] = json!(o.version);
-    rest["created_at"] = json!(instant::text(o.created_at));
-    rest["updated_at"] = json!(instant::text(o.updated_at));
-    if audience != Audience::Public {
-        rest["status_reason"] = json!(o.status_reason);
-        rest["submitted_at"] = json!(instant::optional(o.submitted_at));
-        rest["allowed_transitions"] = json!(o.status.moves());
-    }
-    if audience == Audience::Staff {
-        rest["submitted_by"] = json!(o.submitted_by);
-        rest["approved_by"] = json!(o.approved_by);
-    }
-    rest
-}
-
-/// What the issuer wrote, in the words in which it is written.
-fn terms(app: &App, o: &Offering) -> Value {
-    let list = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    json!({
-        "template": o.template, "description": o.description, "cover_image_url": o.cover_image_url, "currency": o.currency,
-        "minimum_investment": amount(o.minimum_investment), "maximum_investment": o.maximum_investment.map(amount),
-        "target_amount": amount(o.target_amount), "soft_cap": o.soft_cap.map(amount), "hard_cap": amount(o.hard_cap),
-        "unit_price": amount(o.unit_price), "token_symbol": o.token_symbol, "token_decimals": o.token_decimals,
-        "partition": o.partition_id.to_string(), "network": app.chain(o.chain_id).map(|chain| chain.key.clone()),
-        "visibility": o.visibility, "opens_at": instant::optional(o.opens_at), "closes_at": instant::optional(o.closes_at),
-        "auto_open": o.auto_open, "exemption": o.exemption, "cooling_off": cooling_off(o), "lockup": lockup(o),
-        "lockup_release_at": instant::optional(o.lockup_release_at), "kyc_requirement": o.kyc_requirement,
-        "issuance_policy": o.issuance_policy, "accreditation_required": o.accreditation_required,
-        "allowed_countries": list(&o.allowed_countries), "blocked_countries": list(&o.blocked_countries),
-        "holder_cap": o.holder_cap, "one_subscription_per_investor": o.one_subscription_per_investor,
-        "payment_methods": list(&o.payment_methods),
+        terms: terms(app, o),
+        issuer: Issuer { id: o.issuer_id.clone(), name: shown.issuer_name.clone() },
+        committed_total: amount(o.committed_total),
+        raised_amount: amount(shown.raised_amount),
+        investor_count: shown.investor_count,
+        documents: documents.iter().map(paper::item).collect(),
+        published_at: o.published_at.map(Instant),
+        closed_at: o.closed_at.map(Instant),
+        terms_version: o.terms_version,
+        terms_sha256: o.terms_sha256.clone(),
+        version: o.version,
+        created_at: Instant(o.created_at),
+        updated_at: Instant(o.updated_at),
+        status_reason: inner.then(|| o.status_reason.clone()),
+        submitted_at: inner.then(|| o.submitted_at.map(Instant)),
+        allowed_transitions: inner.then(|| o.status.moves()),
+        submitted_by: staff.then(|| o.submitted_by.clone()),
+        approved_by: staff.then(|| o.approved_by.clone()),
     })
 }
 
-fn cooling_off(o: &Offering) -> Value {
-    let (mode, hours) = match o.exemption.profile().cooling_off {
-        CoolingOff::BeforeClose(hours) => ("before_close", hours),
-        CoolingOff::After(hours) | CoolingOff::AfterWithin(hours) => {
-            ("after_commitment", o.cooling_off_hours.unwrap_or(hours).max(hours))
-        }
-    };
-    json!({ "mode": mode, "hours": hours })
+/// The text of it, whose names stand in the order of the specification.
+pub fn text(full: &Full) -> Result<String> {
+    let unreadable =
+        |e: serde_json::Error| Error::Unreadable { what: "offering", id: full.id.clone(), why: e.to_string() };
+    serde_json::to_string(full).map_err(unreadable)
 }
 
-fn lockup(o: &Offering) -> Value {
+/// The tag of that text. What is shown depends on the deployment, the money and the audience too, so that the version alone is too little.
+pub fn tag(version: i64, text: &str) -> String {
+    let hash = Sha256::digest(text);
+    let number = hash.iter().take(size_of::<u64>()).fold(0_u64, |sum, byte| sum << u8::BITS | u64::from(*byte));
+    format!("\"v{version}-{number}\"")
+}
+
+/// The tag of a stored answer that holds an offering.
+pub fn tag_of(answer: &Answer) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: i64,
+    }
+    let Versioned { version } = serde_json::from_str(&answer.body).ok()?;
+    Some(tag(version, &answer.body))
+}
+
+fn terms(app: &App, o: &Offering) -> Terms {
+    let list = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect();
+    Terms {
+        template: o.template.clone(),
+        description: o.description.clone(),
+        cover_image_url: o.cover_image_url.clone(),
+        currency: o.currency.clone(),
+        minimum_investment: amount(o.minimum_investment),
+        maximum_investment: o.maximum_investment.map(amount),
+        target_amount: amount(o.target_amount),
+        soft_cap: o.soft_cap.map(amount),
+        hard_cap: amount(o.hard_cap),
+        unit_price: amount(o.unit_price),
+        token_symbol: o.token_symbol.clone(),
+        token_decimals: o.token_decimals,
+        partition: o.partition_id.to_string(),
+        network: app.chain(o.chain_id).map(|chain| chain.key.clone()),
+        visibility: o.visibility.clone(),
+        opens_at: o.opens_at.map(Instant),
+        closes_at: o.closes_at.map(Instant),
+        auto_open: o.auto_open,
+        exemption: o.exemption,
+        cooling_off: cooling_off(o),
+        lockup: lockup(o),
+        lockup_release_at: o.lockup_release_at.map(Instant),
+        kyc_requirement: o.kyc_requirement.clone(),
+        issuance_policy: o.issuance_policy.clone(),
+        accreditation_required: o.accreditation_required,
+        allowed_countries: list(&o.allowed_countries),
+        blocked_countries: list(&o.blocked_countries),
+        holder_cap: o.holder_cap,
+        one_subscription_per_investor: o.one_subscription_per_investor,
+        payment_methods: list(&o.payment_methods),
+    }
+}
+
+fn cooling_off(o: &Offering) -> CoolingOff {
+    match o.exemption.profile().cooling_off {
+        exemption::CoolingOff::BeforeClose(hours) => CoolingOff { mode: CoolingOffMode::BeforeClose, hours },
+        exemption::CoolingOff::After(least) | exemption::CoolingOff::AfterWithin(least) => {
+            let hours = o.cooling_off_hours.unwrap_or(least).max(least);
+            CoolingOff { mode: CoolingOffMode::AfterCommitment, hours }
+        }
+    }
+}
+
+fn lockup(o: &Offering) -> Lockup {
     let days = o.lockup_days.filter(|days| *days > 0);
     let enabled = days.is_some() || o.lockup_release_at.is_some();
-    let rule = enabled.then_some(if days.is_some() { "after_close" } else { "fixed_date" });
-    json!({ "enabled": enabled, "rule": rule, "days": days })
-}
-
-fn token_deployment(o: &Offering, deployment: Option<&Operation>) -> Value {
-    json!({
-        "status": deployment_status(&o.token_status, deployment),
-        "contractAddress": o.token_address.map(|address| address.0.to_checksum(None)), "chainId": o.chain_id,
-        "txHash": o.token_tx_hash.map(|hash| hash.to_string()), "predicted_address": deployment.and_then(predicted_address),
-    })
-}
-
-fn blockchain(app: &App, o: &Offering, token: Option<&Token>) -> Value {
-    let address = o.token_address.map(|address| address.0.to_checksum(None));
-    let explorer = app.chain(o.chain_id).and_then(|chain| chain.explorer_url.clone());
-    let explorer = explorer.zip(address.as_ref()).map(|(url, address)| format!("{url}/address/{address}"));
-    json!({
-        "network": app.network(o.chain_id), "chain_id": o.chain_id, "token_address": address, "standard": STANDARD,
-        "explorer_url": explorer, "token_name": token.map(|token| token.name.clone()),
-        "supply_units": token.map(|token| token.supply_units.to_string()), "holder_cap": token.and_then(|token| token.holder_cap),
-        "partition_count": token.and_then(|token| token.partitions.0.as_array().map(Vec::len)),
-    })
-}
-
-// Only `deployed` is stored, by the commit that confirms it; how far a deployment is, its operation knows.
-fn deployment_status<'a>(stored: &'a str, deployment: Option<&Operation>) -> &'a str {
-    use operation::Status as Op;
-    match (stored, deployment) {
-        ("not_deployed", Some(op)) => match op.status {
-            Op::Pending => "pending",
-            Op::Submitted => "deploying",
-            Op::Failed | Op::DeadLetter if op.resolution.is_none() => "failed",
-            _ => stored,
-        },
-        _ => stored,
-    }
+    let rule = if days.is_some() { LockupRule::AfterClose } else { LockupRule::FixedDate };
+    Lockup { enabled, rule: enabled.then_some(rule), days }
 }

@@ -6,6 +6,9 @@ use muniment_domain::id;
 use muniment_domain::offering::Offering;
 use muniment_domain::offering::terms::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
 use serde::{Deserialize, Deserializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{Object, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::amount::Amount;
 use crate::app::App;
@@ -18,92 +21,141 @@ const COUNTRIES_MAX: usize = 250;
 const LOCKUP_DAYS_MAX: i64 = 36_500;
 const CLOSING_YEAR_MAX: i32 = 2999;
 
+/// What every offering has, in the order in which it is asked for.
+pub const NEEDED: [&str; 9] = [
+    "name",
+    "template",
+    "currency",
+    "minimum_investment",
+    "target_amount",
+    "hard_cap",
+    "token_symbol",
+    "network",
+    "closes_at",
+];
+
 /// What is written.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[schema(as = OfferingTermsGiven)]
+#[serde(deny_unknown_fields)]
 pub struct Terms {
     /// Whose it is; for a new one alone.
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, pattern = "^iss_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     pub issuer_id: Option<String>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, min_length = 3, max_length = 160, example = "Solar Park Alentejo")]
     name: Option<String>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     template: Option<Template>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, max_length = 20000, example = "A share in a solar park.")]
     description: Option<String>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 2000, pattern = "^https://")]
     cover_image_url: Option<Option<String>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, pattern = "^[A-Z]{3}$")]
     currency: Option<String>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     minimum_investment: Option<Amount>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Amount>)]
     maximum_investment: Option<Option<Amount>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     target_amount: Option<Amount>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Amount>)]
     soft_cap: Option<Option<Amount>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     hard_cap: Option<Amount>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     unit_price: Option<Amount>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, pattern = "^[A-Z0-9]{2,11}$")]
     token_symbol: Option<String>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, minimum = 0, maximum = 18)]
     token_decimals: Option<i64>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     partition: Option<Partition>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, example = "dev")]
     network: Option<String>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     visibility: Option<Visibility>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Instant>)]
     opens_at: Option<Option<Instant>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     closes_at: Option<Instant>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     auto_open: Option<bool>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     exemption: Option<Exemption>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<CoolingOff>)]
     cooling_off: Option<Option<CoolingOff>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Lockup>)]
     lockup: Option<Option<Lockup>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     kyc_requirement: Option<KycRequirement>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     issuance_policy: Option<IssuancePolicy>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     accreditation_required: Option<bool>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, max_items = 250)]
     allowed_countries: Option<Vec<String>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, max_items = 250)]
     blocked_countries: Option<Vec<String>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<i64>, minimum = 1)]
     holder_cap: Option<Option<i64>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     one_subscription_per_investor: Option<bool>,
-    #[serde(deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, min_items = 1)]
     payment_methods: Option<Vec<PaymentMethod>>,
 }
 
 /// A longer time to withdraw than the exemption asks for.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = NewCoolingOff)]
 #[serde(deny_unknown_fields)]
 struct CoolingOff {
     #[serde(rename = "mode")]
     _mode: Option<CoolingOffMode>,
+    #[schema(minimum = 0, maximum = 1440)]
     hours: i64,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = NewCoolingOffMode)]
 #[serde(rename_all = "snake_case")]
 enum CoolingOffMode {
     AfterCommitment,
 }
 
 /// For how long tokens stay locked.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = NewLockup)]
 #[serde(deny_unknown_fields)]
 struct Lockup {
     enabled: bool,
@@ -112,7 +164,8 @@ struct Lockup {
     days: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = NewLockupRule)]
 #[serde(rename_all = "snake_case")]
 enum LockupRule {
     AfterClose,
@@ -123,25 +176,34 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> std
     T::deserialize(deserializer).map(Some)
 }
 
+/// The schema of the terms, with what is different where they are asked for.
+pub fn schema(differ: impl FnOnce(&mut Object)) -> RefOr<Schema> {
+    let mut schema = Terms::schema();
+    if let RefOr::T(Schema::Object(fields)) = &mut schema {
+        differ(fields);
+    }
+    schema
+}
+
 impl Terms {
     /// Refuses a new offering that leaves out what every offering has.
     pub fn must_be_whole(&self) -> Result<()> {
-        let needed = [
-            ("/name", self.name.is_some()),
-            ("/template", self.template.is_some()),
-            ("/currency", self.currency.is_some()),
-            ("/minimum_investment", self.minimum_investment.is_some()),
-            ("/target_amount", self.target_amount.is_some()),
-            ("/hard_cap", self.hard_cap.is_some()),
-            ("/token_symbol", self.token_symbol.is_some()),
-            ("/network", self.network.is_some()),
-            ("/closes_at", self.closes_at.is_some()),
+        let given = [
+            self.name.is_some(),
+            self.template.is_some(),
+            self.currency.is_some(),
+            self.minimum_investment.is_some(),
+            self.target_amount.is_some(),
+            self.hard_cap.is_some(),
+            self.token_symbol.is_some(),
+            self.network.is_some(),
+            self.closes_at.is_some(),
         ];
         if self.issuer_id.as_ref().is_some_and(|id| id::check("iss", id).is_err()) {
             return Err(Problem::field("/issuer_id", "id_format", "An issuer's id looks like iss_01k…."));
         }
-        match needed.iter().find(|(_, is_there)| !is_there) {
-            Some((pointer, _)) => Err(Problem::field(*pointer, "required", "Every offering has it.")),
+        match NEEDED.iter().zip(given).find(|(_, is_there)| !is_there) {
+            Some((name, _)) => Err(Problem::field(format!("/{name}"), "required", "Every offering has it.")),
             None => Ok(()),
         }
     }

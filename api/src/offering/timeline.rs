@@ -4,38 +4,76 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_domain::event::{self, Event};
-use serde_json::{Value, json};
+use muniment_domain::offering::Status;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::find_run_by;
 use crate::app::App;
 use crate::error::Result;
-use crate::instant;
-use crate::pages::{Page, Parameters};
+use crate::instant::Instant;
+use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
 
-/// What is told of each event; who of the platform's people did it is for themselves.
-fn item(e: &Event, staff: bool) -> Value {
-    let mut item = json!({
-        "id": e.id, "type": e.name, "at": instant::text(e.created_at), "version": e.sequence, "status": e.data["status"],
-        "from": e.data["from"], "reason": e.data["reason"], "changed": e.data["changed"],
-    });
-    if staff {
-        item["actor"] = e.data["actor"].clone();
+/// One event of an offering. What it does not say is null.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OfferingEvent)]
+pub struct Told {
+    #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    #[serde(rename = "type")]
+    #[schema(example = "offering.published")]
+    kind: String,
+    at: Instant,
+    version: i64,
+    #[schema(value_type = Option<Status>)]
+    status: Option<String>,
+    #[schema(value_type = Option<Status>)]
+    from: Option<String>,
+    reason: Option<String>,
+    /// The names of the terms that changed.
+    #[schema(example = json!(["closes_at"]))]
+    changed: Option<Vec<String>>,
+    /// Who did it; of the platform's people that is told to themselves alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["staff"]))))]
+    actor: Option<Option<String>>,
+}
+
+fn item(e: &Event, staff: bool) -> Told {
+    let text = |name: &str| e.data[name].as_str().map(str::to_owned);
+    let words = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    Told {
+        id: e.id.clone(),
+        kind: e.name.clone(),
+        at: Instant(e.created_at),
+        version: e.sequence,
+        status: text("status"),
+        from: text("from"),
+        reason: text("reason"),
+        changed: e.data["changed"].as_array().map(words),
+        actor: staff.then(|| text("actor")),
     }
-    item
 }
 
 /// The events of an offering, for whoever runs it.
+#[utoipa::path(
+    get,
+    path = "/v1/offerings/{id}/timeline",
+    params(Paging),
+    responses((status = 200, body = List<Told>)),
+)]
 pub async fn timeline(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<Value>> {
+) -> Result<Json<List<Told>>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     find_run_by(&mut tx, &principal, &id).await?;
     let (rows, total) = event::page_of_subject(&mut tx, &id, page.limit, page.offset()).await?;
     let staff = principal.is_staff();
-    Ok(Json(page.answer(rows.iter().map(|e| item(e, staff)).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(|e| item(e, staff)).collect(), total)))
 }

@@ -1,5 +1,7 @@
 //! `POST /v1/offerings` and `PATCH /v1/offerings/{id}`.
 
+use std::borrow::Cow;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
@@ -10,16 +12,21 @@ use muniment_domain::offering::{Offering, Scope, see};
 use muniment_workflows::offering;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
+use serde_json::json;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
-use super::terms::Terms;
-use super::{Audience, checked, path, record, running};
+use super::record::{self, Full};
+use super::terms::{self, Terms};
+use super::{Audience, checked, path, running};
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::idempotency;
+use crate::idempotency::{self, OptionalIdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
-use crate::version::IfAnyMatch;
+use crate::version::{IfAnyMatch, OptionalSeen};
 
 /// A new offering.
 #[derive(Debug, Deserialize)]
@@ -33,6 +40,14 @@ pub struct Draft {
 }
 
 /// Writes a draft: 201 with where it is.
+#[utoipa::path(
+    post,
+    path = "/v1/offerings",
+    request_body = Draft,
+    params(OptionalIdempotencyKey),
+    responses((status = 201, body = Full, headers(("ETag")))),
+    extensions(("x-codes" = json!(["forbidden", "not_found", "invalid_state"]))),
+)]
 pub async fn create(
     State(app): State<App>,
     principal: Principal,
@@ -71,6 +86,34 @@ impl Intent for Draft {
         let stored = offering::create(tx, draft, &by).await?;
         answer(app, tx, &stored, audience, 201).await
     }
+
+    fn etag(answer: &Answer) -> Option<String> {
+        record::tag_of(answer)
+    }
+}
+
+impl PartialSchema for Draft {
+    fn schema() -> RefOr<Schema> {
+        terms::schema(|fields| {
+            fields.description = Some("A new offering.".to_owned());
+            fields.required = terms::NEEDED.iter().map(|name| (*name).to_owned()).collect();
+            fields.example = Some(json!({
+                "name": "Solar Park Alentejo", "template": "real_estate_equity", "description": "A share in a solar park.",
+                "currency": "EUR", "minimum_investment": "1000.00", "target_amount": "200000.00", "hard_cap": "250000.00",
+                "token_symbol": "SOLAR", "network": "dev", "closes_at": "2036-06-30T22:00:00Z",
+            }));
+        })
+    }
+}
+
+impl ToSchema for Draft {
+    fn name() -> Cow<'static, str> {
+        "NewOffering".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        Terms::schemas(schemas);
+    }
 }
 
 /// A change.
@@ -91,7 +134,15 @@ struct Asked {
     seen: Option<i64>,
 }
 
-/// Changes it: a draft as a whole, later what may change in public.
+/// Changes it: a draft as a whole, later what may change in public. Of a draft alone the version need not be named.
+#[utoipa::path(
+    patch,
+    path = "/v1/offerings/{id}",
+    request_body = Change,
+    params(OptionalIdempotencyKey, OptionalSeen),
+    responses((status = 200, body = Full, headers(("ETag")))),
+    extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
+)]
 pub async fn change(
     State(app): State<App>,
     id: Path<String>,
@@ -122,6 +173,30 @@ impl Intent for Change {
         let o = offering::change(tx, &asked.scope, &asked.id, asked.seen, apply, &by).await?;
         answer(app, tx, &o, asked.audience, 200).await
     }
+
+    fn etag(answer: &Answer) -> Option<String> {
+        record::tag_of(answer)
+    }
+}
+
+impl PartialSchema for Change {
+    fn schema() -> RefOr<Schema> {
+        terms::schema(|fields| {
+            fields.description = Some("What changes. Null takes away what may be absent.".to_owned());
+            fields.properties.remove("issuer_id");
+            fields.example = Some(json!({ "description": "A share in a solar park, with a battery." }));
+        })
+    }
+}
+
+impl ToSchema for Change {
+    fn name() -> Cow<'static, str> {
+        "ChangeOfOffering".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        Terms::schemas(schemas);
+    }
 }
 
 /// The offering as it is answered to whoever wrote or moved it.
@@ -133,8 +208,8 @@ pub async fn answer(
     status: i64,
 ) -> muniment_domain::Result<Answer> {
     let shown = see(tx, &Scope::All, &o.id).await?;
-    let (_, body) = record::full(app, tx, &shown, audience).await?;
-    Ok(Answer { status, location: (status == 201).then(|| path(&o.id)), body: body.to_string() })
+    let body = record::text(&record::full(app, tx, &shown, audience).await?)?;
+    Ok(Answer { status, location: (status == 201).then(|| path(&o.id)), body })
 }
 
 /// A handler forgot to say what is meant.

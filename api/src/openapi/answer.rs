@@ -14,12 +14,12 @@ pub fn complete(operation: &mut Value, codes: &BTreeSet<&'static str>, refusals:
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (status, response) in responses.iter_mut() {
         response["description"] = json!(meaning(status));
-        for name in ["ETag", "Location"] {
-            if !response["headers"][name].is_null() {
-                response["headers"][name] = header(name);
-            }
-        }
+        let own: Vec<_> = response["headers"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        response["headers"] = own.iter().map(|name| (name.clone(), header(name))).collect();
         response["headers"]["X-Request-Id"] = header("X-Request-Id");
+        if matches!(status.as_str(), "201" | "202") {
+            response["headers"]["Location"] = header("Location");
+        }
         if !open {
             response["headers"]["RateLimit"] = header("RateLimit");
             response["headers"]["RateLimit-Policy"] = header("RateLimit-Policy");
@@ -82,10 +82,10 @@ pub fn headers() -> Value {
     let text = |description: &str, example: &str| json!({ "description": description, "schema": { "type": "string" }, "example": example });
     json!({
         "X-Request-Id": text("The caller's own id where it is sound, else a new one. It stands in every line of our log.", "req_01jc8yq3k5e9v8w2m4n6p7r9st"),
+        "ETag": text("The version of what is answered, for If-Match and If-None-Match.", "\"v7-11577240143062031124\""),
+        "Location": text("Where it is, or where to watch.", "/v1/offerings/off_01jc8yq3k5e9v8w2m4n6p7r9st"),
         "RateLimit": text("Where the caller stands: what is left, and in how many seconds all of it is back. Absent where there is no limit.", "\"user-read\";r=599;t=1"),
         "RateLimit-Policy": text("The limit: so many requests in so many seconds.", "\"user-read\";q=600;w=60"),
-        "ETag": text("The version of what is answered, for If-Match.", "\"v7\""),
-        "Location": text("Where to find it.", "/v1/auth/me"),
         "Retry-After": { "description": "After how many seconds it is worth trying again.", "schema": { "type": "integer" }, "example": 1 },
         "WWW-Authenticate": text("What is wrong with the token (RFC 6750).", "Bearer error=\"invalid_token\""),
     })

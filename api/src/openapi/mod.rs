@@ -4,6 +4,7 @@
 mod access;
 mod answer;
 mod example;
+mod link;
 mod paths;
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ pub fn document() -> Value {
     document["components"]["parameters"] = json!({ "CsrfToken": access::csrf_parameter() });
     document["components"]["headers"] = answer::headers();
     document["components"]["securitySchemes"] = access::schemes();
+    link::add(&mut document);
     example::fill(&mut document);
     document
 }
@@ -69,10 +71,12 @@ fn describe(operation: &mut Value, permission: &Permission) {
     let more = operation["description"].as_str().map(|text| format!("{text}\n\n")).unwrap_or_default();
     operation["description"] = json!(format!("{more}{}", access::in_words(permission)));
     // What may be left out is no `null`.
-    let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
-    if let Some(schema) = schema.filter(|schema| may_be_null(schema)) {
+    let body = operation.pointer_mut("/requestBody/content/application~1json/schema");
+    if let Some(schema) = body.filter(|schema| may_be_null(schema)) {
         *schema = schema["oneOf"][0].take();
     }
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten();
+    parameters.filter_map(|parameter| parameter.get_mut("schema")).for_each(cannot_be_null);
     operation["security"] = access::security(permission);
     operation["x-access"] = access::extension(permission);
     let parameters = operation.as_object_mut().map(|fields| fields.entry("parameters").or_insert_with(|| json!([])));
@@ -97,7 +101,7 @@ fn noun(path: &str) -> &str {
 }
 
 /// The kind of id behind a word of a path.
-const IDS: [(&str, &str); 15] = [
+const IDS: [(&str, &str); 16] = [
     ("api-keys", "key"),
     ("approvals", "apr"),
     ("distributions", "dist"),
@@ -105,6 +109,7 @@ const IDS: [(&str, &str); 15] = [
     ("entitlements", "ent"),
     ("events", "evt"),
     ("investors", "inv"),
+    ("issuers", "iss"),
     ("offerings", "off"),
     ("operations", "op"),
     ("reconciliation-runs", "rec"),
@@ -142,7 +147,9 @@ fn require_what_is_always_there(schemas: &mut Value) {
         Value::Object(fields) => {
             let open = fields.get("additionalProperties") != Some(&json!(false));
             if let Some(Value::Object(properties)) = fields.get("properties").filter(|_| open) {
-                let nullable = properties.iter().filter(|(_, schema)| may_be_null(schema));
+                // What only some are shown is not there for the others.
+                let always = |schema: &Value| may_be_null(schema) && schema.get("x-shown-to").is_none();
+                let nullable = properties.iter().filter(|(_, schema)| always(schema));
                 let mut required: Vec<_> = nullable.map(|(name, _)| json!(name)).collect();
                 required.extend(fields.get("required").and_then(Value::as_array).into_iter().flatten().cloned());
                 required.sort_by_key(Value::to_string);
@@ -155,6 +162,16 @@ fn require_what_is_always_there(schemas: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(require_what_is_always_there),
         _ => {}
+    }
+}
+
+/// A parameter that is sent has a text.
+fn cannot_be_null(schema: &mut Value) {
+    if let Some(kinds) = schema["type"].as_array() {
+        schema["type"] = kinds.iter().find(|kind| *kind != "null").cloned().unwrap_or_default();
+    }
+    if let Some(way) = schema["oneOf"].as_array().and_then(|ways| ways.iter().find(|way| way["type"] != "null")) {
+        *schema = way.clone();
     }
 }
 

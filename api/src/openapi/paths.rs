@@ -4,8 +4,8 @@ use utoipa::OpenApi;
 
 use crate::{
     api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, error, force_transfer,
-    freeze, health, holder, investor, lock, mint, openapi, operation, reconcile, reconciliation, recover, restrict,
-    retry, signer, speed_up, subscription, token_view, unfreeze, unlock, unrestrict, user, webhook,
+    freeze, health, holder, investor, issuer, lock, mint, offering, openapi, operation, reconcile, reconciliation,
+    recover, restrict, retry, signer, speed_up, subscription, token_view, unfreeze, unlock, unrestrict, user, webhook,
 };
 
 /// The interface of the platform, as a portal integrates it.
@@ -100,8 +100,27 @@ use crate::{
         investor::wallet::prefer,
         investor::wallet::remove,
         investor::wallet::verify,
+        issuer::approve,
+        issuer::list,
         lock::lock,
         mint::trigger_mint,
+        offering::act::approve,
+        offering::act::archive,
+        offering::act::cancel,
+        offering::act::close,
+        offering::act::material_change,
+        offering::act::pause,
+        offering::act::publish,
+        offering::act::request_changes,
+        offering::act::resume,
+        offering::act::submit,
+        offering::detail::detail,
+        offering::document::add,
+        offering::document::list,
+        offering::list::list,
+        offering::timeline::timeline,
+        offering::write::change,
+        offering::write::create,
         openapi::serve,
         operation::detail,
         operation::list,

@@ -62,8 +62,8 @@ pub struct Listed {
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let parameters = Parameters::read(&uri, &PARAMETERS)?;
     let filter = filter(&parameters)?;
-    let page =
-        if filter.after.is_none() { Page::of(&parameters)? } else { Page { number: 1, limit: parameters.limit()? } };
+    let page = Page::of(&parameters)?;
+    let page = if filter.after.is_none() { page } else { Page { number: 1, ..page } };
     let mut tx = app.db.read().await?;
     // One more than asked tells whether there is a next page.
     let mut operations = operation::list(&mut tx, &filter, page.limit + 1, page.offset()).await?;

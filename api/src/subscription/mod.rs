@@ -124,7 +124,7 @@ async fn page(app: &App, scope: &Scope, filter: &Filter, parameters: &Parameters
 #[utoipa::path(
     get,
     path = "/v1/subscriptions/{id}",
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = Shown, headers(("ETag")))),
 )]
 pub async fn detail(
     State(app): State<App>,
