@@ -8,7 +8,6 @@ use axum::http::Uri;
 use chrono::{DateTime, Utc};
 use muniment_domain::total::Total;
 use serde::Serialize;
-use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::code::Code;
@@ -218,11 +217,6 @@ impl Page {
     const fn pages(self, total: i64) -> i64 {
         (total + self.limit - 1) / self.limit
     }
-
-    /// The same of items that have no type of their own.
-    pub fn answer(self, data: Vec<Value>, total: impl Into<Total>) -> Value {
-        json!({ "data": data, "pagination": self.pagination(total.into()) })
-    }
 }
 
 fn invalid(name: &str, why: &str) -> Problem {
@@ -231,6 +225,8 @@ fn invalid(name: &str, why: &str) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn page(query: &str) -> Result<Page> {
@@ -260,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_list_that_was_not_counted_to_its_end_says_so() {
-        let of = |total: Total| Page { number: 1, limit: 20 }.answer(Vec::new(), total)["pagination"].clone();
+        let of = |total: Total| json!(Page { number: 1, limit: 20 }.pagination(total));
         let counted = json!({ "page": 1, "limit": 20, "total": 1_000, "total_pages": 50 });
         assert_eq!(of(Total::from(1_000)), counted);
         let mut ended = counted;
@@ -272,7 +268,7 @@ mod tests {
     fn the_number_of_pages_is_rounded_up() {
         let page = Page { number: 1, limit: 20 };
         for (total, pages) in [(0, 0), (1, 1), (20, 1), (21, 2)] {
-            assert_eq!(page.answer(Vec::new(), total)["pagination"]["total_pages"], pages);
+            assert_eq!(page.pages(total), pages);
         }
     }
 }

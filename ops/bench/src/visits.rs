@@ -78,7 +78,7 @@ impl Visits {
         let investor = &self.investors[turn / 16 % self.investors.len()];
         let (own, member) = (&investor.identity, turn / 16 % self.members.len());
         let offering = self.market.open_offering(draw);
-        let even = turn / 16 % 2 == 0;
+        let even = (turn / 16).is_multiple_of(2);
         match turn % 16 {
             0 | 1 => (&self.nobody, "/v1/offerings".to_owned()),
             2 => (&self.nobody, "/v1/offerings?page=40".to_owned()),
