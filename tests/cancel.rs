@@ -141,6 +141,8 @@ on_both_databases! {
         assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
         // Asked for while it waited, and signed before anybody allowed it: then there is nothing unsent to end.
         let again = server.mint("again", &site.offerings[0]).await.text("/operations/0/id");
+        let waits = format!("operations where id = '{again}' and blocked_reason is not null");
+        site.until("it waits for its lane", async || site.count(&waits).await == 1).await;
         site.write(&format!("update operations set cycle = 2 where id = '{again}'")).await;
         let path = format!("/blockchain/operations/{again}/cancel");
         let asked = server.session().await.post(&path, "late", because("unsent")).await.unwrap();

@@ -68,7 +68,8 @@ pub async fn perform<T>(app: &App, submission: &Submission<T>, act: &impl Act) -
         drop(tx);
         let (answer, point, written) = match once(app, submission, act).await {
             Ok(done) => done,
-            Err(problem) if problem.code == Code::ServiceUnavailable => continue,
+            // Away for a moment, or moved since it was read: everything is read again.
+            Err(problem) if matches!(problem.code, Code::ServiceUnavailable | Code::VersionConflict) => continue,
             // A no by the rules is an answer too; it is given again.
             Err(problem) => (idempotency::refusal(submission, problem)?, Point::Accept, None),
         };
