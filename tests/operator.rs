@@ -166,9 +166,12 @@ on_both_databases! {
         assert_eq!(refused(none), Code::ReconcileVerificationFailed);
         // The deployment's own transaction is final and successful, and shows something else.
         let other: B256 = site.rows("select tx_hash from operations where kind = 'deploy_token'").await[0][0].parse().unwrap();
-        let checks = verify(&desk.engine, &mint, other).await.unwrap();
-        let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
-        assert_eq!(failed, ["unclaimed", "effect"]);
+        let failed = async || {
+            let checks = verify(&desk.engine, &mint, other).await.unwrap();
+            checks.iter().filter(|check| !check.passed).map(|check| check.name).collect::<Vec<_>>()
+        };
+        site.until("the books have read its block", async || !failed().await.contains(&"final")).await;
+        assert_eq!(failed().await, ["unclaimed", "effect"]);
         let wrong = mark_confirmed::mark_confirmed(&desk.engine, &mint, other, WHO, WHY).await;
         assert_eq!(refused(wrong), Code::ReconcileVerificationFailed);
         assert_eq!(desk.operation(&mint).await.status, Status::Failed);

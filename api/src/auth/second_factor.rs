@@ -146,14 +146,16 @@ pub async fn confirm(
 )]
 pub async fn remove(State(app): State<App>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
-    if second_factor::find(&mut tx, &principal.0.user_id).await?.is_none() {
+    let Some(factor) = second_factor::find(&mut tx, &principal.0.user_id).await? else {
         return Ok(StatusCode::NO_CONTENT);
-    }
+    };
     second_factor::remove(&mut tx, &principal.0.user_id).await?;
-    let (session_id, now) = (&principal.session()?.id, tx.now());
-    // What the session showed is no longer asked for: it goes on with the password alone, and so without what the staff may.
-    session::step_up(&mut tx, session_id, now, "pwd").await?;
-    session::revoke_all(&mut tx, &principal.0.user_id, Some(session_id), "second_factor_removed").await?;
+    if factor.confirmed_at.is_some() {
+        let (session_id, now) = (&principal.session()?.id, tx.now());
+        // What the session showed is no longer asked for: it goes on with the password alone, and so without what the staff may.
+        session::step_up(&mut tx, session_id, now, "pwd").await?;
+        session::revoke_all(&mut tx, &principal.0.user_id, Some(session_id), "second_factor_removed").await?;
+    }
     tx.commit(Point::Account).await?;
     Ok(StatusCode::NO_CONTENT)
 }
