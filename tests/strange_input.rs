@@ -194,7 +194,14 @@ async fn ask(
     headers: &[(&str, &str)],
     body: Option<String>,
 ) -> Option<String> {
-    let answer: Answer = client.send(&route.method, path, headers, body.clone()).await.expect("an answer");
+    let send = || client.send(&route.method, path, headers, body.clone());
+    let answer: Answer = match send().await {
+        Some(answer) => answer,
+        // It was refused by its length, and the connection with it, while the rest was still on its way.
+        None if body.as_ref().is_some_and(|body| body.len() > 256 * 1024) => return None,
+        // A connection that nobody used for a while is closed; a new one is answered.
+        None => send().await.expect("an answer"),
+    };
     let problem = answer.headers.get("content-type").is_some_and(|kind| kind == "application/problem+json");
     let told = problem && !answer.text("/code").is_empty();
     let sound = match answer.status {

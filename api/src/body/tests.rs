@@ -1,0 +1,58 @@
+use super::*;
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outer {
+    #[allow(dead_code)]
+    id: String,
+    #[allow(dead_code)]
+    inner: Option<Inner>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Inner {
+    #[allow(dead_code)]
+    at: Option<chrono::DateTime<chrono::Utc>>,
+    #[allow(dead_code)]
+    list: Option<Vec<String>>,
+}
+
+fn refused(text: &str) -> (Code, String, String) {
+    let problem = parse::<Outer>(text.as_bytes()).unwrap_err();
+    let body = problem.body("/", "req");
+    let of = |key: &str| body["errors"][0][key].as_str().unwrap_or_default().to_owned();
+    (problem.code, of("code"), of("pointer"))
+}
+
+#[test]
+fn a_body_that_does_not_fit_is_told_where() {
+    let field = |code: &str, pointer: &str| (Code::ValidationFailed, code.to_owned(), pointer.to_owned());
+    assert_eq!(refused(r#"{"id":"a","more":1}"#), field("unknown_field", "/more"));
+    assert_eq!(refused(r#"{"id":"a","inner":{"more":1}}"#), field("unknown_field", "/inner/more"));
+    assert_eq!(refused("{}"), field("required", "/id"));
+    assert_eq!(refused(r#"{"id":7}"#), field("type_mismatch", "/id"));
+    assert_eq!(refused(r#"{"id":"a","inner":{"at":"tomorrow"}}"#), field("type_mismatch", "/inner/at"));
+    assert_eq!(refused(r#"{"id":"a","inner":{"list":["b",3]}}"#), field("type_mismatch", "/inner/list/1"));
+    for list in ["[]", r#"["a",null]"#] {
+        assert_eq!(refused(list), field("type_mismatch", ""), "{list}");
+    }
+    assert_eq!(refused(r#"{"id":"a","inner":[null,["b"]]}"#), field("type_mismatch", "/inner"));
+}
+
+#[test]
+fn a_text_with_a_nul_is_told_where_and_goes_no_further() {
+    let field = |pointer: &str| (Code::ValidationFailed, "text_format".to_owned(), pointer.to_owned());
+    assert_eq!(refused(r#"{"id":"a\u0000"}"#), field("/id"));
+    assert_eq!(refused(r#"{"id":"a","inner":{"list":["b","\u0000"]}}"#), field("/inner/list/1"));
+    assert_eq!(refused(r#"{"id":"a","inner":{"li\u0000":1}}"#), field("/inner/li\0"));
+}
+
+#[test]
+fn what_is_no_json_is_said_to_be_none() {
+    for text in ["", "{", "{\"id\":\"a\"} x", "\u{feff}{}", "{'id':1}"] {
+        assert_eq!(refused(text).0, Code::MalformedJson, "{text}");
+    }
+    let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
+    assert_eq!(refused(&deep).0, Code::MalformedJson);
+}

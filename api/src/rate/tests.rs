@@ -1,0 +1,41 @@
+use chrono::Duration;
+
+use super::*;
+
+fn left(taken: Result<Option<Standing>, (Problem, Standing)>) -> Option<u32> {
+    taken.ok().flatten().map(|standing| standing.left)
+}
+
+#[test]
+fn a_bucket_empties_refills_and_is_the_callers_own() {
+    let (limiter, start) = (Limiter::default(), DateTime::UNIX_EPOCH + Duration::days(1));
+    let take = |who: &str, seconds: i64| limiter.take("write", who, 6, start + Duration::seconds(seconds));
+    for expected in (0..6).rev() {
+        assert_eq!(left(take("ada", 0)), Some(expected));
+    }
+    let (problem, standing) = take("ada", 0).unwrap_err();
+    assert_eq!((problem.code, problem.retry_after_seconds(), standing.left), (Code::RateLimited, Some(10), 0));
+    assert_eq!(left(take("bruno", 0)), Some(5));
+    assert_eq!(left(take("ada", 10)), Some(0));
+    assert!(take("ada", 19).is_err());
+    assert_eq!(left(take("ada", 300)), Some(5));
+}
+
+#[test]
+fn a_quota_of_zero_is_no_limit() {
+    let limiter = Limiter::default();
+    assert_eq!(limiter.take("read", "ada", 0, DateTime::UNIX_EPOCH).unwrap(), None);
+}
+
+#[test]
+fn any_number_of_callers_takes_bounded_memory_and_gets_no_fresh_bucket_by_it() {
+    let (limiter, now) = (Limiter::default(), DateTime::UNIX_EPOCH + Duration::days(1));
+    assert_eq!(left(limiter.take("anonymous", "first", 2, now)), Some(1));
+    for number in 0..BUCKETS_MAX + 100 {
+        _ = limiter.take("anonymous", &number.to_string(), 2, now);
+    }
+    assert!(limiter.0.lock().unwrap()["anonymous"].now.len() <= BUCKETS_MAX + 1);
+    assert_eq!(left(limiter.take("anonymous", "first", 2, now)), Some(0));
+    assert!(limiter.take("anonymous", "the last one", 2, now).is_err());
+    assert_eq!(left(limiter.take("user-read", "ada", 600, now)), Some(599), "who is known has a bucket of one's own");
+}
