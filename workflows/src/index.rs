@@ -223,11 +223,6 @@ impl Known {
         Ok(Self { tokens, counts: counts.into_iter().map(|(hash, id, count)| ((hash, id), count)).collect() })
     }
 
-    /// Whether the books lack something of a receipt.
-    pub fn lacks(&self, receipt: &Receipt) -> bool {
-        self.lacking(receipt).is_some()
-    }
-
     /// The offering of a token whose books lack something of a receipt.
     fn lacking(&self, receipt: &Receipt) -> Option<String> {
         told(receipt).into_iter().find_map(|(token, told)| {

@@ -124,10 +124,11 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
     };
     checks.push(check("receipt", true, format!("in block {}", receipt.block_number)));
     checks.push(check("successful", receipt.success, if receipt.success { "status 1" } else { "it reverted" }));
-    let agreed = network.chain.confirm_receipt(&receipt).await.map_err(|f| unavailable(&f))?;
-    checks.push(check("endpoints_agree", agreed == Agreement::Agreed, format!("{agreed:?}")));
+    let agreement = network.chain.confirm_receipt(&receipt).await.map_err(|f| unavailable(&f))?;
+    let agreed = agreement == Agreement::Agreed;
+    checks.push(check("endpoints_agree", agreed, format!("{agreement:?}")));
     let last = finality(engine, network, &op, &receipt).await?;
-    let is_final = last.passed;
+    let stands = last.passed && agreed;
     checks.push(last);
     checks.push(target(&step, &receipt));
     checks.push(sender(engine, network, &op, &receipt).await?);
@@ -144,8 +145,8 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
     {
         shown = Err(missing);
     }
-    // Of what is not final there is no state behind it.
-    if let (Ok(effect), true) = (&shown, is_final) {
+    // Behind what is not final, or not everybody's word, there is no state to compare.
+    if let (Ok(effect), true) = (&shown, stands) {
         let found = post_state::contradiction(engine, network, &op, &step, effect, &receipt).await?;
         checks.push(check("post_state", found.is_none(), found.unwrap_or_else(|| "nothing contradicts it".to_owned())));
     }

@@ -12,10 +12,11 @@ use muniment_domain::{Result, chain};
 use crate::compliance;
 use crate::effect::Effect;
 use crate::engine::{Engine, Network};
-use crate::index::Known;
+use crate::index::{self, Known};
 use crate::retry::unavailable;
 
-/// What contradicts a proof, or none.
+/// What contradicts a proof that is final and that the endpoints agree on, or none. An endpoint may have hidden its events from the books,
+/// and where nobody here sent the transaction, this is the first look at its receipt.
 pub async fn contradiction(
     engine: &Engine,
     network: &Network,
@@ -26,14 +27,14 @@ pub async fn contradiction(
 ) -> Result<Option<String>> {
     let mut tx = engine.db.read().await?;
     let at = chain::find(&mut tx, network.id()).await?.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
-    let books = Known::of(&mut tx, network, &[receipt]).await?;
+    let mut books = Known::of(&mut tx, network, &[receipt]).await?;
     let paid = match effect {
         Effect::LinesPaid(..) => entitlement::of_operation(&mut tx, &op.id).await?,
         _ => Vec::new(),
     };
     drop(tx);
-    if books.lacks(receipt) {
-        return Ok(Some(format!("the books lack events of {}", receipt.tx_hash)));
+    if !index::has_read(engine, &mut books, receipt).await? {
+        return Ok(Some(format!("the books lacked events of {}; the token is read again, ask then", receipt.tx_hash)));
     }
     let elsewhere = |hash: Option<B256>| hash.is_some_and(|hash| hash != receipt.tx_hash);
     if let Some(e) = paid.iter().find(|e| e.status == Status::Paid && elsewhere(e.tx_hash.map(|h| h.0))) {
