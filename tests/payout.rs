@@ -15,8 +15,15 @@ async fn freeze(day: &Payday, holder: usize) {
     day.stranger(token::freeze(Address::ZERO, day.token, wallet(holder), Bytes::new())).await;
 }
 
-async fn unfreeze(day: &Payday, holder: usize) {
-    day.stranger(token::unfreeze(Address::ZERO, day.token, wallet(holder), Bytes::new())).await;
+/// Frees a wallet, and waits until the books say so: whoever releases a payment reads them.
+async fn unfreeze(day: &Payday, wallet: Address) {
+    day.stranger(token::unfreeze(Address::ZERO, day.token, wallet, Bytes::new())).await;
+    free_in_books(day, wallet).await;
+}
+
+async fn free_in_books(day: &Payday, wallet: Address) {
+    let frozen = format!("token_accounts where frozen and wallet_address = '{wallet:#x}'");
+    day.site.until("the books have it", async || day.site.count(&frozen).await == 0).await;
 }
 
 /// A holder is frozen or freed by another agent, in the next block and before all that the platform sends.
@@ -46,8 +53,22 @@ on_both_databases! {
         let frozen = parts.iter().find(|p| p.1 == wallet(2)).unwrap().clone();
         assert_eq!((frozen.3.as_str(), frozen.4.as_str()), ("held", "frozen"));
         assert_eq!(day.sums_agree().await, 4);
-        unfreeze(&day, 2).await;
+        // As long as it is frozen it is neither released nor paid anew.
+        let still = day.decide("still", &id, &frozen.0, "release").await;
+        assert_eq!(still.problem(), (409, "invalid_state".to_owned()));
+        assert!(still.text("/detail").contains(&wallet(2).to_checksum(None)), "{still:?}");
+        assert_eq!(day.parts(&id).await.into_iter().find(|p| p.1 == wallet(2)).unwrap(), frozen);
+        unfreeze(&day, wallet(2)).await;
         assert_eq!(day.decide("release", &id, &frozen.0, "release").await.status, 200);
+        freeze(&day, 2).await;
+        let again = format!("token_accounts where frozen and wallet_address = '{:#x}'", wallet(2));
+        day.site.until("the books have it", async || day.site.count(&again).await == 1).await;
+        assert_eq!(day.decide("early", &id, &frozen.0, "reissue").await.problem(), (409, "invalid_state".to_owned()));
+        let path = format!("/v1/distributions/{id}/reissue");
+        let named = json!({ "reason": "x", "entitlement_ids": [frozen.0] });
+        assert_eq!(day.server.post(&path, "named", named).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(day.server.post(&path, "all", json!({ "reason": "x" })).await.problem(), (409, "nothing_to_pay".to_owned()));
+        unfreeze(&day, wallet(2)).await;
         let asked = day.decide("reissue", &id, &frozen.0, "reissue").await;
         day.approve(&asked).await;
         day.reaches(&id, "completed").await;
@@ -98,7 +119,14 @@ on_both_databases! {
         assert_eq!((kept.3.as_str(), kept.4.as_str()), ("held", "withheld_frozen"));
         assert_eq!(day.decide("exclude", &id, &kept.0, "exclude").await.problem(), (409, "partial_effect".to_owned()));
         assert_eq!(day.sums_agree().await, 4);
-        unfreeze(&day, 2).await;
+        // Neither is it claimed while it is frozen, nor for somebody whose identity is not approved.
+        let refused = (409, "invalid_state".to_owned());
+        assert_eq!(day.decide("still", &id, &kept.0, "release").await.problem(), refused);
+        unfreeze(&day, wallet(2)).await;
+        let owner = format!("where id = (select investor_id from wallets where address = '{:#x}')", wallet(2));
+        day.site.write(&format!("update investors set kyc_status = 'suspended' {owner}")).await;
+        assert_eq!(day.decide("suspended", &id, &kept.0, "release").await.problem(), refused);
+        day.site.write(&format!("update investors set kyc_status = 'approved' {owner}")).await;
         let claimed = day.decide("release", &id, &kept.0, "release").await;
         assert_eq!((claimed.status, claimed.text("/type")), (202, "distributor_payout".to_owned()), "{claimed:?}");
         day.reaches(&id, "completed").await;
@@ -173,7 +201,8 @@ on_both_databases! {
         let held = day.parts(&id).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
         assert_eq!((held.3.as_str(), held.4.as_str(), day.sums_agree().await), ("held", "frozen", 3));
         frozen_next(&day, 1, false).await;
-        day.site.mined_until("the holder is free", async || !day.site.is_frozen(day.token, wallet(1)).await).await;
+        let frozen = format!("token_accounts where frozen and wallet_address = '{:#x}'", wallet(1));
+        day.site.mined_until("the holder is free", async || day.site.count(&frozen).await == 0).await;
         assert_eq!(day.decide("release", &id, &held.0, "release").await.status, 200);
         day.approve(&day.decide("reissue", &id, &held.0, "reissue").await).await;
         day.site.mined_until("everybody is paid", async || is("completed").await).await;
@@ -285,7 +314,7 @@ on_both_databases! {
             day.site.settled().await;
             assert_eq!(day.site.successor_of(day.token, lost).await, new);
             // A recovery launders no freeze.
-            day.stranger(token::unfreeze(Address::ZERO, day.token, new, Bytes::new())).await;
+            unfreeze(&day, new).await;
             let kept = day.parts(&id).await.into_iter().find(|part| part.1 == lost).unwrap();
             assert_eq!(kept.3, "held");
             let released = day.decide(&format!("release-{holder}"), &id, &kept.0, "release").await;

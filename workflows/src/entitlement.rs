@@ -4,9 +4,10 @@ use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Move as Step, Scope, Status as Stage};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Move, Status};
 use muniment_domain::operation::Operation;
-use muniment_domain::{Code, Error, Result, investor};
+use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::payee::Payees;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::{distributor_payout, payout, payout_approval};
@@ -86,34 +87,17 @@ fn in_operation(e: &Entitlement) -> Error {
 /// Lets one go on, if nothing stands in its way any more. What the distributor keeps is claimed for the holder by an operation.
 pub async fn release(tx: &mut Tx, r: &Request, by: &Requester) -> Result<(Entitlement, Option<Operation>)> {
     let (mut d, mut e) = load(tx, r).await?;
+    if e.status == Status::Held {
+        Payees::of(tx, std::slice::from_ref(&e)).await?.admit(&mut e)?;
+    }
     if e.hold_reason.is_some_and(HoldReason::is_withheld) {
         resume(tx, &mut d, by).await?;
         let op = distributor_payout::claim(tx, &d, &e, by).await?;
         return Ok((entitlement::find(tx, &d.id, &e.id).await?, Some(op)));
     }
-    if e.status == Status::Held {
-        obstacle(tx, &mut e).await?;
-    }
     entitlement::transition(tx, &mut e, Move::Release, None, &by.actor, &r.reason).await?;
     revise(tx, &mut d, by, "an entitlement was released").await?;
     Ok((e, None))
-}
-
-/// Refuses what could not be paid anyway, with what to do about it.
-pub async fn obstacle(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
-    let payee = e.payee_address.0.to_checksum(None);
-    if e.net == 0 {
-        return Err(Error::refused(Code::InvalidState, "There is nothing to pay: it comes to less than a cent."));
-    }
-    let Some((owner, approved)) = investor::of_wallet(tx, e.payee_address.0).await? else {
-        let detail = format!("The wallet {payee} belongs to no investor that the platform knows.");
-        return Err(Error::refused(Code::WalletRequired, detail));
-    };
-    if !approved {
-        return Err(Error::refused(Code::InvalidState, format!("The identity of {owner} is not approved.")));
-    }
-    e.investor_id = Some(owner);
-    Ok(())
 }
 
 /// Takes one out for good. Two people have to agree; this is what their agreement does.
@@ -164,7 +148,7 @@ pub async fn check_reissue(tx: &mut Tx, r: &Request) -> Result<(Distribution, En
             return Err(Error::refused(Code::InvalidState, detail));
         }
     }
-    obstacle(tx, &mut e).await?;
+    Payees::of(tx, std::slice::from_ref(&e)).await?.admit(&mut e)?;
     Ok((d, e))
 }
 

@@ -38,6 +38,7 @@ pub mod mint;
 pub mod mint_list;
 pub mod observe;
 pub mod offering;
+mod payee;
 pub mod payer;
 pub mod payout;
 pub mod payout_approval;

@@ -11,7 +11,8 @@ use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::action::About;
-use crate::entitlement::{obstacle, resume};
+use crate::entitlement::resume;
+use crate::payee::Payees;
 use crate::payout;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -88,7 +89,15 @@ impl ReissueList {
 /// The list as it is now. Changes nothing.
 pub async fn list(tx: &mut Tx, r: &Request) -> Result<ReissueList> {
     let d = executed(tx, &r.distribution_id).await?;
-    let chosen = choose(tx, &d, r.entitlement_ids.as_deref()).await?;
+    let chosen = match &r.entitlement_ids {
+        None => all(tx, &d).await?,
+        Some(ids) => {
+            let mut chosen = named(tx, &d, ids).await?;
+            let payees = Payees::of(tx, &chosen).await?;
+            chosen.iter_mut().try_for_each(|e| payees.admit(e))?;
+            chosen
+        }
+    };
     if chosen.is_empty() {
         let detail = "Nobody of this distribution can be paid anew now: all are paid, held or under way.";
         return Err(Error::refused(Code::NothingToPay, detail));
@@ -105,42 +114,34 @@ async fn executed(tx: &mut Tx, id: &str) -> Result<Distribution> {
     Err(Error::refused(Code::InvalidState, detail))
 }
 
-/// Those that are named must all be payable; of all the others those count that are.
-async fn choose(tx: &mut Tx, d: &Distribution, named: Option<&[String]>) -> Result<Vec<Entitlement>> {
-    let payable = |e: &Entitlement| matches!(e.status, Status::Failed | Status::Calculated);
-    let mut chosen = Vec::new();
-    let Some(named) = named else {
-        for mut e in entitlement::unpaid(tx, &d.id).await?.into_iter().filter(payable) {
-            match obstacle(tx, &mut e).await {
-                Ok(()) => chosen.push(e),
-                Err(Error::Refused { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        return Ok(chosen);
-    };
-    let named: BTreeSet<&String> = named.iter().collect();
-    for mut e in entitlement::unpaid(tx, &d.id).await? {
-        if !named.contains(&e.id) {
-            continue;
-        }
-        if !payable(&e) {
-            let detail = format!(
-                "The entitlement {} is {}; only one that failed or was released can be paid anew.",
-                e.id, e.status
-            );
-            return Err(Error::refused(Code::InvalidState, detail));
-        }
-        obstacle(tx, &mut e).await?;
-        chosen.push(e);
+/// Everybody who can be paid anew now.
+async fn all(tx: &mut Tx, d: &Distribution) -> Result<Vec<Entitlement>> {
+    let mut list = entitlement::unpaid(tx, &d.id).await?;
+    list.retain(is_payable);
+    let payees = Payees::of(tx, &list).await?;
+    list.retain_mut(|e| payees.admit(e).is_ok());
+    Ok(list)
+}
+
+/// Those that are named, all of which must be entitlements that can be paid.
+async fn named(tx: &mut Tx, d: &Distribution, ids: &[String]) -> Result<Vec<Entitlement>> {
+    let mut missing: BTreeSet<&String> = ids.iter().collect();
+    let mut list = entitlement::unpaid(tx, &d.id).await?;
+    list.retain(|e| missing.remove(&e.id));
+    if let Some(e) = list.iter().find(|e| !is_payable(e)) {
+        let detail =
+            format!("The entitlement {} is {}; only one that failed or was released can be paid anew.", e.id, e.status);
+        return Err(Error::refused(Code::InvalidState, detail));
     }
-    if chosen.len() == named.len() {
-        return Ok(chosen);
+    if let Some(id) = missing.first() {
+        let detail = format!("{id} is no entitlement of this distribution that is still to be paid.");
+        return Err(Error::field("/entitlement_ids", "not_found", detail));
     }
-    let missing =
-        named.iter().find(|id| chosen.iter().all(|e| e.id != ***id)).map(|id| id.as_str()).unwrap_or_default();
-    let detail = format!("{missing} is no entitlement of this distribution that is still to be paid.");
-    Err(Error::field("/entitlement_ids", "not_found", detail))
+    Ok(list)
+}
+
+const fn is_payable(e: &Entitlement) -> bool {
+    matches!(e.status, Status::Failed | Status::Calculated)
 }
 
 /// Refuses what is not the list any more.
@@ -151,7 +152,9 @@ pub async fn check(tx: &mut Tx, agreed: &ReissueList) -> Result<()> {
 async fn again(tx: &mut Tx, agreed: &ReissueList) -> Result<(Distribution, Vec<Entitlement>)> {
     let d = executed(tx, &agreed.distribution_id).await?;
     let ids: Vec<String> = agreed.lines.iter().map(|line| line.entitlement_id.clone()).collect();
-    let chosen = choose(tx, &d, Some(&ids)).await?;
+    let mut chosen = named(tx, &d, &ids).await?;
+    let payees = Payees::of(tx, &chosen).await?.whoever_is_frozen();
+    chosen.iter_mut().try_for_each(|e| payees.admit(e))?;
     if ReissueList::of(&d, &chosen, &agreed.reason) == *agreed {
         return Ok((d, chosen));
     }

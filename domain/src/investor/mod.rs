@@ -6,6 +6,8 @@ mod list;
 mod state;
 mod tax;
 
+use std::collections::HashMap;
+
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -17,6 +19,7 @@ pub use tax::{Decided, Rate, tax_decisions, withhold, withholding};
 
 use crate::column::Hex;
 use crate::db::{Tx, touched};
+use crate::rows::portions;
 use crate::{Code, Error, Result, event, on};
 
 crate::words! {
@@ -146,13 +149,24 @@ pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Investor> {
         .ok_or_else(|| Error::refused(Code::NotFound, "You are no investor."))
 }
 
-/// The investor of a wallet, and whether that person's identity is approved now.
-pub async fn of_wallet(tx: &mut Tx, address: Address) -> Result<Option<(String, bool)>> {
-    let found = on!(tx, conn => sqlx::query_as::<_, (String, Status)>(
-        "select i.id, i.kyc_status from wallets w join investors i on i.id = w.investor_id where w.address = $1 \
-         and w.verified_at is not null")
-        .bind(Hex(address)).fetch_optional(conn).await?);
-    Ok(found.map(|(id, kyc)| (id, kyc == Status::Approved)))
+/// The investors of these wallets, as far as they are proved, and whether the identity of each is approved now.
+pub async fn of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Address, (String, bool)>> {
+    let mut found = HashMap::with_capacity(wallets.len());
+    for portion in portions(wallets) {
+        let rows = on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "select w.address, i.id, i.kyc_status from wallets w join investors i on i.id = w.investor_id \
+                 where w.verified_at is not null and w.address in (");
+            let mut list = query.separated(", ");
+            for wallet in portion {
+                list.push_bind(Hex(*wallet));
+            }
+            query.push(")");
+            query.build_query_as::<(Hex<Address>, String, Status)>().fetch_all(conn).await?
+        });
+        found.extend(rows.into_iter().map(|(address, id, kyc)| (address.0, (id, kyc == Status::Approved))));
+    }
+    Ok(found)
 }
 
 /// Stores a wallet whose control was proved.
