@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use alloy_primitives::{Address, B256};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
 use crate::column::Hex;
 use crate::db::{Tx, all_touched};
+use crate::operation::DAMAGED;
 use crate::rows::portions;
 use crate::{Result, on};
 
@@ -156,13 +157,15 @@ pub async fn signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Step>> {
 }
 
 /// Included steps at or below a final block, in chain order: what the finaliser settles. A call of a token waits until the token is read
-/// up to it.
-pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, limit: i64) -> Result<Vec<Step>> {
+/// up to it; those of an operation that was set aside for what its rows hold rest for a pause, and take nobody's place.
+pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, pause: Duration, limit: i64) -> Result<Vec<Step>> {
+    let now = tx.now();
     Ok(on!(tx, conn => sqlx::query_as::<_, Step>(
         "select * from operation_steps s where chain_id = $1 and state = 'included' and block_number <= $2 and not exists \
          (select 1 from token_places t where t.chain_id = s.chain_id and t.token_address = s.target and t.block_number < s.block_number) \
-         order by block_number, lane_id, nonce limit $3")
-        .bind(chain_id).bind(block).bind(limit).fetch_all(conn).await?))
+         and not exists (select 1 from operations o where o.id = s.operation_id and o.blocked_reason like $3 \
+         and o.updated_at > $4 and o.updated_at <= $5) order by block_number, lane_id, nonce limit $6")
+        .bind(chain_id).bind(block).bind(format!("{DAMAGED}:%")).bind(now - pause).bind(now).bind(limit).fetch_all(conn).await?))
 }
 
 /// The operation whose step was taken over from this transaction, which was not signed here.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use alloy_primitives::{B256, Bytes};
+use chrono::Duration;
 use muniment_activities::fault::Fault;
 use muniment_activities::receipt::{Agreement, Receipt};
 use muniment_activities::revert::Revert;
@@ -17,7 +18,7 @@ use muniment_domain::{Error, Result, chain};
 use crate::conclude::{self, Settled, Verdict};
 use crate::effect::{self, Executed};
 use crate::engine::{Engine, Network};
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::index::{self, Known};
 
 /// An included step at or below the final block, with everything that its verdict needs.
@@ -31,8 +32,8 @@ struct Final {
     header: Option<B256>,
 }
 
-/// The word before the reason of a row that holds what this program never writes; it is looked at again with each block.
-const DAMAGED: &str = "damaged_row";
+/// How often a verdict is written before the rows that it should move are called damaged.
+const WRITES: usize = 2;
 
 /// What cannot be settled because of what stands in its own rows. Its neighbours do not wait for it.
 type Damaged = Vec<(Operation, Error)>;
@@ -46,7 +47,8 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         return Ok(0);
     }
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
-    let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, limit).await?;
+    let pause = rest(engine);
+    let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, pause, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let (finals, mut damaged) = read(&mut tx, cursor.chain_id, steps).await?;
     let stored: Vec<&Receipt> = finals.iter().filter_map(|one| one.stored.as_ref()).collect();
@@ -120,13 +122,26 @@ async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final
     Ok((finals, damaged))
 }
 
-/// Leaves an operation as it is, with the reason and an alert: its effect is final, and a person has to put its rows right.
-async fn set_aside(engine: &Engine, op: Operation, error: &Error) -> Result<()> {
-    let reason = format!("{DAMAGED}: {error}");
+/// For how long one that was set aside is left alone.
+fn rest(engine: &Engine) -> Duration {
+    Duration::seconds(engine.settings.outage_pause_seconds.cast_signed())
+}
+
+/// Leaves an operation as it is, with the reason and an alert: its effect is final, and a person has to put its rows right. It rests from
+/// the time of this write on. One that was moved meanwhile is left to whoever moved it.
+async fn set_aside(engine: &Engine, mut op: Operation, error: &Error) -> Result<()> {
+    let reason = format!("{}: {error}", operation::DAMAGED);
     if op.blocked_reason.as_ref() != Some(&reason) {
         tracing::error!(operation.id = %op.id, "what is final cannot be written: {error}");
     }
-    failure::block(&engine.db, &engine.settings, vec![op], &reason).await
+    let mut tx = engine.db.begin().await?;
+    op.blocked_reason = Some(reason);
+    op.next_action_at = Some(tx.now() + rest(engine));
+    match operation::save(&mut tx, &mut op).await {
+        Ok(()) => tx.commit(Point::Fault).await,
+        Err(Error::Stale { .. }) => Ok(()),
+        failed => failed,
+    }
 }
 
 fn unreadable(step: &Step, why: &str) -> Error {
@@ -254,21 +269,30 @@ async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
         if unwritten.iter().any(|(op, _)| op.id == one.op.id) {
             continue;
         }
-        let op = one.op.clone();
-        match write_together(engine, &[one]).await {
-            Ok(()) => {}
-            Err(error) if error.is_of_rows() => unwritten.push((op, error)),
-            // If nobody moved the operation, it is one of its own rows that is not where it should be, and that does not pass.
-            Err(error @ Error::Stale { .. }) => {
-                let now = operation::find(&mut engine.db.read().await?, &op.id).await?;
-                if now.version == op.version {
-                    unwritten.push((op, error));
-                }
-            }
-            Err(error) => return Err(error),
+        if let Some(error) = write_alone(engine, &one).await? {
+            unwritten.push((one.op, error));
         }
     }
     Ok(unwritten)
+}
+
+/// Writes one verdict; what its own rows have against it comes back.
+async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
+    let mut stale = None;
+    // Somebody may move another row of its commit at the same moment, and that passes.
+    for _ in 0..WRITES {
+        match write_together(engine, std::slice::from_ref(one)).await {
+            Ok(()) => return Ok(None),
+            Err(error) if error.is_of_rows() => return Ok(Some(error)),
+            Err(error @ Error::Stale { .. }) => stale = Some(error),
+            Err(error) => return Err(error),
+        }
+        if operation::find(&mut engine.db.read().await?, &one.op.id).await?.version != one.op.version {
+            return Ok(None);
+        }
+    }
+    // Nobody moved the operation: it is one of its own rows that is not where it should be.
+    Ok(stale)
 }
 
 async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {

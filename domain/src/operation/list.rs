@@ -35,6 +35,9 @@ pub async fn last_of_batch(tx: &mut Tx, batch_id: &str) -> Result<i64> {
 /// Why a pending operation waits for its lane: as many transactions as a node's pool takes are under way.
 pub const LANE_FULL: &str = "lane_full";
 
+/// The word before the reason of an operation whose effect is final and whose rows hold what this program never writes.
+pub const DAMAGED: &str = "damaged_row";
+
 /// Operations that wait for room in a lane of this chain, oldest first: what is prepared when there is room again. Those that can only go
 /// into one of the full lanes hold up nobody.
 pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[String], limit: i64) -> Result<Vec<String>> {

@@ -15,7 +15,7 @@ use sqlx::types::Json;
 
 pub use attention::{Attention, attention};
 pub use list::{
-    LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
+    DAMAGED, LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
 };
 pub use many::{find_all, postpone_all, save_all, transition_all, versions};
 pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, key_spent};
