@@ -101,9 +101,8 @@ on_both_databases! {
         let forgot = async || post(&server, "/v1/auth/password/forgot", json!({ "email": "ada@people.example" })).await;
         forgot().await;
         let first = server.mailed("reset_password", "ada@people.example").await;
-        for _ in 0..5 {
-            assert_eq!(forgot().await.status, 202);
-        }
+        let asked = futures::future::join_all((0..8).map(|_| forgot())).await;
+        assert!(asked.iter().all(|answer| answer.status == 202), "{asked:?}");
         assert_eq!(door.count("email_links where purpose = 'reset_password'").await, 3);
         let last = server.mailed_after(&first, "reset_password", "ada@people.example").await;
         let reset = async |token: &str| {

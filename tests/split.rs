@@ -3,6 +3,8 @@
 use std::os::unix::process::ExitStatusExt;
 
 use alloy::primitives::{Address, Bytes};
+use muniment_activities::simulate::Call;
+use muniment_activities::token;
 use muniment_domain::point::Point;
 use serde_json::json;
 use world::{Database, KEYS, Mining, on_both_databases};
@@ -18,17 +20,21 @@ async fn frozen(database: Database, count: usize) -> (Installation, Server, Answ
     site.settled().await;
     site.write("update lanes set mode = 'paused'").await;
     let accepted = server.mint("mint", &site.offerings[0]).await;
-    let token: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
+    by_another_agent(&site, token::freeze, &format!("subscriptions order by id limit {count}")).await;
+    (site, server, accepted)
+}
+
+/// Another agent freezes or frees each of these wallets.
+async fn by_another_agent(site: &Installation, call: fn(Address, Address, Address, Bytes) -> Call, of: &str) {
+    let contract: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
     let agent = json!([signer_of(KEYS[2]), "latest"]);
     let mut nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
-    for wallet in site.rows(&format!("select wallet_address from subscriptions order by id limit {count}")).await {
-        let wallet = wallet[0].parse().unwrap();
-        let freeze = muniment_activities::token::freeze(Address::ZERO, token, wallet, Bytes::new());
-        send(&site.anvil, KEYS[2], nonce, token, freeze.data).await;
+    for wallet in site.rows(&format!("select wallet_address from {of}")).await {
+        let data = call(Address::ZERO, contract, wallet[0].parse().unwrap(), Bytes::new()).data;
+        send(&site.anvil, KEYS[2], nonce, contract, data).await;
         nonce += 1;
     }
     site.anvil.mine(1).await;
-    (site, server, accepted)
 }
 
 async fn go_on(site: &Installation) {
@@ -59,6 +65,30 @@ on_both_databases! {
         assert_eq!(again.text("/batch_id"), batch, "the same key gives the same answer");
         let more = server.mint("more", &site.offerings[0]).await;
         assert_eq!(more.problem(), (409, "nothing_to_mint".to_owned()));
+    }
+
+    async fn one_bad_page_of_fifty_fails_alone_and_is_minted_by_a_retry(database: Database) {
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::locked(100)]).await;
+        site.config.engine("mint_page_holders", 2);
+        let server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.settled().await;
+        site.lanes("paused").await;
+        let accepted = server.mint("mint", &site.offerings[0]).await;
+        assert_eq!(accepted.body["operations"].as_array().unwrap().len(), 50);
+        let bad = accepted.text("/operations/25/id");
+        let wallets = format!("operation_items where operation_id = '{bad}'");
+        by_another_agent(&site, token::freeze, &wallets).await;
+        go_on(&site).await;
+        site.settled().await;
+        assert_eq!((server.state(&bad).await, minted(&site).await), (("failed".to_owned(), "reverts".to_owned()), 98));
+        assert_eq!(site.exactly_once().await.attention, 1);
+        by_another_agent(&site, token::unfreeze, &wallets).await;
+        assert_eq!(server.retry("retry", &bad).await.status, 202);
+        site.settled().await;
+        assert_eq!((server.state(&bad).await.0, minted(&site).await), ("confirmed".to_owned(), 100));
+        let report = site.exactly_once().await;
+        assert_eq!((report.minted, report.attention), (50, 0));
     }
 
     async fn a_page_of_which_every_line_is_refused_stays_whole(database: Database) {

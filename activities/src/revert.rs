@@ -39,11 +39,6 @@ impl Revert {
         said.contains(&self.name.as_str())
     }
 
-    /// Whether the call needs more gas than a block or the node allows.
-    pub fn is_out_of_gas(&self) -> bool {
-        self.name == "OutOfGas"
-    }
-
     fn new(name: &str, operands: Vec<(String, String)>, sentence: String, data: &[u8]) -> Revert {
         let data = Bytes::copy_from_slice(&data[..data.len().min(DATA_BYTES_MAX)]);
         Revert { name: name.to_owned(), operands, sentence, data }

@@ -49,29 +49,6 @@ pub fn mint_page(from: Address, token: Address, page: &MintPage) -> Call {
     send(from, token, call)
 }
 
-/// Puts holders on the whitelist of a partition, or takes them off.
-pub fn batch_whitelist(from: Address, token: Address, partition: u32, holders: &[Address], allowed: bool) -> Call {
-    let call = Token::batchWhitelistCall { partition: U256::from(partition), holders: holders.to_vec(), allowed };
-    send(from, token, call)
-}
-
-/// Mints to holders that are on the whitelist.
-pub fn batch_mint(from: Address, token: Address, op_id: u64, partition: u32, lines: &[Line]) -> Call {
-    let call = Token::batchMintCall { opId: U256::from(op_id), partition: U256::from(partition), lines: words(lines) };
-    send(from, token, call)
-}
-
-/// Locks units of a page of holders.
-pub fn batch_lock(from: Address, token: Address, op_id: u64, partition: u32, release_at: u64, lines: &[Line]) -> Call {
-    let call = Token::batchLockTokensCall {
-        opId: U256::from(op_id),
-        partition: U256::from(partition),
-        releaseAt: U256::from(release_at),
-        lines: words(lines),
-    };
-    send(from, token, call)
-}
-
 /// Locks units of one holder.
 pub fn lock(from: Address, token: Address, op_id: u64, partition: u32, release_at: u64, line: Line) -> Call {
     let call = Token::lockTokens_0Call {

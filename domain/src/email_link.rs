@@ -69,9 +69,11 @@ pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Emai
     Ok(EmailLink { id, user_id, purpose, expires_at, used_at: None, created_at: now, tries: 0 })
 }
 
-/// The same for whoever asks; none if enough of them are open.
+/// The same for whoever asks; none if enough of them are open. The person's row is taken first: many who ask at once are counted one after
+/// the other.
 pub async fn ask(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
     let now = tx.now();
+    on!(tx, conn => sqlx::query("update users set status = status where id = $1").bind(user_id).execute(conn).await?.rows_affected());
     let open = on!(tx, conn => sqlx::query_scalar::<_, i64>(
         "select count(*) from email_links where user_id = $1 and purpose = $2 and used_at is null and expires_at > $3")
         .bind(user_id).bind(purpose).bind(now).fetch_one(conn).await?);

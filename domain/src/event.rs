@@ -78,12 +78,6 @@ fn note(tx: &mut Tx, name: &str, subject_type: &str, subject_id: &str) {
     }
 }
 
-/// Everything that was told about a subject, oldest first.
-pub async fn of_subject(tx: &mut Tx, subject_id: &str) -> Result<Vec<Event>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Event>("select * from events where subject_id = $1 order by sequence, id")
-        .bind(subject_id).fetch_all(conn).await?))
-}
-
 /// A page of what was told about a subject, oldest first, and how much it is.
 pub async fn page_of_subject(tx: &mut Tx, subject_id: &str, limit: i64, offset: i64) -> Result<(Vec<Event>, i64)> {
     let rows = on!(tx, conn => sqlx::query_as::<_, Event>(

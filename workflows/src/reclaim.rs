@@ -62,9 +62,11 @@ async fn keeper(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Ope
     }
     for (id, ..) in distribution::operations_of(tx, distribution_id).await? {
         let op = operation::find(tx, &id).await?;
+        if op.kind != Kind::DistributorPayout || !op.needs_attention() {
+            continue;
+        }
         let steps = step::of_operation(tx, &id).await?;
-        let funded = |s: &Step| s.name == CREATE && s.outcome == Some(Outcome::Success);
-        if op.kind != Kind::DistributorPayout || !op.needs_attention() || !steps.iter().any(funded) {
+        if !steps.iter().any(|s| s.name == CREATE && s.outcome == Some(Outcome::Success)) {
             continue;
         }
         if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
@@ -79,12 +81,14 @@ async fn keeper(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Ope
 /// Accepts it: one call, in the lane of the payer.
 pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operation> {
     distribution::lock(tx, &r.distribution_id).await?;
-    let (d, op, steps) = keeper(tx, &r.distribution_id).await?;
+    let (d, mut ended, steps) = keeper(tx, &r.distribution_id).await?;
+    // A retry that was decided before this finds the row moved, and is decided anew.
+    operation::save(tx, &mut ended).await?;
     let escrow = steps.iter().find(|s| s.name == CREATE).map(|s| s.target.0).unwrap_or_default();
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let data = distributor::cancel(Address::ZERO, escrow, d.chain_key()).data;
     let mut payload = payout::payload(&d);
-    payload["ends"] = json!(op.id);
+    payload["ends"] = json!(ended.id);
     let mut new =
         payout::new_operation(&d, Kind::DistributorPayout, payload, vec![payout::step(STEP, escrow, &data)], by);
     new.live_key = Some(key(&d.id));
