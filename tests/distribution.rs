@@ -91,6 +91,58 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 3);
     }
 
+    async fn payouts_below_the_threshold_are_together_what_they_are(database: Database) {
+        let day = Payday::with(database, 2, |site| site.config.payout_threshold("100.00")).await;
+        let ids = [day.calculated("direct_payout", "60.00").await, day.calculated("direct_payout", "60.01").await];
+        let asked = ids.iter().map(|id| {
+            let (client, path) = (day.server.client(), format!("/v1/distributions/{id}/submit"));
+            async move { client.post(&path, "submit", json!({})).await.unwrap() }
+        });
+        let asked = futures::future::join_all(asked).await;
+        let mut statuses: Vec<_> = asked.iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 202], "of two at once one takes a second person: {asked:?}");
+        day.approve(asked.iter().find(|answer| answer.status == 202).unwrap()).await;
+        for id in &ids {
+            assert_eq!(day.shown(id).await.text("/status"), "approved");
+        }
+        let small = day.calculated("direct_payout", "39.99").await;
+        assert_eq!(day.act("small", &small, "submit").await.status, if asked[0].status == 200 { 200 } else { 202 });
+        let more = day.calculated("direct_payout", "40.00").await;
+        assert_eq!(day.act("more", &more, "submit").await.status, 202);
+    }
+
+    async fn a_day_ends_where_its_offering_is(database: Database) {
+        let day = Payday::new(database, 2).await;
+        for (minutes, record, payment) in [
+            (0, "2999-01-01T23:59:59.000Z", "2999-01-02T00:00:00.000Z"),
+            (540, "2999-01-01T14:59:59.000Z", "2999-01-01T15:00:00.000Z"),
+            (-210, "2999-01-02T03:29:59.000Z", "2999-01-02T03:30:00.000Z"),
+        ] {
+            day.site.write(&format!("update offerings set utc_offset_minutes = {minutes}")).await;
+            let mut body = day.body("direct_payout", "10.00").await;
+            body["record_date"] = json!("2999-01-01");
+            body["payment_date"] = json!("2999-01-02");
+            let drafted = day.server.post("/v1/distributions", &format!("draft{minutes}"), body.clone()).await;
+            assert_eq!(drafted.status, 201, "{drafted:?}");
+            assert_eq!((drafted.text("/record_date"), drafted.text("/payment_date")), (record.to_owned(), payment.to_owned()));
+            for (field, date, code) in [
+                ("payment_date", "2998-12-31", "below_minimum"),
+                ("record_date", "9999-12-31", if minutes < 0 { "date_format" } else { "" }),
+                ("payment_date", "0001-01-01", if minutes > 0 { "date_format" } else { "below_minimum" }),
+            ] {
+                let mut wrong = body.clone();
+                wrong[field] = json!(date);
+                if date == "9999-12-31" {
+                    wrong["payment_date"] = json!(if minutes < 0 { "9999-12-30" } else { date });
+                }
+                let answer = day.server.post("/v1/distributions", &format!("{date}{minutes}"), wrong).await;
+                assert_eq!((answer.status == 201, answer.text("/errors/0/code")), (code.is_empty(), code.to_owned()), "{answer:?}");
+                assert!(code.is_empty() || answer.text("/errors/0/pointer") == format!("/{field}"), "{answer:?}");
+            }
+        }
+    }
+
     async fn a_second_person_says_yes_to_exactly_this_list(database: Database) {
         let day = Payday::with(database, 4, |site| site.config.payout_threshold("100.00")).await;
         let id = day.calculated("direct_payout", "100.00").await;

@@ -137,6 +137,39 @@ on_both_databases! {
         assert_eq!((site.exactly_once().await.minted, site.count("subscriptions where status = 'minted'").await), (2, 3));
     }
 
+    async fn slices_below_the_threshold_are_together_what_they_are(database: Database) {
+        let (stage, server) = Stage::new(database, &[Terms::free(4), Terms::free(1)]).await;
+        let (site, offering) = (&stage.site, stage.site.offerings[0].clone());
+        let subscriptions = format!("select id from subscriptions where offering_id = '{offering}' order by amount");
+        let ids = site.rows(&subscriptions).await.concat();
+        let slice = |id: &String| json!({ "offering_id": offering, "subscription_ids": [id] });
+        // Each of them alone would be below. All at once: one is minted by one person, one waits, and the others wait for that.
+        let asked = ids[..3].iter().map(|id| {
+            let (client, body, key) = (server.client(), slice(id), format!("slice-{id}"));
+            async move { client.post("/blockchain/trigger-mint", &key, body).await.unwrap() }
+        });
+        let asked = futures::future::join_all(asked).await;
+        let alone = asked.iter().filter(|answer| answer.body["operations"].is_array()).count();
+        let waits: Vec<_> = asked.iter().filter(|answer| answer.body["approval"].is_object()).collect();
+        assert_eq!((alone, waits.len()), (1, 1), "{asked:?}");
+        let rest = asked.iter().find(|answer| answer.status == 409).unwrap();
+        assert_eq!(rest.problem(), (409, "operation_in_progress".to_owned()));
+        let w = stage.read(&server, waits[0].headers["location"].to_str().unwrap().to_owned()).await;
+        assert_eq!(stage.approve(&server, "yes", &w).await.status, 202);
+        // What two people allowed is not what one asked for, and another offering has a sum of its own.
+        assert_eq!(site.rows("select action, cast(amount as text) from unaided_days").await.len(), 1);
+        let small = server.mint("small", &site.offerings[1]).await;
+        assert_eq!(small.body["operations"].as_array().unwrap().len(), 1, "{small:?}");
+        let last = server.post("/blockchain/trigger-mint", "last", slice(&ids[3])).await;
+        assert_eq!(last.text("/approval/status"), "pending", "the day's sum stays: {last:?}");
+        // The next day begins at nothing.
+        site.write("update unaided_days set day = day - 1").await;
+        let back = stage.read(&server, last.headers["location"].to_str().unwrap().to_owned()).await;
+        assert_eq!(word(server.session().await, "cancel", "back", &back, json!({})).await.status, 200);
+        let next = server.post("/blockchain/trigger-mint", "next", slice(&ids[3])).await;
+        assert_eq!(next.body["operations"].as_array().unwrap().len(), 1, "{next:?}");
+    }
+
     async fn what_a_key_asked_for_its_owner_cannot_allow(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::free(2)]).await;
         let body = json!({ "offering_id": stage.site.offerings[0] });

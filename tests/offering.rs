@@ -63,8 +63,9 @@ on_both_databases! {
         assert_eq!(written.body["tokenDeployment"], json!({ "status": "not_deployed", "contractAddress": null, "chainId": 31337, "txHash": null, "predicted_address": null }));
         let missing = market.act(&market.issuer, &id, "submit", json!({})).await;
         assert_eq!((missing.status, &missing.body["errors"][0]["params"]["missing"]), (422, &json!(["/description", "/documents"])));
-        let changed = patch(&market.issuer, &id, None, json!({ "description": "By the harbour.", "maximum_investment": "50000.00" })).await;
+        let changed = patch(&market.issuer, &id, None, json!({ "description": "By the harbour.", "maximum_investment": "50000.00", "utc_offset_minutes": 60 })).await;
         assert_eq!((changed.status, changed.text("/maximum_investment")), (200, "50000.00".to_owned()), "{changed:?}");
+        assert_eq!((&written.body["utc_offset_minutes"], &changed.body["utc_offset_minutes"]), (&json!(0), &json!(60)));
         let cleared = patch(&market.issuer, &id, Some(2), json!({ "maximum_investment": null })).await;
         assert_eq!((cleared.status, &cleared.body["maximum_investment"]), (200, &Value::Null), "{cleared:?}");
         assert_eq!(patch(&market.issuer, &id, Some(2), json!({ "name": "Stale House" })).await.problem(), refused(412, "version_conflict"));

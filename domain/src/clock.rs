@@ -5,6 +5,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, Duration, Utc};
 
+const DAY_SECONDS: i64 = 86_400;
+
+/// The day of a time, counted from 1970, in UTC.
+pub const fn day(at: DateTime<Utc>) -> i64 {
+    at.timestamp().div_euclid(DAY_SECONDS)
+}
+
 /// Where the time comes from: the machine, or a test that moves it by hand.
 #[derive(Clone, Debug)]
 pub enum Clock {

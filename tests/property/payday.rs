@@ -6,6 +6,7 @@ use alloy::primitives::{Address, U256};
 use alloy::sol;
 use chrono::Duration;
 use muniment_domain::distribution::{Kind, Method, Scope};
+use muniment_domain::moment::Moment;
 use muniment_domain::offering::Scope as Offerings;
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, on};
@@ -73,8 +74,8 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
         per_unit_amount: None,
         partition_id: None,
         payout_token: None,
-        record_date: now - Duration::seconds(30),
-        payment_date: now,
+        record_date: Moment::Exact(now - Duration::seconds(30)),
+        payment_date: Moment::Exact(now),
         memo: None,
         excluded_addresses: Vec::new(),
     };

@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 use alloy_primitives::{Address, U256};
 use muniment_activities::payout;
 use muniment_domain::db::Tx;
-use muniment_domain::{Result, payout_day};
+use muniment_domain::{Result, clock, payout_day};
 
 use crate::engine::{Engine, Network};
 use crate::prepare::Prepared;
-
-const DAY_SECONDS: i64 = 86_400;
 
 /// What one day's payouts come to, by asset.
 #[derive(Debug, Default)]
@@ -27,7 +25,7 @@ pub async fn today(engine: &Engine, network: &Network, batch: &[Prepared]) -> Re
     if !batch.iter().any(|prepared| moved(&prepared.step.calldata).is_some()) {
         return Ok(Day::default());
     }
-    let day = engine.db.clock().now().timestamp().div_euclid(DAY_SECONDS);
+    let day = clock::day(engine.db.clock().now());
     let mut tx = engine.db.read().await?;
     let sums = payout_day::of(&mut tx, network.id(), day).await?;
     let read: BTreeMap<Address, U256> = sums.into_iter().map(|(asset, signed)| (asset.0, signed.0)).collect();

@@ -1,12 +1,13 @@
 //! What people do with a distribution before anybody is paid: they write it, fix its balances and its parts, agree on it, call it off.
 
 use alloy_primitives::Address;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike, Utc};
 use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Move, New, Scope, Status, agreement};
 use muniment_domain::entitlement::{self, HoldReason};
+use muniment_domain::moment::Moment;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::snapshot::{self, Holder};
 use muniment_domain::{Code, Error, Result, holding, merkle, payout_token, share, wallet};
@@ -35,10 +36,10 @@ pub struct Draft {
     pub partition_id: Option<i64>,
     /// In this coin; the chain's only one if it is not said.
     pub payout_token: Option<Address>,
-    /// To those who held it then.
-    pub record_date: DateTime<Utc>,
+    /// To those who held it then: of a day, at its last second where the offering is.
+    pub record_date: Moment,
     /// Not before.
-    pub payment_date: DateTime<Utc>,
+    pub payment_date: Moment,
     /// For whoever reads it.
     pub memo: Option<String>,
     /// Wallets that get nothing, such as the issuer's own.
@@ -54,6 +55,7 @@ pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by:
         ground.partition(tx, u32::try_from(partition).unwrap_or(0)).await?;
     }
     let compliance::Ground { offering, token } = ground;
+    let (record_date, payment_date) = dates(draft, &offering)?;
     if draft.method == Method::Distributor {
         contract::only(tx, offering.chain_id, ContractKind::Distributor).await?;
     }
@@ -67,8 +69,8 @@ pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by:
         per_unit_amount: draft.per_unit_amount,
         partition_id: draft.partition_id.unwrap_or(offering.partition_id),
         coin: &coin,
-        record_date: draft.record_date,
-        payment_date: draft.payment_date,
+        record_date,
+        payment_date,
         memo: draft.memo.as_deref(),
         excluded: &draft.excluded_addresses,
         created_by: &by.actor,
@@ -79,6 +81,23 @@ pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by:
         timer::set(tx, &drafted.id, Some(drafted.record_date)).await?;
     }
     Ok(drafted)
+}
+
+/// The last second of the record date and the first of the payment date, where the offering is.
+fn dates(draft: &Draft, offering: &Offering) -> Result<(DateTime<Utc>, DateTime<Utc>)> {
+    let offset = offering.utc_offset_minutes;
+    let (record_date, payment_date) = (draft.record_date.last(offset), draft.payment_date.first(offset));
+    // Some days of the first and the last year of all lie in another one by UTC, which nobody could write or sort.
+    for (pointer, at) in [("/record_date", record_date), ("/payment_date", payment_date)] {
+        if !(1..=9999).contains(&at.year()) {
+            return Err(Error::field(pointer, "date_format", "It is no day of the years 1 to 9999."));
+        }
+    }
+    if draft.payment_date.last(offset) < draft.record_date.first(offset) {
+        let detail = "Nobody is paid before it is known who held what: it must not lie before the record date.";
+        return Err(Error::field("/payment_date", "below_minimum", detail));
+    }
+    Ok((record_date, payment_date))
 }
 
 /// The record date has come: what is still a draft asks for its balances by itself.
@@ -187,7 +206,7 @@ fn parts(settings: &Settings, total: i64, holders: Vec<Holder>) -> Vec<entitleme
 }
 
 /// The wallet at the end of a row of recoveries.
-async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
+pub async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
     let mut last = first;
     // The contract follows so many; a cycle cannot be.
     for _ in 0..16 {

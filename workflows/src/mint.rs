@@ -18,7 +18,7 @@ use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::subscription::eligibility::{self, Check};
 use muniment_domain::subscription::{self, Candidate, Minted, Status};
-use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms};
+use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms, unaided_day};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -97,11 +97,12 @@ pub struct Skipped {
     pub code: &'static str,
 }
 
-/// Asks for a mint: below the threshold it is accepted, from there on a second person has to allow exactly this list.
+/// Asks for a mint: while what one person asks for in a day stays below the threshold it is accepted, from there on a second person has
+/// to allow exactly this list.
 pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Asked> {
     let offering = offering::hold(tx, &r.offering_id).await?;
     let (release_at, chosen) = look(tx, &offering, &r).await?;
-    if chosen.amount() < settings.mint_dual_control_threshold.minor() {
+    if unaided_day::add(tx, &offering.id, "mint", chosen.amount(), settings.mint_dual_control_threshold).await? {
         return Ok(Asked::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
     }
     let list = MintList::bind(&offering, release_at, &chosen);

@@ -5,7 +5,7 @@ use muniment_domain::approval::{self as approvals, Approval, Status as Approved}
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Agreement, Distribution, Move, Scope, Status, agreement};
 use muniment_domain::entitlement;
-use muniment_domain::{Code, Error, Result};
+use muniment_domain::{Code, Error, Result, unaided_day};
 use serde::{Deserialize, Serialize};
 
 use crate::action::{About, Action};
@@ -55,7 +55,8 @@ pub fn about(r: &Named, what: &str) -> About {
     }
 }
 
-/// Offers a distribution for execution. Below the threshold that is enough; from there on a second person is asked.
+/// Offers a distribution for execution. While what is offered so in a day stays below the threshold that is enough; from there on a
+/// second person is asked.
 pub async fn submit(
     tx: &mut Tx,
     settings: &Settings,
@@ -78,7 +79,8 @@ pub async fn submit(
     }
     let gross_total = entitlement::totals(tx, id).await?.gross;
     d.list_sha256 = Some(agreed.sha256());
-    if gross_total < settings.payout_dual_control_threshold.minor() {
+    let threshold = settings.payout_dual_control_threshold;
+    if unaided_day::add(tx, &d.offering_id, "payout", gross_total, threshold).await? {
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold of a second person")
             .await?;
         return Ok((d, None));

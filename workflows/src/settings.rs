@@ -14,9 +14,11 @@ pub struct Settings {
     pub mint_page_gas: u64,
     /// Gas of each holder of a mint page.
     pub mint_holder_gas: u64,
-    /// From which amount on a mint needs a second person, in the currency of its offering.
+    /// From which amount on a mint needs a second person, in the currency of its offering. What was minted of it that day without one
+    /// counts with it.
     pub mint_dual_control_threshold: Money,
-    /// From which total on the execution of a payout needs a second person, in the currency of its offering.
+    /// From which total on the execution of a payout needs a second person, in the currency of its offering. What was offered for
+    /// execution that day without one counts with it.
     pub payout_dual_control_threshold: Money,
     /// How long an approval waits for a second person, in hours.
     pub approval_hours: u64,

@@ -2,10 +2,11 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{Kind, Method, Scope};
 use muniment_domain::idempotency::Answer;
+use muniment_domain::moment::Moment;
 use muniment_domain::offering;
 use muniment_workflows::distribution::{self, Draft};
 use muniment_workflows::requester::Requester;
@@ -43,9 +44,12 @@ pub struct Body {
     /// What is paid in all; or say `per_unit_amount`.
     total_amount: Option<Amount>,
     per_unit_amount: Option<Amount>,
-    /// A day, which counts to its last second, or a moment.
+    /// A day, which counts to its last second where the offering is (its `utc_offset_minutes`), or a moment.
+    #[serde(deserialize_with = "moment")]
     #[schema(value_type = String, example = "2026-12-31")]
     record_date: Moment,
+    /// A day, from its first second there on, or a moment.
+    #[serde(deserialize_with = "moment")]
     #[schema(value_type = String, example = "2027-01-15")]
     payment_date: Moment,
     payout_token: Option<Typed>,
@@ -66,39 +70,12 @@ struct Whose {
     distributions: Scope,
 }
 
-/// A day, or a moment of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    Day(NaiveDate),
-    Exact(DateTime<Utc>),
-}
-
-impl<'de> Deserialize<'de> for Moment {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let day = text.parse().ok().filter(|day: &NaiveDate| instant::has_four_digits(day.year()));
-        let wrong = "date_format: A date is written like 2026-12-31, a moment like 2026-12-31T12:00:00Z.";
-        let moment = day.map(Self::Day).or_else(|| instant::read(&text).map(Self::Exact));
-        moment.ok_or_else(|| D::Error::custom(wrong))
-    }
-}
-
-impl Moment {
-    /// A record date is over at the last second of its day.
-    fn last(self) -> DateTime<Utc> {
-        match self {
-            Self::Day(day) => day.and_time(NaiveTime::from_hms_opt(23, 59, 59).unwrap_or_default()).and_utc(),
-            Self::Exact(at) => at,
-        }
-    }
-
-    /// A payment may be made from the first second of its day on.
-    fn first(self) -> DateTime<Utc> {
-        match self {
-            Self::Day(day) => day.and_time(NaiveTime::MIN).and_utc(),
-            Self::Exact(at) => at,
-        }
-    }
+fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Moment, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let day = text.parse().ok().filter(|day: &NaiveDate| instant::has_four_digits(day.year()));
+    let wrong = "date_format: A date is written like 2026-12-31, a moment like 2026-12-31T12:00:00Z.";
+    let moment = day.map(Moment::Day).or_else(|| instant::read(&text).map(Moment::Exact));
+    moment.ok_or_else(|| D::Error::custom(wrong))
 }
 
 /// Writes a draft: 201 with where it is.
@@ -139,10 +116,6 @@ impl Intent for Body {
                 }
             }
         }
-        if self.payment_date.last() < self.record_date.first() {
-            let detail = "Nobody is paid before it is known who held what: it must not lie before the record date.";
-            return Err(Problem::field("/payment_date", "below_minimum", detail));
-        }
         if self.partition.is_some_and(|p| !(1..=PARTITIONS_MAX).contains(&p.0)) {
             return Err(Problem::field(
                 "/partition",
@@ -171,8 +144,8 @@ impl Intent for Body {
             per_unit_amount: self.per_unit_amount.map(|amount| amount.0.minor()),
             partition_id: self.partition.map(|p| i64::from(p.0)),
             payout_token: self.payout_token.map(|address| address.0),
-            record_date: self.record_date.last(),
-            payment_date: self.payment_date.first(),
+            record_date: self.record_date,
+            payment_date: self.payment_date,
             memo: self.memo.clone(),
             excluded_addresses: self.excluded_addresses.iter().flatten().map(|wallet| wallet.0).collect(),
         };

@@ -154,6 +154,8 @@ struct Terms {
     opens_at: Option<Instant>,
     closes_at: Option<Instant>,
     auto_open: bool,
+    /// How far its clocks are ahead of UTC: there the day of a record date ends.
+    utc_offset_minutes: i64,
     exemption: Exemption,
     cooling_off: CoolingOff,
     lockup: Lockup,
@@ -286,6 +288,7 @@ fn terms(app: &App, o: &Offering) -> Terms {
         opens_at: o.opens_at.map(Instant),
         closes_at: o.closes_at.map(Instant),
         auto_open: o.auto_open,
+        utc_offset_minutes: o.utc_offset_minutes,
         exemption: o.exemption,
         cooling_off: cooling_off(o),
         lockup: lockup(o),

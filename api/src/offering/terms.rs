@@ -100,6 +100,10 @@ pub struct Terms {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     auto_open: Option<bool>,
+    /// How far its clocks are ahead of UTC: there the day of a record date ends. A fixed offset knows no daylight saving time.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, minimum = -720, maximum = 840)]
+    utc_offset_minutes: Option<i64>,
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     exemption: Option<Exemption>,
@@ -268,6 +272,7 @@ impl Terms {
         set(&mut o.opens_at, self.opens_at.map(|at| at.map(|at| at.0)));
         set(&mut o.closes_at, self.closes_at.map(|at| Some(at.0)));
         set(&mut o.auto_open, self.auto_open);
+        set(&mut o.utc_offset_minutes, self.utc_offset_minutes);
         set(&mut o.exemption, self.exemption);
         set(&mut o.cooling_off_hours, self.cooling_off.map(|own| own.map(|own| own.hours)));
         set(&mut o.lockup_days, self.lockup.map(|lockup| lockup.and_then(|lockup| lockup.days)));

@@ -49,7 +49,7 @@ pub async fn save(tx: &mut Tx, o: &mut Offering, told_as: &str, mut data: Value)
          kyc_requirement = $28, accreditation_required = $29, allowed_countries = $30, blocked_countries = $31, holder_cap = $32, \
          one_subscription_per_investor = $33, payment_methods = $34, terms_version = $35, terms_sha256 = $36, status_reason = $37, \
          submitted_by = $38, approved_by = $39, submitted_at = $40, published_at = $41, closed_at = $42, version = version + 1, \
-         updated_at = $43, calendar_version = $44 where id = $1 and version = $2")
+         updated_at = $43, calendar_version = $44, utc_offset_minutes = $45 where id = $1 and version = $2")
         .bind(&o.id).bind(o.version).bind(&o.name).bind(o.status).bind(&o.template).bind(&o.currency).bind(o.minimum_investment)
         .bind(o.hard_cap).bind(o.unit_price).bind(&o.token_symbol).bind(o.token_decimals).bind(o.partition_id).bind(&o.issuance_policy)
         .bind(o.lockup_release_at).bind(o.chain_id).bind(&o.description).bind(&o.cover_image_url).bind(o.maximum_investment)
@@ -58,6 +58,7 @@ pub async fn save(tx: &mut Tx, o: &mut Offering, told_as: &str, mut data: Value)
         .bind(&o.allowed_countries).bind(&o.blocked_countries).bind(o.holder_cap).bind(o.one_subscription_per_investor)
         .bind(&o.payment_methods).bind(o.terms_version).bind(&o.terms_sha256).bind(&o.status_reason).bind(&o.submitted_by)
         .bind(&o.approved_by).bind(o.submitted_at).bind(o.published_at).bind(o.closed_at).bind(now).bind(o.calendar_version)
+        .bind(o.utc_offset_minutes)
         .execute(conn).await?.rows_affected());
     touched(rows, "offering", &o.id)?;
     o.version += 1;

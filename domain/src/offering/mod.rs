@@ -84,6 +84,8 @@ pub struct Offering {
     pub closed_at: Option<DateTime<Utc>>,
     /// Counts how often its end was moved.
     pub calendar_version: i64,
+    /// How far its clocks are ahead of UTC: there a day begins and ends.
+    pub utc_offset_minutes: i64,
 }
 
 impl Offering {

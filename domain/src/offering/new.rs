@@ -63,6 +63,7 @@ impl Default for Offering {
             published_at: None,
             closed_at: None,
             calendar_version: 1,
+            utc_offset_minutes: 0,
         }
     }
 }
@@ -75,9 +76,9 @@ pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
          token_decimals, partition_id, issuance_policy, lockup_release_at, chain_id, token_status, version, created_at, updated_at, \
          description, cover_image_url, maximum_investment, target_amount, soft_cap, visibility, opens_at, closes_at, auto_open, exemption, \
          cooling_off_hours, lockup_days, kyc_requirement, accreditation_required, allowed_countries, blocked_countries, holder_cap, \
-         one_subscription_per_investor, payment_methods, published_at) \
+         one_subscription_per_investor, payment_methods, published_at, utc_offset_minutes) \
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'not_deployed', 1, $16, $16, \
-         $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)")
+         $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37)")
         .bind(&o.id).bind(&o.issuer_id).bind(&o.name).bind(o.status).bind(&o.template).bind(&o.currency).bind(o.minimum_investment)
         .bind(o.hard_cap).bind(o.unit_price).bind(&o.token_symbol).bind(o.token_decimals).bind(o.partition_id)
         .bind(&o.issuance_policy).bind(o.lockup_release_at).bind(o.chain_id).bind(now)
@@ -85,7 +86,7 @@ pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
         .bind(&o.visibility).bind(o.opens_at).bind(o.closes_at).bind(o.auto_open).bind(o.exemption).bind(o.cooling_off_hours)
         .bind(o.lockup_days).bind(&o.kyc_requirement).bind(o.accreditation_required).bind(&o.allowed_countries)
         .bind(&o.blocked_countries).bind(o.holder_cap).bind(o.one_subscription_per_investor).bind(&o.payment_methods)
-        .bind(o.published_at)
+        .bind(o.published_at).bind(o.utc_offset_minutes)
         .execute(conn).await?.rows_affected());
     Ok(())
 }

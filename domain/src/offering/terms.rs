@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Offering;
 use crate::exemption::COOLING_OFF_HOURS_MAX;
+use crate::moment::UTC_OFFSET_MINUTES;
 use crate::money::Money;
 use crate::{Error, Result, canonical, country};
 
@@ -181,6 +182,10 @@ fn check_amounts(o: &Offering) -> Result<()> {
 }
 
 fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
+    if !UTC_OFFSET_MINUTES.contains(&o.utc_offset_minutes) {
+        let detail = "Clocks are 720 minutes behind UTC at most, and 840 ahead of it.";
+        return Err(Error::field("/utc_offset_minutes", "out_of_range", detail));
+    }
     if o.auto_open && o.opens_at.is_none() {
         return Err(Error::field("/opens_at", "required", "What opens by itself needs a time to open."));
     }
@@ -273,7 +278,7 @@ pub fn value(o: &Offering) -> Value {
         "accreditation_required": o.accreditation_required, "allowed_countries": o.allowed_countries,
         "blocked_countries": o.blocked_countries, "holder_cap": o.holder_cap,
         "one_subscription_per_investor": o.one_subscription_per_investor, "payment_methods": o.payment_methods,
-        "terms_version": o.terms_version,
+        "terms_version": o.terms_version, "utc_offset_minutes": o.utc_offset_minutes,
     })
 }
 

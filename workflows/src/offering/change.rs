@@ -13,7 +13,7 @@ use crate::{deploy, timer};
 /// What may change in public: the rest needs a new yes of whoever subscribed.
 const IN_PUBLIC: [&str; 3] = ["description", "cover_image_url", "closes_at"];
 /// What the token, the chain and the books rest on: it never changes once it was approved.
-const FIXED: [(&str, &str); 10] = [
+const FIXED: [(&str, &str); 11] = [
     ("currency", "/currency"),
     ("unit_price", "/unit_price"),
     ("token_symbol", "/token_symbol"),
@@ -24,6 +24,7 @@ const FIXED: [(&str, &str); 10] = [
     ("template", "/template"),
     ("opens_at", "/opens_at"),
     ("auto_open", "/auto_open"),
+    ("utc_offset_minutes", "/utc_offset_minutes"),
 ];
 
 /// Writes a draft for an organisation that may offer.
