@@ -2,13 +2,13 @@
 
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::registry::Roles;
-use muniment_activities::token;
+use muniment_activities::{coin, token};
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Answer, Installation, Server, Terms, signer_of, wallet};
+use crate::installation::{Answer, Installation, Payday, Server, Terms, signer_of, wallet};
 
 const UNKNOWN: &str = "0x0101010101010101010101010101010101010101010101010101010101010101";
 
@@ -79,6 +79,56 @@ on_both_databases! {
         let last = format!("token_reads where block_number >= {number}");
         site.until("it is final here", async || site.count(&last).await == 1).await;
         assert_eq!(failed(&prove(&server, "proof", &mint, &proof).await), ["sender"]);
+    }
+
+    async fn a_payment_that_the_books_do_not_have_to_make_proves_nothing(database: Database) {
+        let day = Payday::new(database, 2).await;
+        let first = day.calculated("direct_payout", "2.00").await;
+        day.executed(&first).await;
+        day.reaches(&first, "completed").await;
+        // The page is refused, and then another agent executes it.
+        let id = day.calculated("direct_payout", "20.00").await;
+        day.site.set_roles(Roles(0)).await;
+        let page = day.executed(&id).await.text("/operations/0/id");
+        day.site.settled().await;
+        assert_eq!(day.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
+        let (agent, asset) = (signer_of(KEYS[2]), day.site.platform.coin);
+        day.fund(agent, 100).await;
+        day.send_as(KEYS[2], coin::approve(agent, asset, day.token)).await;
+        let proof = execute_elsewhere(&day.site, &page).await;
+        let receipt = async || day.site.anvil.rpc().call("eth_getTransactionReceipt", json!([proof])).await;
+        day.site.until("it is mined", async || !receipt().await.is_null()).await;
+        let text = receipt().await["blockNumber"].as_str().unwrap().to_owned();
+        let mined = u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+        let read = "select cast(block_number as text) from token_reads";
+        day.site.until("it is final here", async || day.site.rows(read).await[0][0].parse::<u64>().unwrap() >= mined).await;
+        let line = format!("operation_id = '{page}' and line_index = 1");
+        let other = day.site.rows("select min(id) from operations where kind = 'payout'").await[0][0].clone();
+        for (name, changed, restored) in [
+            ("redirected", "payee_address = '0x0000000000000000000000000000000000000007'", "payee_address = wallet_address"),
+            ("less", "gross = gross - 1, net = net - 1", "gross = gross + 1, net = net + 1"),
+            ("given-up", "status = 'failed'", "status = 'queued'"),
+            ("excluded", "status = 'excluded'", "status = 'queued'"),
+            ("released", "status = 'calculated'", "status = 'queued'"),
+            ("another-line", "line_index = 7", "line_index = 1"),
+        ] {
+            let entitlement = day.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
+            let write = async |set: &str| {
+                let sql = format!("update entitlements set {set} where id = '{entitlement}'");
+                assert_eq!(day.site.write(&sql).await, 1);
+            };
+            write(changed).await;
+            assert_eq!(failed(&prove(&day.server, name, &page, &proof).await), ["post_state"], "{name}");
+            write(restored).await;
+        }
+        let entitlement = day.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
+        let owned_by = |op: &str| format!("update entitlements set operation_id = '{op}' where id = '{entitlement}'");
+        day.site.write(&owned_by(&other)).await;
+        assert_eq!(failed(&prove(&day.server, "reissued", &page, &proof).await), ["post_state"]);
+        day.site.write(&owned_by(&page)).await;
+        let proved = prove(&day.server, "proof", &page, &proof).await;
+        assert_eq!((proved.status, proved.text("/resolution")), (200, "confirmed_external".to_owned()), "{proved:?}");
+        assert_eq!((day.shown(&id).await.text("/status"), day.sums_agree().await), ("completed".to_owned(), 4));
     }
 
     async fn a_reverted_transaction_proves_nothing(database: Database) {
