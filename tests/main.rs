@@ -60,6 +60,7 @@ mod restore;
 mod restrict;
 mod retry;
 mod runbooks;
+mod schema_names;
 mod second_factor;
 mod sessions;
 mod shortfall;

@@ -35,7 +35,7 @@ pub struct Body {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = TokenCaps)]
+#[schema(as = NewTokenCaps)]
 #[serde(deny_unknown_fields)]
 struct Caps {
     /// Base units, as digits.
@@ -46,7 +46,7 @@ struct Caps {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = TokenPartition)]
+#[schema(as = NewTokenPartition)]
 #[serde(deny_unknown_fields)]
 struct Partition {
     /// Base units, as digits.

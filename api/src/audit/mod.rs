@@ -128,7 +128,7 @@ pub struct Shown {
 
 /// The first position that is not what was written.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AuditFlaw)]
+#[schema(as = FlawOfAuditLog)]
 struct Spoilt {
     position: i64,
     #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]

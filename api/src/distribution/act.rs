@@ -37,7 +37,7 @@ enum Act {
 
 /// The body of all of them: a move says little more than its path.
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = DistributionMove)]
+#[schema(as = MoveOfDistribution)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// Needed to cancel and to reclaim.

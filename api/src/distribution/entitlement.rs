@@ -73,7 +73,7 @@ enum Act {
 
 /// Why.
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = EntitlementMove)]
+#[schema(as = MoveOfEntitlement)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     #[schema(max_length = 2000)]

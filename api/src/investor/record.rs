@@ -35,7 +35,7 @@ pub struct Facts {
 
 /// Whether it was shown that the investor is accredited.
 #[derive(Serialize, ToSchema)]
-#[schema(as = InvestorAccreditation)]
+#[schema(as = AccreditationOfInvestor)]
 struct Accredited {
     /// `none`, `verified` or `expired`.
     #[schema(example = "verified")]

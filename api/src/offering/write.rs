@@ -141,7 +141,7 @@ struct Asked {
     request_body = Change,
     params(OptionalIdempotencyKey, OptionalSeen),
     responses((status = 200, body = Full, headers(("ETag")))),
-    extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
+    extensions(("x-codes" = json!(["invalid_state", "version_conflict", "precondition_required"]))),
 )]
 pub async fn change(
     State(app): State<App>,

@@ -33,7 +33,7 @@ enum Act {
 
 /// What each of them says besides its path; a field of another one is not known.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[schema(as = SubscriptionMove)]
+#[schema(as = MoveOfSubscription)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// To cancel; staff has to say it.
