@@ -25,15 +25,6 @@ async fn head(site: &Installation) -> i64 {
     site.rows("select cast(head_number as text) from chains").await[0][0].parse().unwrap()
 }
 
-/// The blocks go on while the process looks, so that what it lands on becomes final.
-async fn followed(site: &Installation) {
-    site.until("all is final", async || {
-        site.anvil.mine(1).await;
-        site.unfinished().await == 0
-    })
-    .await;
-}
-
 on_both_databases! {
     async fn what_was_mined_meanwhile_is_confirmed(database: Database) {
         let mut site = sent(database).await;
@@ -44,7 +35,7 @@ on_both_databases! {
         let lie = proxy.add(Rule::new(Fault::Null).times(1));
         site.config.node(proxy.url());
         let server = site.start().await;
-        followed(&site).await;
+        site.mined_until_settled().await;
         assert!(proxy.hits(lie) == 1 && head(&site).await > before + 600);
         let log = server.process.log();
         assert!(log.contains("caught up after a long absence") && log.contains("has an event and no receipt"), "{log}");
@@ -60,7 +51,7 @@ on_both_databases! {
         let further = send(&site.anvil, KEYS[1], 1, Address::repeat_byte(7), Bytes::new()).await;
         site.anvil.mine(AWAY).await;
         let server = site.start().await;
-        followed(&site).await;
+        site.mined_until_settled().await;
         let letter = site.rows("select status, error_code, error_message from operations").await.concat();
         assert_eq!(letter[..2], ["dead_letter", "nonce_consumed_externally"]);
         assert!(letter[2].contains(&foreign), "{letter:?}");
@@ -84,7 +75,7 @@ on_both_databases! {
         let rule = proxy.add(Rule::new(pruned).on(&["eth_getTransactionCount"]).after(3));
         site.config.node(proxy.url());
         let _server = site.start().await;
-        followed(&site).await;
+        site.mined_until_settled().await;
         assert!(proxy.hits(rule) > 0);
         assert_eq!(site.rows("select tx_hash from foreign_transactions").await, [[foreign]]);
         assert_eq!(site.rows("select error_code from operations").await, [["nonce_consumed_externally"]]);

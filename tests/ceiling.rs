@@ -39,11 +39,7 @@ async fn funded(database: Database) -> (Installation, Address) {
     site.anvil.mine(1).await;
     let desk = desk(&site).await;
     desk.deploy(&site.offerings[0]).await;
-    site.until("it is deployed", async || {
-        site.anvil.mine(1).await;
-        site.unfinished().await == 0
-    })
-    .await;
+    site.mined_until_settled().await;
     desk.close().await;
     (site, token)
 }

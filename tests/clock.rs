@@ -6,15 +6,6 @@ use world::{Mining, on_both_databases};
 
 use crate::installation::{Desk, Installation, Terms};
 
-/// Mines until nothing is under way.
-async fn finished(site: &Installation) {
-    site.until("all is final", async || {
-        site.anvil.mine(1).await;
-        site.unfinished().await == 0
-    })
-    .await;
-}
-
 async fn sent(site: &Installation, desk: &Desk, offering: usize) {
     let before = site.count("attempts where sends > 0").await;
     desk.deploy(&site.offerings[offering]).await;
@@ -35,12 +26,12 @@ on_both_databases! {
         clock.advance(Duration::minutes(20));
         // Accepted by a clock that is ahead of the queue's own.
         sent(&site, &desk, 1).await;
-        finished(&site).await;
+        site.mined_until_settled().await;
         clock.advance(-Duration::hours(3));
         sent(&site, &desk, 2).await;
-        finished(&site).await;
+        site.mined_until_settled().await;
         desk.mint(&site.offerings[0]).await;
-        finished(&site).await;
+        site.mined_until_settled().await;
 
         // What has its next time far ahead, by a clock that went back since, does not wait for it.
         site.write("update lanes set mode = 'paused'").await;
@@ -49,7 +40,7 @@ on_both_databases! {
         site.until("it waits", async || site.count("operations where blocked_reason like 'lane_paused%'").await == 1).await;
         clock.advance(-Duration::minutes(50));
         site.write("update lanes set mode = 'active'").await;
-        finished(&site).await;
+        site.mined_until_settled().await;
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (4, 1, 0));
         desk.close().await;

@@ -55,17 +55,9 @@ on_both_databases! {
         free(&site, &server).await;
         let again = server.deploy("other", &site.offerings[1]).await;
         assert_eq!(again.status, 202, "{again:?}");
-        site.until("all is final", async || {
-            site.anvil.mine(1).await;
-            site.unfinished().await == 0
-        })
-        .await;
+        site.mined_until_settled().await;
         server.mint("mint", &site.offerings[0]).await;
-        site.until("all is final", async || {
-            site.anvil.mine(1).await;
-            site.unfinished().await == 0
-        })
-        .await;
+        site.mined_until_settled().await;
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (2, 1, 0));
     }

@@ -74,11 +74,7 @@ on_both_databases! {
         site.until("it is sent", async || site.count(sent).await == 1).await;
         // It pays more and comes first.
         elsewhere(&site, token, false).await;
-        site.until("all is final", async || {
-            site.anvil.mine(1).await;
-            site.unfinished().await == 0
-        })
-        .await;
+        site.mined_until_settled().await;
         let failed = server.get(&format!("/blockchain/operations/{id}")).await;
         assert_eq!((failed.text("/status"), failed.text("/error/code")), ("failed".into(), "reverted".into()));
         assert!(failed.text("/error/message").contains("is not frozen"), "{failed:?}");
@@ -87,11 +83,7 @@ on_both_databases! {
         site.anvil.mine(4).await;
         let desk = site.desk(|_| {}).await;
         retry::retry(&desk.engine, &id, "operator", "it is frozen again").await.unwrap();
-        site.until("all is final", async || {
-            site.anvil.mine(1).await;
-            site.unfinished().await == 0
-        })
-        .await;
+        site.mined_until_settled().await;
         assert_eq!(desk.operation(&id).await.status, muniment_domain::operation::Status::Confirmed);
         desk.close().await;
         assert_eq!(site.exactly_once().await.attention, 0);

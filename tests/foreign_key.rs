@@ -82,11 +82,7 @@ on_both_databases! {
         site.anvil.mine(1).await;
         site.until("the lane is stopped", async || mode(&site).await == "quarantined").await;
         assert_eq!(site.statuses().await, [["submitted", "1"]], "not before it is final");
-        for _ in 0..4 {
-            site.anvil.mine(1).await;
-            tokio::time::sleep(std::time::Duration::from_millis(150)).await;
-        }
-        site.settled().await;
+        site.finalised().await;
         let letter = site.rows("select status, error_code, error_message from operations").await.concat();
         assert_eq!(letter[..2], ["dead_letter", "nonce_consumed_externally"]);
         assert!(letter[2].contains(&foreign), "{letter:?}");

@@ -32,14 +32,8 @@ async fn office(database: world::Database, first: &str) -> (Door, TempDir) {
     (door, folder)
 }
 
-async fn until(door: &Door, from: &str) {
-    for _ in 0..200 {
-        if door.count(from).await > 0 {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("there are no {from}");
+async fn is_sent(door: &Door) {
+    door.until("a mail is sent", async || door.count("email_links where sent_at is not null").await > 0).await;
 }
 
 fn token(mail: &str) -> String {
@@ -57,7 +51,7 @@ on_both_databases! {
         let (door, folder) = office(database, "").await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
-        until(&door, "email_links where sent_at is not null").await;
+        is_sent(&door).await;
         let sent = mails(folder.path());
         assert_eq!(sent.len(), 1);
         for line in ["From: no-reply@muniment.example\r\n", "To: ada@people.example\r\n", "Subject: Confirm your e-mail address\r\n"] {
@@ -73,13 +67,13 @@ on_both_databases! {
         let server = door.open().await;
         register(&server, "ada@people.example").await;
         register(&server, "bruno@people.example").await;
-        until(&door, "(select count(*) as tried from email_links where tries = 1) as mails where tried = 2").await;
+        door.until("both are tried", async || door.count("email_links where tries = 1").await == 2).await;
         assert_eq!(door.count("email_links where sent_at is null and try_at > created_at").await, 2);
         assert_eq!(mails(folder.path()), Vec::<String>::new());
         sender(folder.path(), "");
         door.write("update email_links set used_at = created_at where user_id in (select id from users where email = 'bruno@people.example')").await;
         door.write("update email_links set try_at = created_at").await;
-        until(&door, "email_links where sent_at is not null").await;
+        is_sent(&door).await;
         let sent = mails(folder.path());
         assert!(sent.len() == 1 && sent[0].contains("To: ada@"), "{sent:?}");
     }
@@ -95,7 +89,7 @@ on_both_databases! {
         sender(folder.path(), "");
         door.write("update email_links set try_at = created_at").await;
         let server = door.open().await;
-        until(&door, "email_links where sent_at is not null").await;
+        is_sent(&door).await;
         let sent = mails(folder.path());
         assert_eq!((sent.len(), token(&sent[0])), (2, token(&sent[1])));
         assert_eq!((prove(&server, &token(&sent[0])).await, prove(&server, &token(&sent[1])).await), (204, 422));

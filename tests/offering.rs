@@ -187,7 +187,7 @@ on_both_databases! {
             if fits {
                 assert_eq!((changed.status, changed.text("/hard_cap")), (200, hard_cap.to_owned()), "{changed:?}");
             } else {
-                let found = (changed.status, changed.text("/errors/0/pointer"), changed.text("/errors/0/code"));
+                let found = changed.field();
                 assert_eq!(found, (422, "/hard_cap".to_owned(), "above_maximum".to_owned()), "{changed:?}");
             }
         }

@@ -94,7 +94,7 @@ async fn terms_that_cannot_be_right_are_refused_where_they_are_wrong() {
     let market = Market::new(Database::fresh(Engine::Sqlite).await).await;
     for (change, pointer, code) in bad().into_iter().chain(exempt()) {
         let answer = market.issuer.post("/v1/offerings", Market::terms(change.clone())).await;
-        let found = (answer.status, answer.text("/errors/0/pointer"), answer.text("/errors/0/code"));
+        let found = answer.field();
         assert_eq!(found, (422, pointer.to_owned(), code.to_owned()), "{change}: {answer:?}");
     }
     assert_eq!(market.door.count("offerings").await, 0);

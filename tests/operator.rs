@@ -28,15 +28,6 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
     }
 }
 
-/// A few blocks, one after the other, until nothing is under way.
-async fn finalised(site: &Installation) {
-    site.until("all is final", async || {
-        site.anvil.mine(1).await;
-        site.unfinished().await == 0 && site.count("operation_steps where state in ('signed', 'included')").await == 0
-    })
-    .await;
-}
-
 async fn status(desk: &Desk, id: &str) -> (Status, Option<String>) {
     let op = desk.operation(id).await;
     (op.status, op.error_code)
@@ -51,6 +42,7 @@ async fn mint_refused(database: Database) -> (Installation, Desk, String) {
     site.set_roles(Roles(0)).await;
     let mint = desk.mint(&site.offerings[0]).await;
     site.settled().await;
+    site.all_read().await;
     assert_eq!(status(&desk, &mint).await, (Status::Failed, Some("reverts".to_owned())));
     (site, desk, mint)
 }
@@ -87,13 +79,13 @@ on_both_databases! {
         site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
         // It pays more and comes first: what was simulated as good reverts in the block.
         site.set_roles(Roles(0)).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(status(&desk, &deploy).await, (Status::Failed, Some("reverted".to_owned())));
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
         assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
         site.until("it is sent", async || site.count("attempts where cycle = 2 and sends > 0").await == 1).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(desk.operation(&deploy).await.status, Status::Confirmed);
         assert_eq!(site.exactly_once().await.deployed, 1);
         desk.close().await;
@@ -103,7 +95,7 @@ on_both_databases! {
         let (site, desk, deploy) = stuck(database).await;
         assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::SameNonce);
         site.anvil.mine(1).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(desk.operation(&deploy).await.status, Status::Confirmed);
         assert_eq!(site.exactly_once().await.deployed, 1);
         assert_eq!(site.count("attempts").await, 1);
@@ -119,7 +111,7 @@ on_both_databases! {
         let hash = site.rows("select tx_hash from attempts").await[0][0].parse().unwrap();
         let early = mark_confirmed::mark_confirmed(&desk.engine, &deploy, hash, WHO, WHY).await;
         assert_eq!(refused(early), Code::ReconcileVerificationFailed);
-        finalised(&site).await;
+        site.finalised().await;
         let late = desk.operation(&deploy).await;
         assert_eq!(late.status, Status::DeadLetter, "a late success is proposed, never applied");
         assert_eq!(late.suggested_action.unwrap().0["tx_hash"], hash.to_string());
@@ -147,7 +139,7 @@ on_both_databases! {
     async fn a_nonce_that_a_stranger_took_is_followed_by_a_new_one(database: Database) {
         let (site, desk, deploy) = stuck(database).await;
         send(&site.anvil, KEYS[1], 0, alloy::primitives::Address::repeat_byte(7), Bytes::new()).await;
-        finalised(&site).await;
+        site.finalised().await;
         let taken = (Status::DeadLetter, Some("nonce_consumed_externally".to_owned()));
         assert_eq!(status(&desk, &deploy).await, taken, "what is known finally says more than that it took long");
         assert_eq!(retry::retry(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
@@ -155,7 +147,7 @@ on_both_databases! {
         site.until("it waits for the lane", async || site.count(waits).await == 1).await;
         desk.resume().await;
         site.until("it is sent", async || site.count("attempts where cycle = 2 and sends > 0").await == 1).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!((site.exactly_once().await.deployed, desk.operation(&deploy).await.status), (1, Status::Confirmed));
         desk.close().await;
     }
@@ -166,12 +158,9 @@ on_both_databases! {
         assert_eq!(refused(none), Code::ReconcileVerificationFailed);
         // The deployment's own transaction is final and successful, and shows something else.
         let other: B256 = site.rows("select tx_hash from operations where kind = 'deploy_token'").await[0][0].parse().unwrap();
-        let failed = async || {
-            let checks = verify(&desk.engine, &mint, other).await.unwrap();
-            checks.iter().filter(|check| !check.passed).map(|check| check.name).collect::<Vec<_>>()
-        };
-        site.until("the books have read its block", async || !failed().await.contains(&"final")).await;
-        assert_eq!(failed().await, ["unclaimed", "effect"]);
+        let checks = verify(&desk.engine, &mint, other).await.unwrap();
+        let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
+        assert_eq!(failed, ["unclaimed", "effect"]);
         let wrong = mark_confirmed::mark_confirmed(&desk.engine, &mint, other, WHO, WHY).await;
         assert_eq!(refused(wrong), Code::ReconcileVerificationFailed);
         assert_eq!(desk.operation(&mint).await.status, Status::Failed);
@@ -234,14 +223,14 @@ on_both_databases! {
         assert_eq!(cancel::cancel(&desk.engine, &deploy, WHO, WHY).await.unwrap(), Cancelled::Racing);
         assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "asked for twice, signed once");
         site.until("it is sent", async || site.count("attempts where kind = 'cancel' and sends > 0").await == 1).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(refused(cancel::cancel(&desk.engine, &deploy, WHO, WHY).await), Code::InvalidState);
         abandon::abandon(&desk.engine, &deploy, WHO, WHY).await.unwrap();
         assert_eq!(site.exactly_once().await.deployed, 0);
         let again = desk.deploy(&site.offerings[0]).await;
         site.until("it is sent", async || site.count("attempts where nonce = 1 and sends > 0").await == 1).await;
         // Whoever is stuck again is retried: the bytes are the same.
-        finalised(&site).await;
+        site.finalised().await;
         if desk.operation(&again).await.status != Status::Confirmed {
             retry::retry(&desk.engine, &again, WHO, WHY).await.unwrap();
         }
@@ -256,7 +245,7 @@ on_both_databases! {
         desk.close().await;
         let server = site.start().await;
         site.until("it is sent", async || site.count("attempts where kind = 'cancel' and sends > 0").await == 1).await;
-        finalised(&site).await;
+        site.finalised().await;
         let over = site.rows("select status, error_code from operations").await;
         assert_eq!(over, [["dead_letter", "cancelled_by_operator"]]);
         assert_eq!(site.rows("select tx_hash from attempts where block_number is not null").await, [[cancel]]);

@@ -57,10 +57,7 @@ on_both_databases! {
         let server = site.start().await;
         let before = site.anvil.rpc().call("evm_snapshot", json!([])).await;
         let met = site.rows("select cast(head_number as text) from chains").await[0][0].parse::<i64>().unwrap();
-        for _ in 0..6 {
-            site.anvil.mine(1).await;
-            tokio::time::sleep(Duration::from_millis(150)).await;
-        }
+        site.anvil.mine(6).await;
         site.until("they are final", async || site.count(&format!("chains where final_number > {met}")).await == 1).await;
         assert_eq!(site.anvil.rpc().call("evm_revert", json!([before])).await, true);
         site.anvil.rpc().call("evm_increaseTime", json!([5000])).await;

@@ -60,18 +60,7 @@ async fn by_a_stranger(site: &Installation, data: Bytes) {
     let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([signer_of(KEYS[2]), "latest"])).await;
     let token = site.tokens_of(&site.offerings[0]).await[0].address;
     let hash = send(&site.anvil, KEYS[2], nonce, token, data).await;
-    final_here(site, &hash).await;
-}
-
-/// Waits until the platform holds the block of a transaction for final.
-async fn final_here(site: &Installation, hash: &str) {
-    let receipt = async || site.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
-    site.until("it is in a block", async || !receipt().await.is_null()).await;
-    let receipt = receipt().await;
-    assert_eq!(receipt["status"], "0x1", "{receipt}");
-    let number = u64::from_str_radix(receipt["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
-    let last = format!("chains where final_number >= {number}");
-    site.until("it is final here", async || site.count(&last).await == 1).await;
+    site.read_up_to(&hash).await;
 }
 
 on_both_databases! {
@@ -258,7 +247,7 @@ on_both_databases! {
         let mint = site.mint_refused(&server, 0).await;
         site.set_roles(Roles::ALL).await;
         let hash = execute_elsewhere(&site, &mint).await;
-        final_here(&site, &hash).await;
+        site.read_up_to(&hash).await;
         let found = report(&site, &server, "late", json!({ "offering_id": site.offerings[0] })).await;
         assert!(kinds(&found).contains(&"executed_not_confirmed".to_owned()), "{found}");
         assert_eq!(server.retry("retry", &mint).await.status, 202);

@@ -25,15 +25,6 @@ async fn included(site: &Installation) {
     site.until("it is seen", async || site.count("operation_steps where state = 'included'").await == 1).await;
 }
 
-/// Enough blocks for finality, one at a time, so that each is a head of its own.
-async fn finalised(site: &Installation) {
-    for _ in 0..6 {
-        site.anvil.mine(1).await;
-        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
-    }
-    site.settled().await;
-}
-
 async fn nothing_is_told(site: &Installation) {
     assert_eq!(site.statuses().await, [["submitted", "1"]]);
     assert_eq!(site.count("offerings where token_status = 'deployed'").await, 0);
@@ -54,7 +45,7 @@ on_both_databases! {
         let head = async || site.count("chains where head_number > final_number + 1").await;
         site.until("the next block is seen", async || head().await == 1).await;
         nothing_is_told(&site).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
@@ -67,7 +58,7 @@ on_both_databases! {
         nothing_is_told(&site).await;
         in_pool(&site, 1).await;
         included(&site).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
         assert_eq!(site.count("attempts").await, 1, "the same bytes, not others");
     }
@@ -81,13 +72,13 @@ on_both_databases! {
             site.until("it is taken back", async || site.count("operation_steps where state = 'signed'").await == 1).await;
             in_pool(&site, 1).await;
         }
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
         in_pool(&site, 1).await;
         included(&site).await;
         site.anvil.reorg(1).await;
         in_pool(&site, 1).await;
-        finalised(&site).await;
+        site.finalised().await;
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted), (1, 1));
     }
@@ -100,7 +91,7 @@ on_both_databases! {
             in_pool(&site, 1).await;
         }
         included(&site).await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
         assert_eq!(site.count("attempts").await, 1);
         assert!(site.count("attempts where sends >= 4").await == 1);
@@ -125,7 +116,7 @@ on_both_databases! {
             site.count("operation_steps where state <> 'signed'").await == 1
         })
         .await;
-        finalised(&site).await;
+        site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
         assert_eq!(site.rows("select distinct cast(nonce as text) from attempts").await, [["0"]]);
         assert_ne!(site.rows("select tx_hash from operations").await[0][0], first, "a replacement was mined");

@@ -7,7 +7,7 @@ use muniment_domain::user::Role;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use world::on_both_databases;
+use world::{Seed, on_both_databases};
 
 use crate::installation::{Answer, Person, Raise, Remote};
 
@@ -47,6 +47,9 @@ const TEXTS: &[&str] = &[
     "null",
 ];
 
+/// Bodies that are no sound JSON object.
+const NO_OBJECTS: &[&str] = &["{", "[]", "\"", "{}", "1e999", "{\"a\":1,\"a\":2}", "\u{feff}{}"];
+
 /// Paths, as they stand in the first line of a request.
 const PATHS: &[&str] = &[
     "%00",
@@ -62,75 +65,57 @@ const PATHS: &[&str] = &[
     "'",
 ];
 
-/// A splitmix64 sequence.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) >> 1).unwrap() % bound
+fn text(chance: &mut Seed) -> String {
+    match chance.below(12) {
+        0 => "x".repeat(3_000),
+        1 => "🔥".repeat(200),
+        _ => (*chance.pick(TEXTS)).to_owned(),
     }
+}
 
-    fn text(&mut self) -> String {
-        match self.below(12) {
-            0 => "x".repeat(3_000),
-            1 => "🔥".repeat(200),
-            _ => TEXTS[self.below(TEXTS.len())].to_owned(),
+/// Something that may stand nowhere, or only elsewhere.
+fn value(chance: &mut Seed) -> Value {
+    match chance.below(16) {
+        0 => Value::Null,
+        1 => json!(i64::MIN),
+        2 => json!(i64::MAX),
+        3 => json!(u64::MAX),
+        4 => json!(1e308),
+        5 => json!(-0.5),
+        6 => json!(0),
+        7 => json!(true),
+        8 => json!([]),
+        9 => json!({}),
+        10 => (0..40).fold(json!(1), |inner, _| json!([inner])),
+        11 => json!(vec![text(chance).chars().take(40).collect::<String>(); 2_000]),
+        12 => json!({ text(chance): text(chance) }),
+        _ => json!(text(chance)),
+    }
+}
+
+/// A sound body of which one place is something else now: a field, one inside a field, or one that nobody knows.
+fn spoil(chance: &mut Seed, sound: &Value) -> Value {
+    let mut body = sound.clone();
+    let mut place = &mut body;
+    for _ in 0..3 {
+        let inside: Vec<String> = match &*place {
+            Value::Object(fields) => fields.keys().map(|name| name.replace('~', "~0").replace('/', "~1")).collect(),
+            Value::Array(items) => (0..items.len()).map(|at| at.to_string()).collect(),
+            _ => Vec::new(),
+        };
+        if inside.is_empty() {
+            break;
+        }
+        place = place.pointer_mut(&format!("/{}", chance.pick(&inside))).unwrap();
+        if chance.below(3) > 0 {
+            break;
         }
     }
-
-    /// Something that may stand nowhere, or only elsewhere.
-    fn value(&mut self) -> Value {
-        match self.below(16) {
-            0 => Value::Null,
-            1 => json!(i64::MIN),
-            2 => json!(i64::MAX),
-            3 => json!(u64::MAX),
-            4 => json!(1e308),
-            5 => json!(-0.5),
-            6 => json!(0),
-            7 => json!(true),
-            8 => json!([]),
-            9 => json!({}),
-            10 => (0..40).fold(json!(1), |inner, _| json!([inner])),
-            11 => json!(vec![self.text().chars().take(40).collect::<String>(); 2_000]),
-            12 => json!({ self.text(): self.text() }),
-            _ => json!(self.text()),
-        }
+    *place = value(chance);
+    if let (0, Value::Object(fields)) = (chance.below(10), &mut body) {
+        fields.insert(text(chance), value(chance));
     }
-
-    /// A sound body of which one place is something else now: a field, one inside a field, or one that nobody knows.
-    fn spoil(&mut self, sound: &Value) -> Value {
-        let mut body = sound.clone();
-        let mut place = &mut body;
-        for _ in 0..3 {
-            let inside = match &*place {
-                Value::Object(fields) if !fields.is_empty() => {
-                    let at = self.below(fields.len());
-                    fields
-                        .keys()
-                        .nth(at)
-                        .cloned()
-                        .map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
-                }
-                Value::Array(items) if !items.is_empty() => Some(format!("/{}", self.below(items.len()))),
-                _ => None,
-            };
-            let Some(inside) = inside else { break };
-            place = place.pointer_mut(&inside).unwrap();
-            if self.below(3) > 0 {
-                break;
-            }
-        }
-        *place = self.value();
-        if let (0, Value::Object(fields)) = (self.below(10), &mut body) {
-            fields.insert(self.text(), self.value());
-        }
-        body
-    }
+    body
 }
 
 /// One route of the document: its method, its path, a sound body, and the parameters of its query.
@@ -217,7 +202,7 @@ async fn ask(
     (!sound).then(|| format!("{} {path} {headers:?} {shown}\n    {} {}", route.method, answer.status, answer.body))
 }
 
-async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, Value>, chance: &mut Chance) -> String {
+async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, Value>, chance: &mut Seed) -> String {
     let mut wrong = String::new();
     for route in routes() {
         if !route.roles.is_empty() && !route.roles.iter().any(|admitted| admitted == role) {
@@ -231,27 +216,25 @@ async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, V
                 let shown = match (word.starts_with('{'), known) {
                     (false, _) => word,
                     (true, Some(id)) => id,
-                    (true, None) => PATHS[chance.below(PATHS.len())],
+                    (true, None) => *chance.pick(PATHS),
                 };
                 _ = write!(path, "/{shown}");
                 before = word;
             }
             if !route.queries.is_empty() && chance.below(2) == 0 {
-                let name = &route.queries[chance.below(route.queries.len())];
-                let value: String = chance.text().bytes().take(900).fold(String::new(), |mut text, byte| {
+                let name = chance.pick(&route.queries);
+                let value: String = text(chance).bytes().take(900).fold(String::new(), |mut text, byte| {
                     _ = write!(text, "%{byte:02x}");
                     text
                 });
                 _ = write!(path, "?{name}={value}");
             }
             let body = match (&route.body, chance.below(8)) {
-                (Some(_), 0) => Some(
-                    ["{", "[]", "\"", "{}", "1e999", "{\"a\":1,\"a\":2}", "\u{feff}{}"][chance.below(7)].to_owned(),
-                ),
-                (Some(sound), _) => Some(chance.spoil(sound).to_string()),
+                (Some(_), 0) => Some((*chance.pick(NO_OBJECTS)).to_owned()),
+                (Some(sound), _) => Some(spoil(chance, sound).to_string()),
                 (None, _) => None,
             };
-            let key = format!("{role}-{}-{number}", wrong.len() + chance.below(usize::MAX));
+            let key = format!("{role}-{}-{number}", chance.draw());
             let odd = [
                 ("if-match", "\"v1\", \"v2\""),
                 ("if-none-match", "*"),
@@ -260,7 +243,7 @@ async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, V
             ];
             let mut headers = vec![("idempotency-key", key.as_str())];
             if chance.below(4) == 0 {
-                headers.push(odd[chance.below(odd.len())]);
+                headers.push(*chance.pick(&odd));
             }
             if let Some(line) = ask(&person.client(), &route, &path, &headers, body).await {
                 _ = writeln!(wrong, "{line}");
@@ -279,7 +262,7 @@ on_both_databases! {
         let mut wrong = String::new();
         let people = [(&raise.investor, "investor"), (&raise.issuer, "issuer"), (&raise.operator, "operator"), (&admin, "admin")];
         for (seed, (person, role)) in (1..).zip(people) {
-            wrong += &strange(&raise, person, role, &ids, &mut Chance(seed)).await;
+            wrong += &strange(&raise, person, role, &ids, &mut Seed::new(seed)).await;
         }
         assert!(wrong.is_empty(), "{wrong}");
         assert!(raise.reserved().await.ends_with(".00"), "the books are whole");

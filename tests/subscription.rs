@@ -9,10 +9,6 @@ use crate::installation::{Raise, shown, wallet};
 
 const MISSING: &str = "sub_01jc0000000000000000000000";
 
-fn field(answer: &crate::installation::Answer) -> (u16, String, String) {
-    (answer.status, answer.text("/errors/0/code"), answer.text("/errors/0/pointer"))
-}
-
 on_both_databases! {
     async fn an_investor_subscribes_in_the_words_of_the_specification(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
@@ -59,38 +55,38 @@ on_both_databases! {
         .await;
         let stranger = raise.another("sven").await;
         raise.give_wallet(&stranger, 5).await;
-        let post = async |body: Value| field(&raise.investor.post(&raise.path(), body).await);
-        let amount = |code: &str| (422, code.to_owned(), "/amount".to_owned());
+        let post = async |body: Value| raise.investor.post(&raise.path(), body).await.field();
+        let amount = |code: &str| (422, "/amount".to_owned(), code.to_owned());
         assert_eq!(post(json!({})).await, amount("required"));
         assert_eq!(post(json!({ "amount": 1500 })).await, amount("type_mismatch"));
         assert_eq!(post(json!({ "amount": "1500" })).await, amount("amount_format"));
         assert_eq!(post(json!({ "amount": "900.00" })).await, amount("below_minimum"));
         assert_eq!(post(json!({ "amount": "5100.00" })).await, amount("above_maximum"));
         let uneven = raise.subscribe(&raise.investor, "1300.00").await;
-        assert_eq!(field(&uneven), amount("amount_not_multiple"));
+        assert_eq!(uneven.field(), amount("amount_not_multiple"));
         let near = json!({ "nearest_lower": "1200.00", "nearest_higher": "1500.00" });
         assert_eq!(uneven.body["errors"][0]["params"], near);
         let with = |address: &str| json!({ "amount": "1200.00", "wallet_address": address });
-        let address = |code: &str| (422, code.to_owned(), "/wallet_address".to_owned());
+        let address = |code: &str| (422, "/wallet_address".to_owned(), code.to_owned());
         let wrong = shown(wallet(0)).chars().map(|c| if c == 'x' { c } else { c.to_ascii_uppercase() }).collect::<String>();
         assert_eq!(post(with(&wrong)).await, address("address_checksum"));
         assert_eq!(post(with(&format!("0x{}", "0".repeat(40)))).await, address("address_forbidden"));
         let taken = raise.investor.post(&raise.path(), with(&shown(wallet(5)))).await;
         assert_eq!(taken.problem(), (409, "wallet_in_use".to_owned()));
         raise.write("update offerings set blocked_countries = 'FR DE'").await;
-        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, "country_blocked".to_owned(), String::new()));
+        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, String::new(), "country_blocked".to_owned()));
         // Who lives nowhere passes no list, and there is no place where it is open to nobody.
         raise.write("update investors set country = 'ZZ'").await;
-        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, "country_required".to_owned(), String::new()));
+        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, String::new(), "country_required".to_owned()));
         raise.write("update investors set country = 'DE', sanctions_status = 'hit'").await;
         raise.write("update offerings set blocked_countries = ''").await;
-        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, "sanctions_not_clear".to_owned(), String::new()));
+        assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, String::new(), "sanctions_not_clear".to_owned()));
         raise.write("update investors set sanctions_status = 'clear'").await;
         raise.write("update offerings set accreditation_required = true").await;
-        assert_eq!(post(json!({ "amount": "1200.00" })).await.1, "accreditation_required");
+        assert_eq!(post(json!({ "amount": "1200.00" })).await.2, "accreditation_required");
         raise.write("update offerings set accreditation_required = false, kyc_requirement = 'before_subscribe'").await;
         raise.write("update investors set kyc_status = 'pending'").await;
-        assert_eq!(post(json!({ "amount": "1200.00" })).await.1, "kyc_required");
+        assert_eq!(post(json!({ "amount": "1200.00" })).await.2, "kyc_required");
         raise.write("update offerings set kyc_requirement = 'before_mint', status = 'paused'").await;
         let paused = raise.subscribe(&raise.investor, "1200.00").await;
         assert_eq!(paused.problem(), (409, "offering_not_open".to_owned()));
@@ -105,11 +101,11 @@ on_both_databases! {
         raise.write("update offerings set status = 'open', visibility = 'public', holder_cap = 1").await;
         assert_eq!(raise.subscribe(&raise.investor, "3000.00").await.status, 201);
         assert_eq!(post(json!({ "amount": "2100.00" })).await, amount("investor_limit_exceeded"));
-        assert_eq!(field(&raise.subscribe(&stranger, "1200.00").await).1, "holder_cap_reached");
+        assert_eq!(raise.subscribe(&stranger, "1200.00").await.field().2, "holder_cap_reached");
         raise.write("update offerings set holder_cap = null, one_subscription_per_investor = true").await;
         assert_eq!(raise.subscribe(&raise.investor, "1200.00").await.problem(), (409, "duplicate_subscription".to_owned()));
         let full = raise.subscribe(&stranger, "3300.00").await;
-        assert_eq!((field(&full), full.body["errors"][0]["params"]["available"].clone()), (amount("hard_cap_exceeded"), json!("3000.00")));
+        assert_eq!((full.field(), full.body["errors"][0]["params"]["available"].clone()), (amount("hard_cap_exceeded"), json!("3000.00")));
         assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (1, "3000.00".to_owned()));
     }
 
@@ -119,24 +115,24 @@ on_both_databases! {
         let accept = async || raise.act(&raise.operator, &id, "accept", json!({})).await;
         assert_eq!(accept().await.text("/current_status"), "committed");
         raise.write("update subscriptions set status = 'binding'").await;
-        assert_eq!(field(&accept().await).1, "payment_required");
+        assert_eq!(accept().await.field().2, "payment_required");
         assert_eq!(raise.pay(&id, "500.00", "bank-1").await.text("/subscription/payment/status"), "partially_paid");
         // The same line of the bank, entered again: it is the same money.
         let again = raise.pay(&id, "500.00", "bank-1").await;
         assert_eq!((again.status, again.text("/subscription/payment/received_amount")), (201, "500.00".to_owned()));
         let padded = raise.pay(&id, "500.00", " bank-1\n").await;
         assert_eq!((padded.status, padded.text("/subscription/payment/received_amount")), (201, "500.00".to_owned()));
-        assert_eq!(field(&raise.pay(&id, "600.00", "bank-1").await).1, "already_recorded");
-        assert_eq!(field(&raise.pay(&id, "1.00", "bank\u{0}-1").await), (422, "text_format".to_owned(), "/external_reference".to_owned()));
-        assert_eq!(field(&raise.pay(&id, "1.00", " \t").await), (422, "required".to_owned(), "/external_reference".to_owned()));
+        assert_eq!(raise.pay(&id, "600.00", "bank-1").await.field().2, "already_recorded");
+        assert_eq!(raise.pay(&id, "1.00", "bank\u{0}-1").await.field(), (422, "/external_reference".to_owned(), "text_format".to_owned()));
+        assert_eq!(raise.pay(&id, "1.00", " \t").await.field(), (422, "/external_reference".to_owned(), "required".to_owned()));
         let by = json!({ "type": "received", "amount": "500.00", "method": "Bank Transfer", "external_reference": "bank-1" });
-        assert_eq!(field(&raise.act(&raise.operator, &id, "payments", by).await), (422, "type_mismatch".to_owned(), "/method".to_owned()));
+        assert_eq!(raise.act(&raise.operator, &id, "payments", by).await.field(), (422, "/method".to_owned(), "type_mismatch".to_owned()));
         assert_eq!(raise.pay(&id, "1000.00", "bank-2").await.text("/subscription/payment/status"), "paid");
         assert_eq!(raise.door.count("payments").await, 2);
         raise.write("update investors set kyc_status = 'pending'").await;
-        assert_eq!(field(&accept().await).1, "kyc_required");
+        assert_eq!(accept().await.field().2, "kyc_required");
         raise.write("update investors set kyc_status = 'approved', sanctions_status = 'not_screened'").await;
-        assert_eq!(field(&accept().await).1, "sanctions_not_clear");
+        assert_eq!(accept().await.field().2, "sanctions_not_clear");
         raise.write("update investors set sanctions_status = 'clear'").await;
         raise.write("update offerings set terms_version = 2").await;
         assert_eq!(accept().await.problem(), (409, "invalid_state".to_owned()), "nobody is taken under terms that changed");
@@ -144,11 +140,11 @@ on_both_databases! {
         let other = json!({ "wallet_address": shown(wallet(9)) });
         let path = format!("/v1/subscriptions/{id}");
         assert_eq!(raise.investor.change("PATCH", &path, Some(other)).await.text("/wallet_address"), shown(wallet(9)));
-        assert_eq!(field(&accept().await).1, "wallet_unverified");
+        assert_eq!(accept().await.field().2, "wallet_unverified");
         let back = json!({ "wallet_address": shown(wallet(0)) });
         assert_eq!(raise.investor.change("PATCH", &path, Some(back.clone())).await.status, 200);
         let wrong = raise.act(&raise.issuer, &id, "accept", json!({ "quantity": "14.00" })).await;
-        assert_eq!((field(&wrong).1, wrong.body["errors"][0]["params"]["quantity"].clone()), ("quantity_mismatch".to_owned(), json!("1500.00")));
+        assert_eq!((wrong.field().2, wrong.body["errors"][0]["params"]["quantity"].clone()), ("quantity_mismatch".to_owned(), json!("1500.00")));
         let taken = raise.act(&raise.issuer, &id, "accept", json!({ "quantity": "1500.00" })).await;
         assert_eq!((taken.status, taken.text("/status"), taken.text("/base_units")), (200, "accepted".to_owned(), "150000".to_owned()));
         assert_eq!(raise.investor.change("PATCH", &path, Some(back)).await.problem(), (409, "invalid_state".to_owned()));
@@ -159,7 +155,7 @@ on_both_databases! {
             json!({ "type": "refunded", "amount": amount, "method": "bank_transfer", "external_reference": reference })
         };
         let whole = raise.act(&raise.operator, &id, "payments", back("2.00", "back-1")).await;
-        assert_eq!((field(&whole).1, whole.body["errors"][0]["params"]["maximum"].clone()), ("above_maximum".to_owned(), json!("1.00")));
+        assert_eq!((whole.field().2, whole.body["errors"][0]["params"]["maximum"].clone()), ("above_maximum".to_owned(), json!("1.00")));
         let rest = raise.act(&raise.operator, &id, "payments", back("1.00", "back-1")).await;
         assert_eq!((rest.status, rest.text("/subscription/payment/excess_amount")), (201, "0.00".to_owned()));
         let told = ["committed", "payment_received", "payment_received", "wallet_changed", "wallet_changed", "accepted",
@@ -189,7 +185,7 @@ on_both_databases! {
         let some = |amount: &str, reference: &str| {
             json!({ "type": "refunded", "amount": amount, "method": "bank_transfer", "external_reference": reference })
         };
-        assert_eq!(field(&raise.act(&raise.operator, &second, "payments", some("400.01", "back-2")).await).1, "above_maximum");
+        assert_eq!(raise.act(&raise.operator, &second, "payments", some("400.01", "back-2")).await.field().2, "above_maximum");
         for (amount, reference, status) in [("150.00", "back-2", "refund_pending"), ("250.00", "back-3", "refunded")] {
             let answer = raise.act(&raise.operator, &second, "payments", some(amount, reference)).await;
             assert_eq!(answer.text("/subscription/status"), status);
@@ -223,7 +219,7 @@ on_both_databases! {
         let id = raise.binding("1500.00").await;
         raise.pay(&id, "1501.00", "more").await;
         let refused = raise.act(&raise.operator, &id, "accept", json!({})).await;
-        assert_eq!((field(&refused).1, refused.body["errors"][0]["params"]["excess"].clone()), ("overpaid".to_owned(), json!("1.00")));
+        assert_eq!((refused.field().2, refused.body["errors"][0]["params"]["excess"].clone()), ("overpaid".to_owned(), json!("1.00")));
     }
 
     async fn everybody_sees_and_moves_what_is_theirs_and_nothing_else(database: Database) {
@@ -348,10 +344,10 @@ async fn an_operator_subscribes_for_an_investor_who_signed_for_it() {
         (json!({ "investor_id": investor, "consent_document_id": receipt }), "/consent_document_id", "not_found"),
     ] {
         let refused = raise.operator.post(&raise.path(), body(change)).await;
-        assert_eq!(field(&refused), (422, code.to_owned(), pointer.to_owned()));
+        assert_eq!(refused.field(), (422, pointer.to_owned(), code.to_owned()));
     }
     let own = raise.investor.post(&raise.path(), body(json!({ "investor_id": investor }))).await;
-    assert_eq!(field(&own), (422, "unknown_field".to_owned(), "/investor_id".to_owned()));
+    assert_eq!(own.field(), (422, "/investor_id".to_owned(), "unknown_field".to_owned()));
     let agreed = body(json!({ "investor_id": investor, "consent_document_id": paper }));
     let created = raise.operator.post(&raise.path(), agreed.clone()).await;
     assert_eq!((created.status, created.text("/wallet_address")), (201, shown(wallet(0))), "{created:?}");

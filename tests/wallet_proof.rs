@@ -38,10 +38,6 @@ async fn prove(person: &Person, key: &PrivateKeySigner) -> String {
     id
 }
 
-fn field(answer: &Answer) -> (u16, String, String) {
-    (answer.status, answer.text("/errors/0/pointer"), answer.text("/errors/0/code"))
-}
-
 fn refused(code: &str) -> (u16, String, String) {
     (422, "/signature".to_owned(), code.to_owned())
 }
@@ -74,10 +70,10 @@ on_both_databases! {
             hex::encode_prefixed(&made.as_bytes()[..64]),
         ];
         for signature in wrong {
-            assert_eq!(field(&verify(&ada, &id, &signature).await), refused("signature_invalid"), "{signature}");
+            assert_eq!(verify(&ada, &id, &signature).await.field(), refused("signature_invalid"), "{signature}");
         }
         for signature in ["", "0x", "0x123", "nothing"] {
-            assert_eq!(field(&verify(&ada, &id, signature).await), refused("signature_format"), "{signature}");
+            assert_eq!(verify(&ada, &id, signature).await.field(), refused("signature_format"), "{signature}");
         }
         assert_eq!(ada.get(WALLETS).await.body["data"][0]["verified"], json!(false));
 
@@ -92,11 +88,11 @@ on_both_databases! {
             let answer = tab.await.unwrap();
             match answer.status {
                 200 => taken += 1,
-                _ => assert_eq!(field(&answer), refused("challenge_over"), "{answer:?}"),
+                _ => assert_eq!(answer.field(), refused("challenge_over"), "{answer:?}"),
             }
         }
         assert_eq!((taken, door.count("events where type = 'wallet.verified'").await), (1, 1));
-        assert_eq!(field(&verify(&ada, &id, &right).await), refused("challenge_over"), "a replay");
+        assert_eq!(verify(&ada, &id, &right).await.field(), refused("challenge_over"), "a replay");
         assert_eq!(claim(&ada, own.address()).await.problem(), (409, "invalid_state".to_owned()), "it is hers");
         assert_eq!(ada.get("/v1/investor/profile").await.body["wallets"][0]["default"], json!(true));
     }
@@ -112,7 +108,7 @@ on_both_databases! {
         assert_eq!((at("/challenge/expires_at") - chrono::DateTime::parse_from_rfc3339(issued).unwrap()).num_minutes(), 10);
         assert!(text.contains(&format!("Expiration Time: {}", asked.text("/challenge/expires_at"))));
         door.write("update wallet_challenges set expires_at = created_at").await;
-        assert_eq!(field(&verify(&ada, &asked.text("/id"), &signed(&key(7), &text)).await), refused("challenge_over"));
+        assert_eq!(verify(&ada, &asked.text("/id"), &signed(&key(7), &text)).await.field(), refused("challenge_over"));
         prove(&ada, &key(7)).await;
     }
 
@@ -199,10 +195,10 @@ on_both_databases! {
         let signer = crate::installation::signer_of(world::KEYS[1]);
         for address in [Address::ZERO, token, signer, site.platform.factory, site.platform.registry] {
             let answer = claim(&ada, address).await;
-            assert_eq!(field(&answer), (422, "/address".into(), "address_forbidden".into()), "{address}");
+            assert_eq!(answer.field(), (422, "/address".into(), "address_forbidden".into()), "{address}");
         }
         let mistyped = ada.post(WALLETS, json!({ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee" })).await;
-        assert_eq!(field(&mistyped), (422, "/address".into(), "address_checksum".into()));
+        assert_eq!(mistyped.field(), (422, "/address".into(), "address_checksum".into()));
         assert_eq!(claim(&ada, wallet(0)).await.problem(), (409, "wallet_in_use".to_owned()));
         let nowhere = ada.post(WALLETS, json!({ "address": key(7).address(), "chain_id": 5 })).await;
         assert_eq!(nowhere.problem(), (409, "unknown_chain".to_owned()));
@@ -210,13 +206,13 @@ on_both_databases! {
         let safe = Address::repeat_byte(0x5a);
         let asked = claim(&ada, safe).await;
         let id = asked.text("/id");
-        assert_eq!(field(&verify(&ada, &id, "0x1234").await), refused("signature_invalid"), "no code, no key");
+        assert_eq!(verify(&ada, &id, "0x1234").await.field(), refused("signature_invalid"), "no code, no key");
         let hash = eip191_hash_message(asked.text("/challenge/message"));
         // One that reverts, one that says yes to another text, and one that says yes to this one.
         let accepts = |hash: B256| format!("0x6004357f{}14631626ba7e0260e01b60005260206000f3", hex::encode(hash));
         for code in ["0x60006000fd".to_owned(), accepts(B256::repeat_byte(1))] {
             site.anvil.rpc().call("anvil_setCode", json!([safe, code])).await;
-            assert_eq!(field(&verify(&ada, &id, "0x1234").await), refused("signature_invalid"), "{code}");
+            assert_eq!(verify(&ada, &id, "0x1234").await.field(), refused("signature_invalid"), "{code}");
         }
         site.anvil.rpc().call("anvil_setCode", json!([safe, accepts(hash)])).await;
         assert_eq!(verify(&ada, &id, "0x1234").await.status, 200);

@@ -65,16 +65,12 @@ const SPICE: &[&str] = &[
     "0x",
 ];
 
-/// A splitmix64 sequence.
+/// A sequence that repeats.
 struct Chance(u64);
 
 impl Chance {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) >> 1).unwrap_or(0) % bound.max(1)
+        usize::try_from(id::split_mix(&mut self.0) >> 1).unwrap_or(0) % bound.max(1)
     }
 
     /// A sound text with up to three of its characters changed, doubled or taken away; now and then something else altogether.

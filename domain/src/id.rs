@@ -68,7 +68,8 @@ fn bound(prefix: &str, at: DateTime<Utc>, rest: u128) -> String {
     format!("{prefix}_{}", encode(u128::from(millis & 0xffff_ffff_ffff) << 80 | rest))
 }
 
-fn split_mix(state: &mut u64) -> u64 {
+/// The next number of a sequence that its state decides.
+pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -157,7 +157,7 @@ on_both_databases! {
         lives.ends_at_the_last_words(1).await;
         lives.stage.day.server = lives.stage.site().start().await;
         let (stage, asked) = (&lives.stage, lives.stage.ask_all(0).await);
-        stage.site().mined_until("nothing is unfinished", async || stage.site().unfinished().await == 0).await;
+        stage.site().mined_until_settled().await;
         stage.is_done(&asked, |_| 1).await;
         assert_eq!(stage.site().exactly_once().await.attention, 0);
         stage.day.sums_agree().await;

@@ -24,7 +24,7 @@ on_both_databases! {
             site.anvil.reorg(1).await;
             site.until("it is taken back", async || site.count(of_ours).await == 0).await;
         }
-        site.mined_until("all is final", async || site.unfinished().await == 0).await;
+        site.mined_until_settled().await;
         stage.is_done(&asked, |_| 1).await;
         let anew = "select operation_id from attempts where kind = 'original' group by operation_id, position having count(*) > 1";
         assert_eq!(site.rows(anew).await, Vec::<Vec<String>>::new(), "the same bytes, not others");

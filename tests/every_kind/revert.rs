@@ -40,7 +40,7 @@ impl Stage {
     }
 
     async fn settled(&self) {
-        self.site().mined_until("all is final", async || self.site().unfinished().await == 0).await;
+        self.site().mined_until_settled().await;
     }
 
     /// Each step of a payment through the distributor reverts in its block, and the payment goes on where it stopped.

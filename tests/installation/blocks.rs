@@ -21,6 +21,26 @@ impl Installation {
         .await;
     }
 
+    /// Mines until no operation is pending or submitted.
+    pub async fn mined_until_settled(&self) {
+        self.mined_until("no operation is unfinished", async || self.unfinished().await == 0).await;
+    }
+
+    /// The block of a transaction, which has succeeded, once it is in one.
+    pub async fn mined(&self, hash: &str) -> u64 {
+        let receipt = async || self.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
+        self.until("it is in a block", async || !receipt().await.is_null()).await;
+        let receipt = receipt().await;
+        assert_eq!(receipt["status"], "0x1", "{receipt}");
+        u64::from_str_radix(receipt["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap()
+    }
+
+    /// Waits until the tokens are read up to the block of a transaction: it is final here, and what it did is in the books.
+    pub async fn read_up_to(&self, hash: &str) {
+        let read = format!("token_reads where block_number >= {}", self.mined(hash).await);
+        self.until("it is final here", async || self.count(&read).await == 1).await;
+    }
+
     /// How many transactions of the platform the node would take into blocks one after the other: a later nonce alone says nothing.
     pub async fn in_pool(&self) -> u64 {
         let (rpc, signer) = (self.anvil.rpc(), signer_of(KEYS[1]));

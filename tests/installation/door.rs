@@ -7,7 +7,7 @@ use muniment_domain::user::Role;
 use tempfile::TempDir;
 use world::{Database, Launch};
 
-use super::{Person, Server, data, ledger, person};
+use super::{PATIENCE, Person, Server, comes, data, ledger, person};
 
 /// A database with the interface before it.
 pub struct Door {
@@ -79,6 +79,11 @@ impl Door {
     /// Somebody with this role, logged in and stepped up.
     pub async fn person(&self, server: &Server, name: &str, role: Role) -> Person {
         person::appoint(&self.database, server, name, role).await
+    }
+
+    /// Waits until the condition holds, and says what did not come.
+    pub async fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
+        assert!(comes(condition).await, "after {PATIENCE:?} still not: {what}");
     }
 
     /// Changes rows behind the platform's back.

@@ -82,20 +82,29 @@ impl Market {
 
     /// A draft with a paper.
     pub async fn draft(&self, change: Value) -> String {
-        let written = self.issuer.post("/v1/offerings", Self::terms(change)).await;
+        self.draft_by(&self.issuer, change).await
+    }
+
+    /// The same, by a member of some organisation.
+    async fn draft_by(&self, by: &Person, change: Value) -> String {
+        let written = by.post("/v1/offerings", Self::terms(change)).await;
         assert_eq!(written.status, 201, "{written:?}");
         let id = written.text("/id");
         let paper =
             json!({ "kind": "terms", "title": "Terms", "sha256": "ab".repeat(32), "url": "https://papers.example/1" });
-        let added = self.issuer.post(&format!("/v1/offerings/{id}/documents"), paper).await;
+        let added = by.post(&format!("/v1/offerings/{id}/documents"), paper).await;
         assert_eq!(added.status, 201, "{added:?}");
         id
     }
 
     /// One that an operator allowed.
     pub async fn approved(&self, change: Value) -> String {
-        let id = self.draft(change).await;
-        for (who, verb) in [(&self.issuer, "submit"), (&self.olga, "approve")] {
+        self.approved_by(&self.issuer, change).await
+    }
+
+    async fn approved_by(&self, by: &Person, change: Value) -> String {
+        let id = self.draft_by(by, change).await;
+        for (who, verb) in [(by, "submit"), (&self.olga, "approve")] {
             let moved = self.act(who, &id, verb, json!({})).await;
             assert_eq!(moved.status, 200, "{verb}: {moved:?}");
         }
@@ -104,8 +113,13 @@ impl Market {
 
     /// One that takes subscriptions.
     pub async fn open(&self, change: Value) -> String {
-        let id = self.approved(change).await;
-        let moved = self.act(&self.issuer, &id, "publish", json!({})).await;
+        self.open_by(&self.issuer, change).await
+    }
+
+    /// The same, by a member of some organisation.
+    pub async fn open_by(&self, by: &Person, change: Value) -> String {
+        let id = self.approved_by(by, change).await;
+        let moved = self.act(by, &id, "publish", json!({})).await;
         assert_eq!(moved.status, 200, "{moved:?}");
         id
     }

@@ -43,6 +43,18 @@ pub use server::{Answer, Remote, Server};
 pub const PATIENCE: Duration = Duration::from_secs(180);
 const POLL: Duration = Duration::from_millis(25);
 
+/// Looks again and again; whether it came in time.
+async fn comes(condition: impl AsyncFn() -> bool) -> bool {
+    let start = Instant::now();
+    while !condition().await {
+        if start.elapsed() > PATIENCE {
+            return false;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    true
+}
+
 /// One installation; everything of it goes with the value.
 pub struct Installation {
     pub anvil: Anvil,
@@ -106,12 +118,8 @@ impl Installation {
 
     /// Waits until the condition holds, and says what did not come.
     pub async fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
-        let start = Instant::now();
-        while !condition().await {
-            if start.elapsed() > PATIENCE {
-                panic!("after {PATIENCE:?} still not: {what}\n{}", self.overview().await);
-            }
-            tokio::time::sleep(POLL).await;
+        if !comes(condition).await {
+            panic!("after {PATIENCE:?} still not: {what}\n{}", self.overview().await);
         }
     }
 

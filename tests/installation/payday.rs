@@ -62,9 +62,7 @@ impl Payday {
         let count = json!([signer_of(key), "latest"]);
         let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
         let hash = send(&self.site.anvil, key, nonce, call.to.unwrap(), call.data).await;
-        let receipt = async || self.site.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
-        self.site.until("it is mined", async || !receipt().await.is_null()).await;
-        assert_eq!(receipt().await["status"], "0x1", "the stranger's call reverted");
+        self.site.mined(&hash).await;
         hash
     }
 

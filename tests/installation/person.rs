@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use world::Database;
 
 use super::server::{Answer, Remote, Server};
-use super::{Installation, PATIENCE, ledger};
+use super::{Installation, PATIENCE, comes, ledger};
 
 /// What everybody here chose, each by himself.
 pub const PASSWORD: &str = "correct horse battery staple";
@@ -63,14 +63,9 @@ impl Server {
 
     /// The same, once a mail came after this one.
     pub async fn mailed_after(&self, earlier: &str, purpose: &str, email: &str) -> String {
-        for _ in 0..200 {
-            let newest = self.mailed(purpose, email).await;
-            if newest != earlier {
-                return newest;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
-        panic!("no mail came after the first one\n{}", self.process.log())
+        let came = comes(async || self.mailed(purpose, email).await != earlier).await;
+        assert!(came, "no mail came after the first one\n{}", self.process.log());
+        self.mailed(purpose, email).await
     }
 
     /// Somebody without any token.

@@ -56,6 +56,11 @@ impl Answer {
     pub fn problem(&self) -> (u16, String) {
         (self.status, self.text("/code"))
     }
+
+    /// The status, and the first field that is wrong: its pointer and its code.
+    pub fn field(&self) -> (u16, String, String) {
+        (self.status, self.text("/errors/0/pointer"), self.text("/errors/0/code"))
+    }
 }
 
 impl Server {

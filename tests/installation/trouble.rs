@@ -29,10 +29,15 @@ impl Installation {
         self.set_roles_of(KEYS[1], roles).await;
     }
 
+    /// Waits until the events of each token are read up to the block that made it: a deployment is confirmed a look earlier, and proves
+    /// nothing to a person before.
+    pub async fn all_read(&self) {
+        self.until("every token is read", async || self.count("token_cursors where pace = 'new'").await == 0).await;
+    }
+
     /// A few blocks, one after the other, until nothing is under way.
     pub async fn finalised(&self) {
-        self.until("all is final", async || {
-            self.anvil.mine(1).await;
+        self.mined_until("all is final", async || {
             self.unfinished().await == 0
                 && self.count("operation_steps where state in ('signed', 'included')").await == 0
         })
@@ -62,6 +67,7 @@ impl Installation {
         self.set_roles(Roles(0)).await;
         let id = server.mint(&format!("mint-{offering}"), offering).await.text("/operations/0/id");
         self.settled().await;
+        self.all_read().await;
         assert_eq!(server.state(&id).await, ("failed".to_owned(), "reverts".to_owned()));
         id
     }

@@ -1,7 +1,7 @@
 //! What an organisation has that raises money, and what the platform has that lets it.
 
 use muniment_domain::user::Role;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::belongings::{Belongings, sound};
 use crate::installation::{Market, Person};
@@ -9,22 +9,6 @@ use crate::installation::{Market, Person};
 const TIME: &str = "2026-01-01T00:00:00+00:00";
 const CHAIN_ID: i64 = 31337;
 const HASH: &str = "0x00000000000000000000000000000000000000000000000000000000000000aa";
-
-async fn draft(by: &Person, change: Value) -> String {
-    sound(&by.post("/v1/offerings", Market::terms(change)).await, 201)
-}
-
-/// An offering of this person's organisation that takes subscriptions.
-async fn open(market: &Market, by: &Person, change: Value) -> String {
-    let id = draft(by, change).await;
-    let paper =
-        json!({ "kind": "terms", "title": "Terms", "sha256": "ab".repeat(32), "url": "https://papers.example/1" });
-    sound(&by.post(&format!("/v1/offerings/{id}/documents"), paper).await, 201);
-    for (who, verb) in [(by, "submit"), (&market.olga, "approve"), (by, "publish")] {
-        sound(&market.act(who, &id, verb, json!({})).await, 200);
-    }
-    id
-}
 
 async fn subscribe(investor: &Person, offering: &str) -> String {
     sound(&investor.post(&format!("/v1/offerings/{offering}/subscribe"), json!({ "amount": "1000.00" })).await, 201)
@@ -93,10 +77,12 @@ impl Belongings {
             symbols += 1;
             format!("{}{symbols}", org.to_uppercase())
         };
-        let drafted = draft(first, json!({ "token_symbol": symbol() })).await;
+        // Without a paper it stays a draft, whoever submits it.
+        let terms = Market::terms(json!({ "token_symbol": symbol() }));
+        let drafted = sound(&first.post("/v1/offerings", terms).await, 201);
         self.event(&drafted, org, &[]).await;
         self.put("offerings", drafted, org, &[]);
-        let private = open(&self.market, first, json!({ "visibility": "private", "token_symbol": symbol() })).await;
+        let private = self.market.open_by(first, json!({ "visibility": "private", "token_symbol": symbol() })).await;
         let olga = self.market.olga.client();
         let deployed =
             olga.post("/blockchain/deploy-token", &private, json!({ "offering_id": private })).await.unwrap();
@@ -106,7 +92,7 @@ impl Belongings {
         self.put("offerings", private, org, &[]);
         let mut shown = Vec::new();
         for (name, member) in members {
-            let id = open(&self.market, member, json!({ "token_symbol": symbol() })).await;
+            let id = self.market.open_by(member, json!({ "token_symbol": symbol() })).await;
             for (investor, who) in investors {
                 let subscription = subscribe(who, &id).await;
                 self.event(&subscription, org, &[*investor]).await;

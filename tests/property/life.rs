@@ -105,7 +105,7 @@ impl Life {
 
     /// Plans the end of the process at one of its writes.
     fn tempt_fate(&mut self) {
-        let point = Point::ALL[self.seed.below(Point::ALL.len() as u64) as usize];
+        let point = *self.seed.pick(Point::ALL);
         let when = if self.seed.chance(0.5) { When::Before } else { When::After };
         plan::crash_at(point, when, 1 + self.seed.below(2));
     }
@@ -194,6 +194,14 @@ impl Life {
             let rows = sqlx::query(sql).fetch_all(conn).await.unwrap();
             rows.iter().map(|row| row.get::<String, _>(0)).collect()
         })
+    }
+
+    /// Changes rows behind the platform's back, as many as there are.
+    pub async fn change(&self, sql: &'static str) {
+        let mut tx = self.stage.db.begin().await.unwrap();
+        let rows = muniment_domain::on!(tx, conn => sqlx::query(sql).execute(conn).await.unwrap().rows_affected());
+        tx.commit(Point::Housekeeping).await.unwrap();
+        assert!(rows > 0, "there is nothing to change: {sql}");
     }
 
     /// Calm: nothing fails any more, and people finish what waits for them.

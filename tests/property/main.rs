@@ -23,6 +23,8 @@ use world::{Database, Engine};
 const LIVES_SQLITE: u64 = 60;
 /// On a server each commit takes its way over a socket.
 const LIVES_POSTGRES: u64 = 8;
+/// A life at whose end there is something in every book.
+const EVENTFUL: u64 = 1;
 
 fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -71,6 +73,51 @@ fn every_life_ends_with_chain_and_database_alike_on_postgres() {
         });
         lived.unwrap_or_else(|why| panic!("{why}"));
     }
+}
+
+/// Changes of the books past the platform, each with its reverse and what must be said of it.
+const PLANTED: [(&str, &str, &str); 6] = [
+    (
+        "update holdings set balance = balance || '0'",
+        "update holdings set balance = substr(balance, 1, length(balance) - 1)",
+        "balances and locks",
+    ),
+    ("update token_accounts set frozen = not frozen", "update token_accounts set frozen = not frozen", "the frozen"),
+    (
+        "update token_partitions set restricted = not restricted",
+        "update token_partitions set restricted = not restricted",
+        "the restriction",
+    ),
+    (
+        "update offerings set committed_total = committed_total + 1",
+        "update offerings set committed_total = committed_total - 1",
+        "offerings that reserved something else",
+    ),
+    (
+        "update entitlements set net = net + 1, gross = gross + 1 where status = 'paid'",
+        "update entitlements set net = net - 1, gross = gross - 1 where status = 'paid'",
+        "what was paid",
+    ),
+    (
+        "update entitlements set withholding = withholding + 1, gross = gross + 1",
+        "update entitlements set withholding = withholding - 1, gross = gross - 1",
+        "distributions whose parts are not the whole",
+    ),
+];
+
+#[test]
+fn a_book_that_was_changed_is_a_life_with_two_truths() {
+    alone(async {
+        let mut life = Life::begin(Stage::set("sqlite::memory:", EVENTFUL).await, EVENTFUL);
+        life.live().await.unwrap();
+        for (change, back, what) in PLANTED {
+            life.change(change).await;
+            let why = books::compare(&life).await.expect_err(change);
+            assert!(why.starts_with(what), "{change}: {why}");
+            life.change(back).await;
+        }
+        books::compare(&life).await.unwrap();
+    });
 }
 
 #[test]

@@ -44,12 +44,11 @@ pub async fn move_all(life: &mut Life) -> Lived {
 pub async fn move_on(life: &mut Life) -> Lived {
     let open = life.ids(OPEN).await;
     let moved = if open.is_empty() || life.seed.chance(0.2) {
-        let (offering, cents) =
-            (life.stage.offerings[life.seed.below(2) as usize].clone(), 1 + life.seed.below(100_000));
+        let (offering, cents) = (life.seed.pick(&life.stage.offerings).clone(), 1 + life.seed.below(100_000));
         let method = if life.seed.chance(0.5) { Method::DirectPayout } else { Method::Distributor };
         draft(life, offering, method, cents.cast_signed()).await
     } else {
-        let (id, status) = open[life.seed.below(open.len() as u64) as usize].split_once(' ').unwrap();
+        let (id, status) = life.seed.pick(&open).split_once(' ').unwrap();
         step(life, id, status).await
     };
     match moved {

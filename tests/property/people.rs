@@ -128,7 +128,7 @@ pub async fn ask(life: &mut Life) -> Lived {
     let wish = match life.unanswered.pop() {
         Some(wish) => wish,
         None => {
-            let offering = life.stage.offerings[life.seed.below(2) as usize].clone();
+            let offering = life.seed.pick(&life.stage.offerings).clone();
             life.asked += 1;
             let what = draw(life, &offering);
             Wish { what, offering, key: format!("key-{}", life.asked) }
@@ -221,7 +221,7 @@ pub async fn operate(life: &mut Life) -> Lived {
     if open.is_empty() {
         return Ok(());
     }
-    let id = open[life.seed.below(open.len() as u64) as usize].clone();
+    let id = life.seed.pick(&open).clone();
     let choice = life.seed.below(4);
     resolve(life, &id, choice).await
 }
@@ -259,7 +259,7 @@ async fn resolve(life: &mut Life, id: &str, choice: u64) -> Lived {
 
 /// A holder sends some of its tokens to another wallet, past the platform.
 pub async fn trade(life: &mut Life) -> Lived {
-    let which = life.stage.offerings[life.seed.below(2) as usize].clone();
+    let which = life.seed.pick(&life.stage.offerings).clone();
     let mut tx = life.stage.db.read().await.map_err(|e| e.to_string())?;
     let token = offering::find(&mut tx, &which).await.map_err(|e| e.to_string())?.token_address;
     drop(tx);

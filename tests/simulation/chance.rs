@@ -37,7 +37,7 @@ impl Run<'_> {
             }
             64..82 => {
                 let now = self.stage.now();
-                let odds = [0.3, 0.7, 1.0][self.seed.below(3) as usize];
+                let odds = *self.seed.pick(&[0.3, 0.7, 1.0]);
                 self.pass_time(12);
                 self.shared.net().mine(now + 12, odds);
                 self.note("a block".to_owned());
@@ -83,7 +83,7 @@ impl Run<'_> {
             if ids.is_empty() {
                 return Ok(());
             }
-            let id = ids[self.seed.below(ids.len() as u64) as usize].clone();
+            let id = self.seed.pick(&ids).clone();
             return self.act(index, Move::Advance(id)).await;
         }
         let Some(id) = self.take_wake().await else { return Ok(()) };
@@ -113,7 +113,7 @@ impl Run<'_> {
         if jobs.is_empty() {
             return None;
         }
-        let job = &jobs[self.seed.below(jobs.len() as u64) as usize];
+        let job = self.seed.pick(&jobs);
         let (id, payload): (String, Vec<u8>) = (job.get(0), job.get(1));
         sqlx::query("delete from Jobs where id = $1").bind(id).execute(self.stage.pool()).await.expect("a job");
         serde_json::from_slice(&payload).ok()

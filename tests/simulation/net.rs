@@ -173,7 +173,7 @@ impl Net {
         if self.seed.chance(0.05) {
             let kept: Vec<_> = self.seen.values().filter(|t| t.from == from && t.nonce == nonce).cloned().collect();
             if !kept.is_empty() {
-                let found = kept[self.seed.below(kept.len() as u64) as usize].clone();
+                let found = self.seed.pick(&kept).clone();
                 if pooled.as_ref().is_none_or(|p| p.hash != found.hash) {
                     self.hit(Fault::Resurfaced);
                 }

@@ -24,7 +24,7 @@ pub async fn ask(run: &mut Run<'_>) -> Broken {
             request
         }
         None => {
-            let offering = run.offerings[run.seed.below(run.offerings.len() as u64) as usize].clone();
+            let offering = run.seed.pick(&run.offerings).clone();
             run.asked += 1;
             let what = match run.seed.below(10) {
                 0..4 => What::Deploy,
@@ -64,7 +64,7 @@ pub async fn operate(run: &mut Run<'_>, index: usize) -> Broken {
     if rows.is_empty() {
         return Ok(());
     }
-    let row = &rows[run.seed.below(rows.len() as u64) as usize];
+    let row = run.seed.pick(&rows);
     let (id, proposed): (String, Option<String>) = (row.get(0), row.get(1));
     let order = match run.seed.below(8) {
         0..3 => Move::Retry(id),

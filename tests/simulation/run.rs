@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
     /// Plans a crash anywhere, now and then.
     pub fn tempt_fate(&mut self) {
         if self.armed.is_none() && self.seed.chance(0.03) {
-            let point = Point::ALL[self.seed.below(Point::ALL.len() as u64) as usize];
+            let point = *self.seed.pick(Point::ALL);
             let when = if self.seed.chance(0.5) { When::Before } else { When::After };
             self.arm(point, when, 1);
         }

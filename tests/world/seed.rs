@@ -24,6 +24,11 @@ impl Seed {
         self.draw() % bound.max(1)
     }
 
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len() as u64) as usize]
+    }
+
     /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         // 53 bits are what a double holds exactly.
