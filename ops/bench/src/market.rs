@@ -12,8 +12,10 @@ const EACH: u64 = 10;
 const AMOUNT: u64 = 100_000;
 /// Spreads the subscriptions of an investor over the offerings.
 const STRIDE: u64 = 7_919;
-/// How many investors can log in, and how many people of organisations.
+/// How many investors are logged in, and how many people of organisations.
 pub const PEOPLE: u64 = 32;
+/// How many more log in again and again: somebody's eleventh session would end the one that is read with.
+pub const VISITORS: u64 = 4;
 /// Of organisations.
 pub const MEMBERS: u64 = 8;
 
@@ -87,14 +89,15 @@ impl Market {
                 "insert into issuers (id, name, status, version, created_at, updated_at)",
                 &format!("{}, 'Bench', 'active', 1, {times}", series.sql("iss")),
             ),
-            for_each(PEOPLE, users, &user(own.clone(), "holder", "investor", "null")),
+            for_each(PEOPLE + VISITORS, users, &user(own.clone(), "holder", "investor", "null")),
             for_each(MEMBERS, users, &user(member, "issuer", "issuer", &newest)),
             for_each(
                 investors,
                 "insert into investors (id, user_id, legal_name, country, kyc_status, version, created_at, updated_at)",
                 &format!(
-                    "{}, case when i < {PEOPLE} then {own} end, 'Holder', 'DE', 'approved', 1, {times}",
-                    series.sql("inv")
+                    "{}, case when i < {} then {own} end, 'Holder', 'DE', 'approved', 1, {times}",
+                    series.sql("inv"),
+                    PEOPLE + VISITORS
                 ),
             ),
             for_each(

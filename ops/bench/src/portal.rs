@@ -25,8 +25,6 @@ use crate::{bare_portal, flood, process};
 const RATE: f64 = 500.0;
 /// Connections that may be needed at once when the server stalls.
 const AT_ONCE: usize = 32;
-/// How many log in again and again.
-const LOGINS_AT_ONCE: usize = 4;
 const FEW: u64 = 1_000;
 const NO_LIMITS: &str = "key_per_minute = 0\nwrite_per_minute = 0\nread_per_minute = 0\nsubscribe_per_minute = 0\n\
      anonymous_per_minute = 0\nlogin_per_minute = 0\n";
@@ -124,8 +122,8 @@ impl<'a> Portal<'a> {
     async fn logins(&self, on: &str, time: Duration) -> Line {
         let alone = self.reads(time).await;
         let (done, count) = (&Cell::new(false), &Cell::new(0_u32));
-        let mut stormers = join_all((0..LOGINS_AT_ONCE).map(|_| self.stand.client(self.port))).await;
-        let emails: Vec<_> = (0..LOGINS_AT_ONCE).map(|number| self.visits.email(number)).collect();
+        let emails = self.visits.visitors();
+        let mut stormers = join_all(emails.iter().map(|_| self.stand.client(self.port))).await;
         let storm = join_all(stormers.iter_mut().zip(&emails).map(|(client, email)| async move {
             while !done.get() {
                 let (status, answer) = client.open_session(email, PASSWORD).await;

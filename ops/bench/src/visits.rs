@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::client::{Client, Identity};
-use crate::market::{MEMBERS, Market, PEOPLE};
+use crate::market::{MEMBERS, Market, PEOPLE, VISITORS};
 use crate::stand::{EMAIL, PASSWORD, Stand};
 
 /// Who is logged in, and in which market.
@@ -67,9 +67,9 @@ impl Visits {
         assert_eq!(status, 201, "{path}: {answer}");
     }
 
-    /// Where the investor of this number is reached.
-    pub fn email(&self, number: usize) -> String {
-        self.market.investor_email(number as u64)
+    /// Where those are reached who are nobody's session above.
+    pub fn visitors(&self) -> Vec<String> {
+        (PEOPLE..PEOPLE + VISITORS).map(|number| self.market.investor_email(number)).collect()
     }
 
     fn wish(&self, turn: usize) -> (&Identity, String) {
