@@ -56,7 +56,7 @@ const WORN: &[&str] = &[
 /// How many different characters are left at least when the worn parts are taken out.
 const DISTINCT_MIN: usize = 5;
 
-/// Hashes and compares, as many at once as there are cores.
+/// Hashes and compares, on half of the cores at once: what is read meanwhile finds the other half free.
 #[derive(Clone)]
 pub struct Passwords {
     params: Params,
@@ -81,7 +81,7 @@ impl Passwords {
         let params = Params::new(auth.password_memory_kib, auth.password_passes, 1, Some(HASH_BYTES));
         let params =
             params.map_err(|error| Failure::new(format!("auth.password_memory_kib and password_passes: {error}.")))?;
-        let cores = available_parallelism().map_or(1, usize::from);
+        let cores = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
         let nobody =
             hash(&params, "a password that nobody has", salt).map_err(|_| Failure::new("argon2 does not work"))?;
         let (cores, queue) = (Arc::new(Semaphore::new(cores)), Arc::new(Semaphore::new(cores + QUEUE_MAX)));
