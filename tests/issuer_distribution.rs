@@ -38,6 +38,11 @@ on_both_databases! {
         let again = ida.client().post("/v1/distributions", "draft", draft).await.unwrap();
         assert_eq!((again.body == drafted.body, again.headers.contains_key("idempotent-replayed")), (true, true));
         let id = drafted.text("/id");
+        // The answer is forgotten after a day, and that the key was spent never.
+        day.site.write("delete from idempotency_keys").await;
+        let spent = ida.client().post("/v1/distributions", "draft", day.body("direct_payout", "300.00").await).await.unwrap();
+        assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), format!("/v1/distributions/{id}")));
+        assert_eq!(day.site.count("distributions").await, 1);
         assert_eq!(act(&ida, "early", &id, "calculate", json!({})).await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(act(&ida, "snapshot", &id, "snapshot", json!({})).await.status, 202);
         day.site.until("the balances are known", async || status(&ida, &id).await == "snapshotted").await;

@@ -4,6 +4,7 @@ use chrono::DateTime;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::Ids;
+use muniment_domain::narrow::Created;
 use muniment_domain::offering::{self, Order};
 use muniment_domain::subscription::{self, Scope as Whose};
 use muniment_domain::total::Total;
@@ -32,7 +33,7 @@ async fn offerings(tx: &mut Tx) {
         for order in Order::ALL {
             for statuses in [vec![], vec![Status::Open], vec![Status::Open, Status::Closed]] {
                 let plain = Filter { order: *order, statuses, ..Filter::default() };
-                let lately = Filter { created_from: Some(at), created_to: Some(at), ..plain.clone() };
+                let lately = Filter { created: Created { from: Some(at), to: Some(at) }, ..plain.clone() };
                 for filter in [plain, lately] {
                     page(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
                 }
@@ -55,7 +56,7 @@ async fn subscriptions(tx: &mut Tx) {
                 for statuses in [vec![], vec![Status::Accepted], vec![Status::Expired, Status::Refunded]] {
                     let (offering_id, investor_id) = (offering_id.clone(), investor_id.clone());
                     let plain = Filter { statuses, offering_id, investor_id, ..Filter::default() };
-                    let lately = Filter { created_from: Some(at), created_to: Some(at), ..plain.clone() };
+                    let lately = Filter { created: Created { from: Some(at), to: Some(at) }, ..plain.clone() };
                     for filter in [plain, lately] {
                         list(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
                     }
@@ -70,13 +71,23 @@ async fn subscriptions(tx: &mut Tx) {
 async fn ask(tx: &mut Tx) {
     offerings(tx).await;
     subscriptions(tx).await;
+    let at = Some(DateTime::UNIX_EPOCH);
+    let lately = Created { from: at, to: at };
     for statuses in [vec![], vec![investor::Status::Approved]] {
         for country in [None, Some("DE".to_owned())] {
-            let filter = investor::Filter { statuses: statuses.clone(), country, name: None };
-            investor::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
+            for created in [Created::default(), lately] {
+                let (statuses, country) = (statuses.clone(), country.clone());
+                let filter = investor::Filter { statuses, created, country, name: None };
+                investor::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
+            }
         }
     }
-    user::page(tx, LIMIT, OFFSET).await.unwrap();
+    for statuses in [vec![], vec![user::Status::Active]] {
+        for created in [Created::default(), lately] {
+            let filter = user::Filter { statuses: statuses.clone(), created };
+            user::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
+        }
+    }
     for needs_attention in [None, Some(true)] {
         let filter = operation::Filter { needs_attention, ..operation::Filter::default() };
         operation::list(tx, &filter, LIMIT, OFFSET).await.unwrap();
@@ -147,7 +158,7 @@ on_both_databases! {
             (1_090, 10, Total::from(1_100)),
             (2_000, 0, Total::from(1_100)),
         ] {
-            let (found, counted) = user::page(&mut tx, LIMIT, offset).await.unwrap();
+            let (found, counted) = user::page(&mut tx, &user::Filter::default(), LIMIT, offset).await.unwrap();
             assert_eq!((found.len(), counted), (rows, total), "from {offset} on");
         }
     }

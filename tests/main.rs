@@ -13,6 +13,7 @@ mod bulk_retry;
 mod cancel;
 mod ceiling;
 mod clock;
+mod conventions;
 mod crash;
 mod csrf;
 mod damaged_row;

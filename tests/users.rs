@@ -31,8 +31,12 @@ on_both_databases! {
         let server = door.open().await;
         let (a, b) = admins(&door, &server).await;
         let body = json!({ "email": "Olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "nights" });
-        let asked = ask(&a, "POST", "/v1/users", "invite", body).await;
+        let asked = ask(&a, "POST", "/v1/users", "invite", body.clone()).await;
         assert_eq!(door.count("users where email = 'olga@people.example'").await, 0);
+        // Who asks again after a day is told what came of the key.
+        door.write("delete from idempotency_keys").await;
+        let spent = ask(&a, "POST", "/v1/users", "invite", body).await;
+        assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), asked.headers["location"].to_str().unwrap().to_owned()));
         assert_eq!(allow(&a, &asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
         let allowed = allow(&b, &asked).await;
         assert!(allowed.status < 300, "{allowed:?}");
@@ -70,6 +74,7 @@ on_both_databases! {
         let auditor = Person::log_in(&server, &olga.email).await;
         let users = auditor.get("/v1/users").await;
         assert!(users.body.to_string().contains("…@people.example") && !users.body.to_string().contains("admin-a@"), "{users:?}");
+        assert_eq!(users.text("/data/0/name"), "S…");
     }
 
     async fn an_admin_shuts_somebody_out_at_once_but_never_the_last_admin(database: Database) {

@@ -4,7 +4,7 @@
 use axum::extract::{FromRequest, Request};
 use axum::response::Response;
 use muniment_domain::db::Tx;
-use muniment_domain::idempotency::{self as stored, Answer};
+use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
@@ -14,6 +14,22 @@ use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, InUse};
 use crate::submission::Submission;
+
+/// A handler for each move of a thing, which calls `act` beside it: the path names the move, and the body is the same.
+macro_rules! moves {
+    ($($(#[$doc:meta])* $name:ident = $act:ident;)+) => {
+        $($(#[$doc])*
+        pub async fn $name(
+            axum::extract::State(app): axum::extract::State<App>,
+            id: Path<String>,
+            principal: Principal,
+            submission: Submission<Body>,
+        ) -> Result<Response> {
+            act(&app, Act::$act, id, &principal, submission).await
+        })+
+    };
+}
+pub(crate) use moves;
 
 /// How often an act whose object moved meanwhile is decided again.
 const TRIES: usize = 3;
@@ -62,7 +78,7 @@ pub async fn perform<T>(app: &App, submission: &Submission<T>, act: &impl Act) -
     let _in_use = InUse::take(app, key)?;
     for _ in 0..TRIES {
         let mut tx = app.db.read().await?;
-        if let Some(answer) = stored::replay(&mut tx, key).await? {
+        if let Some(answer) = idempotency::answered(app, &mut tx, key).await? {
             return Ok(idempotency::replayed(&answer));
         }
         drop(tx);
@@ -70,6 +86,7 @@ pub async fn perform<T>(app: &App, submission: &Submission<T>, act: &impl Act) -
             Ok(done) => done,
             // Away for a moment, or moved since it was read: everything is read again.
             Err(problem) if matches!(problem.code, Code::ServiceUnavailable | Code::VersionConflict) => continue,
+            Err(problem) if !key.is_named() => return Err(problem),
             // A no by the rules is an answer too; it is given again.
             Err(problem) => (idempotency::refusal(submission, problem)?, Point::Accept, None),
         };
@@ -77,13 +94,9 @@ pub async fn perform<T>(app: &App, submission: &Submission<T>, act: &impl Act) -
             Some(tx) => tx,
             None => app.db.begin().await?,
         };
-        match stored::store(&mut tx, key, &answer).await {
-            Ok(()) => {
-                tx.commit(point).await?;
-                return Ok(idempotency::response(&answer));
-            }
-            Err(muniment_domain::Error::Stale { .. }) => {}
-            Err(error) => return Err(error.into()),
+        if idempotency::keep(app, &mut tx, key, &answer).await? {
+            tx.commit(point).await?;
+            return Ok(idempotency::response(&answer));
         }
     }
     Err(Problem::bare(Code::ServiceUnavailable))

@@ -7,26 +7,33 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::api_key::{self, ApiKey, New};
 use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Code, Error};
+use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::auth::register::check_name;
-use crate::body::{Input, Optional};
+use crate::body::Optional;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::origin;
 use crate::pages::{List, Page, Paging, Parameters};
 use crate::permission::{SCOPES, scopes_of};
 use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
 
 const DAYS_DEFAULT: i64 = 365;
 const DAYS_MAX: i64 = 730;
 const NETWORKS_MAX: usize = 20;
 const PER_MINUTE_MAX: i64 = 100_000;
+/// How many keys of one person may be in use.
+const KEYS_MAX: i64 = 20;
 const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
 
@@ -44,38 +51,48 @@ pub struct Wanted {
     #[serde(default)]
     #[schema(max_items = 20)]
     allowed_cidrs: Vec<String>,
-    /// Requests a minute.
+    /// Requests a minute; for who is none of the staff no more than the platform's limit for keys.
     #[schema(minimum = 1, maximum = 100000)]
     rate_limit: Option<i64>,
 }
 
-/// `POST /v1/api-keys`: the answer is the only place where the key stands.
+/// `POST /v1/api-keys`: the answer is the only place where the key stands. A person has at most twenty that are in use, and may set a limit
+/// above the platform's only as staff.
 #[utoipa::path(
     post,
     path = "/v1/api-keys",
     request_body = Wanted,
+    params(IdempotencyKey),
     responses((status = 201, body = Made)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
 )]
-pub async fn create(State(app): State<App>, principal: Principal, Input(body): Input<Wanted>) -> Result<Response> {
-    let now = app.db.clock().now();
-    check(&body, &principal.0.roles, now)?;
-    let mut scopes: Vec<_> = body.scopes.clone();
-    scopes.sort_unstable();
-    let (scopes, networks) = (scopes.join(" "), body.allowed_cidrs.join(" "));
-    let new = New {
-        user_id: &principal.0.user_id,
-        name: body.name.trim(),
-        scopes: &scopes,
-        allowed_cidrs: &networks,
-        per_minute: body.rate_limit,
-        expires_at: body.expires_at.map_or(now + Duration::days(DAYS_DEFAULT), |at| at.0),
-        secret: secret(&app)?,
-    };
-    let mut tx = app.db.begin().await?;
-    let (id, key) = api_key::insert(&mut tx, &new).await?;
-    let stored = api_key::find(&mut tx, &id, None).await?;
-    tx.commit(Point::Account).await?;
-    Ok(shown(&stored, &key))
+pub async fn create(State(app): State<App>, principal: Principal, submission: Submission<Wanted>) -> Result<Response> {
+    check_rights(&submission.body, &principal.0.roles, &app)?;
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Wanted {
+    fn check(&self, now: DateTime<Utc>) -> Result<()> {
+        check(self, now)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        api_key::make_room(tx, &by.actor, KEYS_MAX).await?;
+        let mut scopes = self.scopes.clone();
+        scopes.sort_unstable();
+        let new = New {
+            user_id: &by.actor,
+            name: self.name.trim(),
+            scopes: &scopes.join(" "),
+            allowed_cidrs: &self.allowed_cidrs.join(" "),
+            per_minute: self.rate_limit,
+            expires_at: self.expires_at.map_or(tx.now() + Duration::days(DAYS_DEFAULT), |at| at.0),
+            secret: secret(app),
+        };
+        let (id, key) = api_key::insert(tx, &new).await?;
+        let made = Made { shown: item(&api_key::find(tx, &id, None).await?), key };
+        Ok(Answer { status: 201, location: Some("/v1/api-keys".to_owned()), body: json!(made).to_string() })
+    }
 }
 
 /// `GET /v1/api-keys`: one's own; an admin and an auditor see all.
@@ -130,7 +147,7 @@ pub async fn rotate(
         allowed_cidrs: &old.allowed_cidrs,
         per_minute: old.per_minute,
         expires_at: tx.now() + life,
-        secret: secret(&app)?,
+        secret: secret(&app),
     };
     let (new_id, key) = api_key::insert(&mut tx, &new).await?;
     let until = tx.now() + Duration::hours(hours);
@@ -168,13 +185,15 @@ async fn live(tx: &mut Tx, id: &str, owner: Option<&str>) -> Result<ApiKey> {
     Ok(found)
 }
 
-fn secret(app: &App) -> Result<[u8; 32]> {
-    let bytes = [app.db.ids().bytes(), app.db.ids().bytes()].concat();
-    bytes.try_into().map_err(|_| Problem::internal("a secret has 32 bytes"))
+fn secret(app: &App) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&app.db.ids().bytes());
+    bytes[16..].copy_from_slice(&app.db.ids().bytes());
+    bytes
 }
 
-fn check(wanted: &Wanted, roles: &Roles, now: DateTime<Utc>) -> Result<()> {
-    check_name("/name", &wanted.name)?;
+/// Refuses what somebody with these roles may not give.
+fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
     let allowed = scopes_of(roles);
     if wanted.scopes.is_empty() {
         return Err(Problem::field("/scopes", "required", format!("Name at least one of: {}.", allowed.join(", "))));
@@ -192,6 +211,19 @@ fn check(wanted: &Wanted, roles: &Roles, now: DateTime<Utc>) -> Result<()> {
             return Err(Problem::field(pointer, "duplicate", "This scope is named twice."));
         }
     }
+    // What everybody may ask is there for everybody: only the platform's own people take more of it. Zero is no limit.
+    let most = match app.rates.key_per_minute {
+        platform if platform > 0 && !roles.is_staff() => i64::from(platform).min(PER_MINUTE_MAX),
+        _ => PER_MINUTE_MAX,
+    };
+    if wanted.rate_limit.is_some_and(|rate| !(1..=most).contains(&rate)) {
+        return Err(Problem::field("/rate_limit", "out_of_range", format!("1 to {most} requests a minute.")));
+    }
+    Ok(())
+}
+
+fn check(wanted: &Wanted, now: DateTime<Utc>) -> Result<()> {
+    check_name("/name", &wanted.name)?;
     let latest = now + Duration::days(DAYS_MAX);
     if wanted.expires_at.is_some_and(|at| at.0 <= now || at.0 > latest) {
         return Err(Problem::field(
@@ -208,9 +240,6 @@ fn check(wanted: &Wanted, roles: &Roles, now: DateTime<Utc>) -> Result<()> {
             let detail = "An address or a network such as 203.0.113.0/24 is expected.";
             return Err(Problem::field(format!("/allowed_cidrs/{index}"), "network_format", detail));
         }
-    }
-    if wanted.rate_limit.is_some_and(|rate| !(1..=PER_MINUTE_MAX).contains(&rate)) {
-        return Err(Problem::field("/rate_limit", "out_of_range", format!("1 to {PER_MINUTE_MAX} requests a minute.")));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use muniment_activities::chain::Chain;
 use muniment_activities::config::ChainConfig;
+use muniment_domain::Error;
 use muniment_domain::db::Db;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
@@ -62,6 +63,12 @@ impl App {
             webhooks: config.webhooks,
             chains: Arc::new(config.chains.clone()),
         })
+    }
+
+    /// Encrypts something that belongs to an owner, for a row.
+    pub fn seal(&self, owner: &str, plain: &[u8]) -> muniment_domain::Result<String> {
+        let (id, why) = (owner.to_owned(), "it cannot be sealed".to_owned());
+        self.auth.secrets.seal(owner, plain, self.db.ids().bytes()).ok_or(Error::Unreadable { what: "secret", id, why })
     }
 
     /// What the configuration says about a chain.

@@ -9,6 +9,7 @@ use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::json::Json;
 use crate::media;
+use crate::unique::Unique;
 
 /// How deep objects and lists may be nested.
 const DEPTH_MAX: usize = 32;
@@ -47,8 +48,7 @@ pub async fn read(body: Body, bytes_max: usize) -> Result<Bytes> {
 
 /// The value that the bytes hold.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    let value: serde_json::Value = serde_json::from_slice(bytes)
-        .map_err(|error| Problem::new(Code::MalformedJson, sentence(&error.to_string())))?;
+    let value = value(bytes)?;
     if depth(&value) > DEPTH_MAX {
         return Err(Problem::new(Code::MalformedJson, format!("The body is nested deeper than {DEPTH_MAX} levels.")));
     }
@@ -59,6 +59,19 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
         let path = pointer(error.path());
         misfit(&path, &error.inner().to_string())
     })
+}
+
+/// The text as a value, in which no object names a field twice.
+fn value(bytes: &[u8]) -> Result<serde_json::Value> {
+    let malformed = |error: &serde_json::Error| Problem::new(Code::MalformedJson, sentence(&error.to_string()));
+    let mut text = serde_json::Deserializer::from_slice(bytes);
+    let Unique(value) = serde_path_to_error::deserialize(&mut text).map_err(|error| match error.inner().is_data() {
+        // Nothing but a name that stands twice is found unfit here: a value may be anything.
+        true => Problem::malformed(pointer(error.path()), "duplicate", "The field stands twice in one object."),
+        false => malformed(error.inner()),
+    })?;
+    text.end().map_err(|error| malformed(&error))?;
+    Ok(value)
 }
 
 /// What types of ours find unfit, they name by its code, before a colon.
@@ -101,7 +114,7 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
 }
 
 /// One step of a JSON pointer.
-fn step(name: &str) -> String {
+pub fn step(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 

@@ -113,8 +113,16 @@ impl Problem {
 
     /// A field of the body that does not fit.
     pub fn field(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
-        let (pointer, detail) = (pointer.into(), detail.into());
-        let mut problem = Self::new(Code::ValidationFailed, detail.clone());
+        Self::at(Code::ValidationFailed, pointer.into(), code, detail.into())
+    }
+
+    /// A place of the body that is no sound JSON.
+    pub fn malformed(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
+        Self::at(Code::MalformedJson, pointer.into(), code, detail.into())
+    }
+
+    fn at(of: Code, pointer: String, code: &'static str, detail: String) -> Self {
+        let mut problem = Self::new(of, detail.clone());
         problem.more.fields.push(Field { pointer, code, detail, params: None });
         problem
     }

@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_domain::holding::{self, Holder};
+use muniment_domain::user::Role;
 use muniment_domain::{money, token_read};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,6 +14,7 @@ use crate::address::Typed;
 use crate::app::App;
 use crate::error::Result;
 use crate::instant::Instant;
+use crate::investor::masked_name;
 use crate::offering;
 use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
@@ -36,7 +38,8 @@ pub async fn list(
     let (rows, total) = holding::page(&mut tx, &id, page.limit, page.offset()).await?;
     let read = token_read::cursor(&mut tx, &id).await?;
     let decimals = offering.decimals();
-    let data = rows.iter().map(|row| item(row, decimals)).collect();
+    let masked = principal.0.has_role(Role::Auditor);
+    let data = rows.iter().map(|row| item(row, decimals, masked)).collect();
     let as_of = read.map(|r| AsOf { block: r.block_number, read_at: Instant(r.read_at) });
     Ok(Json(Holders { list: page.list(data, total), as_of }))
 }
@@ -64,6 +67,7 @@ struct AsOf {
 struct Shown {
     /// Null for a wallet that nobody is known for.
     investor_id: Option<String>,
+    /// For an auditor only the first letters.
     #[schema(example = "Ada Almeida")]
     display_name: Option<String>,
     country: Option<String>,
@@ -82,11 +86,11 @@ struct Shown {
     updated_at: Instant,
 }
 
-fn item(row: &Holder, decimals: u32) -> Shown {
+fn item(row: &Holder, decimals: u32, masked: bool) -> Shown {
     let h = &row.holding;
     Shown {
         investor_id: row.investor_id.clone(),
-        display_name: row.legal_name.clone(),
+        display_name: row.legal_name.as_deref().map(|name| if masked { masked_name(name) } else { name.to_owned() }),
         country: row.country.clone(),
         wallet_address: Typed(h.wallet_address.0),
         partition: h.partition_id.to_string(),

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use muniment_domain::db::Tx;
 use muniment_domain::idempotency::{self, Answer, Key, Seen};
 use muniment_domain::point::Point;
 use utoipa::IntoParams;
@@ -11,6 +12,7 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::submission::{Intent, Submission};
+use crate::{approval, distribution, operation, subscription};
 
 /// The header of the key.
 pub const HEADER: &str = "idempotency-key";
@@ -20,29 +22,15 @@ pub const HEADER: &str = "idempotency-key";
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `key_of`")]
 pub struct IdempotencyKey {
-    /// New for each new request, such as a UUID: the same key with the same body starts nothing twice and gets the first answer again.
+    /// New for each new request, such as a UUID: the same key with the same body starts nothing twice and gets the first answer again. A
+    /// person may do without; an API key has to send one for what moves money or goes to a chain: /blockchain, distributions, subscribe,
+    /// payments and refunds.
     #[param(
         rename = "Idempotency-Key",
         min_length = 1,
         max_length = 255,
         pattern = "^[!#-~]+$",
         example = "mint-2026-11-20-a"
-    )]
-    key: String,
-}
-
-/// The same where a person may do without.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Header)]
-#[allow(dead_code, reason = "the document reads it; requests are read by `key_of`")]
-pub struct OptionalIdempotencyKey {
-    /// New for each new request, such as a UUID: the same key with the same body starts nothing twice. An API key has to send one.
-    #[param(
-        rename = "Idempotency-Key",
-        min_length = 1,
-        max_length = 255,
-        pattern = "^[!#-~]+$",
-        example = "subscribe-2026-11-20-a"
     )]
     key: Option<String>,
 }
@@ -51,82 +39,120 @@ const CHARACTERS_MAX: usize = 255;
 /// How often a request that lost a race looks again before it says that it is busy.
 const TRIES: usize = 3;
 
-/// The key of a request, bare or as a quoted string; needed, because only it tells a repetition from a second wish.
-pub fn key_of(headers: &HeaderMap) -> Result<String> {
-    let Some(value) = headers.get(HEADER) else {
-        let detail =
-            "Send the header Idempotency-Key with a value of your own, new for each new request, such as a UUID.";
-        return Err(Problem::new(Code::IdempotencyKeyRequired, detail));
-    };
+/// The answers that hold a secret, by the path that gives them: they are stored sealed.
+const SECRET: [&str; 2] = ["/v1/api-keys", "/v1/webhooks/endpoints"];
+
+/// The key of a request, bare or as a quoted string, if it has one.
+pub fn key_of(headers: &HeaderMap) -> Result<Option<String>> {
+    let Some(value) = headers.get(HEADER) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
     let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
     let visible = bare.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && byte != b'"');
     if (1..=CHARACTERS_MAX).contains(&bare.len()) && visible && headers.get_all(HEADER).iter().count() == 1 {
-        return Ok(bare.to_owned());
+        return Ok(Some(bare.to_owned()));
     }
     let detail = format!("An Idempotency-Key has 1 to {CHARACTERS_MAX} visible ASCII characters.");
     Err(Problem::new(Code::IdempotencyKeyInvalid, detail))
 }
 
-/// Accepts an intent once for its key, and gives the first answer again for ever after.
+/// Whether a program has to name a key here: what it asks for again by mistake would move money, or go to a chain, a second time.
+pub fn is_needed(path: &str) -> bool {
+    ["/blockchain/", "/v1/distributions"].iter().any(|start| path.starts_with(start))
+        || ["/subscribe", "/payments", "/refund"].iter().any(|end| path.ends_with(end))
+}
+
+/// The refusal of a program that named none.
+pub fn required() -> Problem {
+    let detail = "Send the header Idempotency-Key with a value of your own, new for each new request, such as a UUID.";
+    Problem::new(Code::IdempotencyKeyRequired, detail)
+}
+
+/// Accepts an intent once for its key, and gives the first answer again for ever after. Without a key nothing is remembered, and asking
+/// again asks again.
 pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Response> {
     let key = &submission.key;
-    if !submission.has_key() {
-        return unkeyed(app, submission).await;
-    }
     let _in_use = InUse::take(app, key)?;
     for _ in 0..TRIES {
         let mut tx = app.db.begin().await?;
-        match idempotency::look(&mut tx, key).await? {
-            Seen::Nothing => {}
-            Seen::Answered(answer) => return Ok(tagged::<T>(replayed(&answer), &answer)),
-            Seen::Operation(id) => return Err(spent(&id, &format!("/blockchain/operations/{id}"))),
-            Seen::Approval(id) => return Err(spent(&id, &format!("/v1/approvals/{id}"))),
-            Seen::Subscription(id) => return Err(spent(&id, &format!("/v1/subscriptions/{id}"))),
+        if let Some(answer) = answered(app, &mut tx, key).await? {
+            return Ok(tagged::<T>(replayed(&answer), &answer));
         }
         let answer = match submission.body.accept(app, &mut tx, submission.requester()).await {
             Ok(answer) => answer,
             // A row was moved since it was read: everything is read again.
             Err(muniment_domain::Error::Stale { .. }) => continue,
+            Err(error) if !key.is_named() => return Err(error.into()),
             Err(error) => {
                 // Nothing that was written may stand. Of two at once the loser is refused here, and finds the winner's answer.
                 drop(tx);
                 tx = app.db.begin().await?;
-                if let Some(answer) = idempotency::replay(&mut tx, key).await? {
+                if let Some(answer) = answered(app, &mut tx, key).await? {
                     return Ok(tagged::<T>(replayed(&answer), &answer));
                 }
-                match refusal(submission, Problem::from(error)) {
-                    Ok(answer) => answer,
-                    Err(problem) => return Err(problem),
-                }
+                refusal(submission, Problem::from(error))?
             }
         };
-        match idempotency::store(&mut tx, key, &answer).await {
-            Ok(()) => {
-                tx.commit(Point::Accept).await?;
-                return Ok(tagged::<T>(response(&answer), &answer));
-            }
-            Err(muniment_domain::Error::Stale { .. }) => {}
-            Err(error) => return Err(error.into()),
+        if keep(app, &mut tx, key, &answer).await? {
+            tx.commit(Point::Accept).await?;
+            return Ok(tagged::<T>(response(&answer), &answer));
         }
     }
-    Err(Problem::bare(Code::IdempotencyInProgress))
-}
-
-/// Accepts what a person asks for without a key: nothing is remembered, and asking again asks again.
-async fn unkeyed<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Response> {
-    for _ in 0..TRIES {
-        let mut tx = app.db.begin().await?;
-        match submission.body.accept(app, &mut tx, submission.requester()).await {
-            Ok(answer) => {
-                tx.commit(Point::Accept).await?;
-                return Ok(tagged::<T>(response(&answer), &answer));
-            }
-            Err(muniment_domain::Error::Stale { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
+    if key.is_named() {
+        return Err(Problem::bare(Code::IdempotencyInProgress));
     }
     Err(Problem::unavailable("others moved the same rows again and again"))
+}
+
+/// Does so for a thing that the path names: its id is looked at, and the body is told it.
+pub async fn once_for<T: Intent>(
+    app: &App,
+    prefix: &str,
+    id: String,
+    mut submission: Submission<T>,
+    name: impl FnOnce(&mut T, String),
+) -> Result<Response> {
+    muniment_domain::id::check(prefix, &id)?;
+    name(&mut submission.body, id);
+    once(app, &submission).await
+}
+
+/// The answer that a request under this key had before, if any. Whose answer is forgotten is refused if its effect is not.
+pub async fn answered(app: &App, tx: &mut Tx, key: &Key) -> Result<Option<Answer>> {
+    match idempotency::look(tx, key).await? {
+        Seen::Nothing => Ok(None),
+        Seen::Spent(id) => Err(spent(&id)),
+        Seen::Answered(answer) if !is_secret(key) => Ok(Some(answer)),
+        Seen::Answered(answer) => {
+            let plain =
+                app.auth.secrets.unseal(&owner(key), &answer.body).and_then(|bytes| String::from_utf8(bytes).ok());
+            let body = plain.ok_or_else(|| Problem::internal("an answer was sealed with another secret"))?;
+            Ok(Some(Answer { body, ..answer }))
+        }
+    }
+}
+
+/// Stores the answer in the commit of its effect. False if another request under this key was first: then nothing may be committed.
+pub async fn keep(app: &App, tx: &mut Tx, key: &Key, answer: &Answer) -> Result<bool> {
+    let stored = if is_secret(key) {
+        let body = app.seal(&owner(key), answer.body.as_bytes())?;
+        idempotency::store(tx, key, &Answer { body, ..answer.clone() }).await
+    } else {
+        idempotency::store(tx, key, answer).await
+    };
+    match stored {
+        Ok(()) => Ok(true),
+        Err(muniment_domain::Error::Stale { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_secret(key: &Key) -> bool {
+    SECRET.contains(&key.path.as_str())
+}
+
+/// Whose a sealed answer is: it cannot be moved to another key.
+fn owner(key: &Key) -> String {
+    format!("answer {} {}", key.principal, key.spent_for())
 }
 
 /// With the tag of what it holds.
@@ -147,9 +173,16 @@ pub fn refusal<T>(submission: &Submission<T>, problem: Problem) -> Result<Answer
     Ok(Answer { status: i64::from(status), location: None, body })
 }
 
-fn spent(id: &str, path: &str) -> Problem {
+/// The refusal of a key whose effect is known by this id.
+fn spent(id: &str) -> Problem {
+    let path = match id.split_once('_').map(|(prefix, _)| prefix) {
+        Some("apr") => approval::path(id),
+        Some("dist") => distribution::path(id),
+        Some("sub") => subscription::path(id),
+        _ => operation::path(id),
+    };
     let detail = format!("This Idempotency-Key started {id}. Use a new key for a new request.");
-    Problem::new(Code::IdempotencyKeySpent, detail).with_resource(path.to_owned())
+    Problem::new(Code::IdempotencyKeySpent, detail).with_resource(path)
 }
 
 /// A stored answer, given again.
@@ -178,8 +211,11 @@ pub struct InUse<'a> {
 }
 
 impl<'a> InUse<'a> {
-    /// Marks it, unless it is marked.
-    pub fn take(app: &'a App, key: &Key) -> Result<Self> {
+    /// Marks it, unless it is marked. Nothing is marked where none is named.
+    pub fn take(app: &'a App, key: &Key) -> Result<Option<Self>> {
+        if !key.is_named() {
+            return Ok(None);
+        }
         let name = format!("{} {} {} {}", key.principal, key.method, key.path, key.key);
         let mut keys = app.keys_in_use.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if !keys.insert(name.clone()) {
@@ -188,7 +224,7 @@ impl<'a> InUse<'a> {
                 "The first request with this key is still being answered.",
             ));
         }
-        Ok(Self { app, name })
+        Ok(Some(Self { app, name }))
     }
 }
 
@@ -202,18 +238,19 @@ impl Drop for InUse<'_> {
 mod tests {
     use super::*;
 
-    fn key(value: &'static str) -> Result<String, Code> {
+    fn key(value: &'static str) -> Result<Option<String>, Code> {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(HEADER), HeaderValue::from_static(value))]);
         key_of(&headers).map_err(|problem| problem.code)
     }
 
     #[test]
     fn a_key_is_visible_ascii_bare_or_quoted() {
-        assert_eq!(key("mint-7").unwrap(), "mint-7");
-        assert_eq!(key("\"mint-7\"").unwrap(), "mint-7");
+        for value in ["mint-7", "\"mint-7\""] {
+            assert_eq!(key(value).unwrap().as_deref(), Some("mint-7"));
+        }
         for value in ["", "\"\"", "a b", "a\"b"] {
             assert_eq!(key(value), Err(Code::IdempotencyKeyInvalid), "{value}");
         }
-        assert_eq!(key_of(&HeaderMap::new()).unwrap_err().code, Code::IdempotencyKeyRequired);
+        assert!(key_of(&HeaderMap::new()).is_ok_and(|key| key.is_none()));
     }
 }

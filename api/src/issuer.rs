@@ -5,10 +5,10 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::Error;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::issuer::{self, Issuer, Status};
-use muniment_domain::{Error, id};
+use muniment_domain::issuer::{self, Filter, Issuer, Status};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,9 +16,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::submission::{Intent, Submission};
 
 /// An organisation, as answers show it.
@@ -50,13 +50,14 @@ fn item(issuer: &Issuer) -> Shown {
 #[utoipa::path(
     get,
     path = "/v1/issuers",
-    params(("status" = Option<Status>, Query), Paging),
+    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "pending"), Between, Paging),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Shown>>> {
-    let parameters = Parameters::read(&uri, &["status", "page", "limit"])?;
-    let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
-    let (rows, total) = issuer::page(&mut app.db.read().await?, status, page.limit, page.offset()).await?;
+    let parameters = Parameters::read(&uri, &["status", "created_from", "created_to", "page", "limit"])?;
+    let page = Page::of(&parameters)?;
+    let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
+    let (rows, total) = issuer::page(&mut app.db.read().await?, &filter, page.limit, page.offset()).await?;
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
@@ -74,23 +75,19 @@ pub struct Yes {
     post,
     path = "/v1/issuers/{id}/approve",
     request_body = Yes,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, body = Shown)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn approve(
     State(app): State<App>,
     Path(issuer_id): Path<String>,
-    mut submission: Submission<Yes>,
+    submission: Submission<Yes>,
 ) -> Result<Response> {
-    id::check("iss", &issuer_id)?;
-    submission.body.issuer_id = issuer_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
 }
 
 impl Intent for Yes {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }

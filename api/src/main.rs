@@ -78,6 +78,7 @@ mod subscription;
 mod token_view;
 mod totp;
 mod unfreeze;
+mod unique;
 mod unlock;
 mod unrestrict;
 mod user;

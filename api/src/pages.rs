@@ -6,6 +6,7 @@ use std::str::FromStr;
 use axum::extract::Query;
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
+use muniment_domain::narrow::Created;
 use muniment_domain::total::Total;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
@@ -32,6 +33,17 @@ pub struct Paging {
     /// How many items a page holds.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
+}
+
+/// What every list takes that is narrowed by when its things were made. Both ends belong to it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct Between {
+    /// Made then or later.
+    created_from: Option<DateTime<Utc>>,
+    /// Made then or earlier.
+    created_to: Option<DateTime<Utc>>,
 }
 
 /// A page of a list.
@@ -147,6 +159,17 @@ impl Parameters {
         let form = "a time like 2026-11-20T21:41:07Z is expected; a plus sign is written %2B";
         let read = |text: &str| instant::read(text).ok_or_else(|| invalid(name, form));
         self.text(name).map(read).transpose()
+    }
+
+    /// When the things were made that are asked for.
+    pub fn created(&self) -> Result<Created> {
+        let created = Created { from: self.time("created_from")?, to: self.time("created_to")? };
+        match (created.from, created.to) {
+            (Some(from), Some(to)) if from > to => {
+                Err(Problem::new(Code::InvalidParameter, "created_from lies after created_to."))
+            }
+            _ => Ok(created),
+        }
     }
 
     /// A parameter that is hexadecimal, such as an address or a hash.

@@ -23,7 +23,7 @@ use crate::approval::record::Subject;
 use crate::error::{Problem, Result};
 use crate::idempotency::IdempotencyKey;
 use crate::instant::Instant;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 
 /// What is to be compared.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -83,13 +83,14 @@ impl Act for Body {
 #[utoipa::path(
     get,
     path = "/blockchain/reconciliation-runs",
-    params(Paging),
+    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "completed"), Between, Paging),
     responses((status = 200, body = List<Short>)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let parameters = Parameters::read(&uri, &["status", "created_from", "created_to", "page", "limit"])?;
+    let (page, statuses, created) = (Page::of(&parameters)?, parameters.words("status")?, parameters.created()?);
     let mut tx = app.db.read().await?;
-    let (found, total) = runs::page(&mut tx, page.limit, page.offset()).await?;
+    let (found, total) = runs::page(&mut tx, &statuses, created, page.limit, page.offset()).await?;
     Ok(Json(page.list(found.iter().map(short).collect(), total)))
 }
 

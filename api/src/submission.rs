@@ -1,12 +1,12 @@
-//! A request for work on a chain: who asks, under which key, for what.
+//! A request that is done once: who asks, under which key, for what.
 
+use alloy_primitives::hex;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::{Answer, Key};
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 
 use crate::app::App;
 use crate::error::{Problem, Result};
@@ -14,11 +14,10 @@ use crate::principal::Principal;
 use crate::request_id::RequestId;
 use crate::{body, idempotency};
 
+const PURPOSE: &str = "idempotency";
+
 /// What can be wished for: the body of a request for work.
 pub trait Intent: DeserializeOwned + Send + Sync {
-    /// Whether a person may ask without an Idempotency-Key. A program never does.
-    const KEY_OPTIONAL: bool = false;
-
     /// Refuses what no state of the platform could make right.
     fn check(&self, now: DateTime<Utc>) -> Result<()>;
 
@@ -41,7 +40,7 @@ pub trait Intent: DeserializeOwned + Send + Sync {
 pub struct Submission<T> {
     /// What is wanted.
     pub body: T,
-    /// The key under which it is wanted once. A person who named none is asked for nothing twice: its text is empty.
+    /// The key under which it is wanted once, if it names one.
     pub key: Key,
     /// The request's id.
     pub request_id: String,
@@ -53,13 +52,8 @@ impl<T> Submission<T> {
         Requester {
             actor: self.key.principal.clone(),
             request_id: Some(self.request_id.clone()),
-            idempotency_key: self.has_key().then(|| self.key.spent_for()),
+            idempotency_key: self.key.is_named().then(|| self.key.spent_for()),
         }
-    }
-
-    /// Whether it came with a key.
-    pub const fn has_key(&self) -> bool {
-        !self.key.key.is_empty()
     }
 }
 
@@ -67,44 +61,30 @@ impl<T: Intent> FromRequest<App> for Submission<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
-        Self::read_with(request, app, T::KEY_OPTIONAL, |body| body.check(app.db.clock().now())).await
+        Self::read(request, app, |body: &T| body.check(app.db.clock().now())).await
     }
 }
 
 impl<T: DeserializeOwned> Submission<T> {
     /// Reads a request with its key; the check says what no state could make right.
     pub async fn read(request: Request, app: &App, check: impl FnOnce(&T) -> Result<()>) -> Result<Self> {
-        Self::read_with(request, app, false, check).await
-    }
-
-    async fn read_with(
-        request: Request,
-        app: &App,
-        key_optional: bool,
-        check: impl FnOnce(&T) -> Result<()>,
-    ) -> Result<Self> {
         let (mut parts, content) = request.into_parts();
         let Principal(principal) = Principal::from_request_parts(&mut parts, app).await?;
         let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
         let bytes = body::read(content, app.limits.body_bytes_max).await?;
         let body: T = body::parse(&bytes)?;
         check(&body)?;
-        let without = key_optional && principal.is_person() && !parts.headers.contains_key(idempotency::HEADER);
-        let key = if without { String::new() } else { idempotency::key_of(&parts.headers)? };
         let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
-        let fingerprint = fingerprint(&method, &path, &bytes);
+        let key = match idempotency::key_of(&parts.headers)? {
+            Some(key) => key,
+            None if !principal.is_person() && idempotency::is_needed(&path) => return Err(idempotency::required()),
+            None => String::new(),
+        };
+        // Of the body only a code is kept that nobody else can compute: what is handed in may be easy to guess and not ours to show.
+        let code = app.auth.secrets.mac(PURPOSE, &[method.as_bytes(), path.as_bytes(), &bytes]);
+        let fingerprint = hex::encode(code);
         // A key acts for its owner: a new API key of the same person finds the answers of the old one.
         let key = Key { principal: principal.user_id, method, path, key, fingerprint };
         Ok(Self { body, key, request_id })
     }
-}
-
-fn fingerprint(method: &str, path: &str, body: &[u8]) -> String {
-    let mut hash = Sha256::new();
-    for part in [method.as_bytes(), path.as_bytes(), body] {
-        // The length keeps two requests apart whose parts only together are the same.
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    format!("{:x}", hash.finalize())
 }

@@ -9,8 +9,8 @@ use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::user::{self, Role, Roles, Status, User};
-use muniment_domain::{Code, Error, id, session};
+use muniment_domain::user::{self, Filter, Role, Roles, Status, User};
+use muniment_domain::{Code, Error, session};
 use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::staff::{self, Invite, SetRoles};
@@ -24,32 +24,26 @@ use crate::auth::me::Person;
 use crate::auth::register::{check_email, check_name};
 use crate::error::{Problem, Result};
 use crate::idempotency::IdempotencyKey;
-use crate::investor::masked_email;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 use crate::{approval, idempotency};
 
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
-/// `GET /v1/users`: an auditor sees who did what by their ids, and not where they are reached.
+/// `GET /v1/users`: an auditor sees who did what by their ids, and not who they are or where they are reached.
 #[utoipa::path(
     get,
     path = "/v1/users",
-    params(Paging),
+    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "active"), Between, Paging),
     responses((status = 200, body = List<Person>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Person>>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
-    let (rows, total) = user::page(&mut app.db.read().await?, page.limit, page.offset()).await?;
-    let masked = principal.0.has_role(Role::Auditor);
-    let item = |user: &User| {
-        let mut item = Person::of(user);
-        if masked {
-            item.email = masked_email(&user.email);
-        }
-        item
-    };
+    let parameters = Parameters::read(&uri, &["status", "created_from", "created_to", "page", "limit"])?;
+    let page = Page::of(&parameters)?;
+    let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
+    let (rows, total) = user::page(&mut app.db.read().await?, &filter, page.limit, page.offset()).await?;
+    let item = if principal.0.has_role(Role::Auditor) { Person::masked } else { Person::of };
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
@@ -88,8 +82,9 @@ impl Intent for Invitation {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let (email, name) = (user::normal_email(&self.email), self.name.trim().to_owned());
-        let action = Action::Invite(Invite { email, name, roles: self.roles.clone(), reason: self.reason.clone() });
+        let (user_id, email, name) = (tx.new_id("usr"), user::normal_email(&self.email), self.name.trim().to_owned());
+        let (roles, reason) = (self.roles.clone(), self.reason.clone());
+        let action = Action::Invite(Invite { user_id, email, name, roles, reason });
         approval::ask(app, tx, action, &by).await
     }
 }
@@ -116,11 +111,9 @@ pub struct NewRoles {
 pub async fn set_roles(
     State(app): State<App>,
     Path(user_id): Path<String>,
-    mut submission: Submission<NewRoles>,
+    submission: Submission<NewRoles>,
 ) -> Result<Response> {
-    id::check("usr", &user_id)?;
-    submission.body.user_id = user_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "usr", user_id, submission, |body, id| body.user_id = id).await
 }
 
 impl Intent for NewRoles {

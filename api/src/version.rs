@@ -45,12 +45,7 @@ pub fn etag(version: i64) -> String {
 impl IfMatch {
     /// The version that the caller decides on, where it need not be named.
     pub fn optional(headers: &HeaderMap) -> Result<Option<Self>> {
-        let mut given = headers.get_all(IF_MATCH).iter();
-        let Some(value) = given.next() else { return Ok(None) };
-        let version = value.to_str().ok().and_then(read).filter(|_| given.next().is_none());
-        let version =
-            version.map(Self).ok_or_else(|| Problem::new(Code::InvalidHeader, "If-Match is one tag such as \"v7\"."));
-        version.map(Some)
+        Ok(given(headers, read)?.map(Self))
     }
 }
 
@@ -69,13 +64,16 @@ impl<S: Sync> FromRequestParts<S> for IfAnyMatch {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
-        let mut given = parts.headers.get_all(IF_MATCH).iter();
-        let Some(value) = given.next() else { return Ok(Self(None)) };
-        let version = value.to_str().ok().and_then(head).filter(|_| given.next().is_none());
-        let version =
-            version.ok_or_else(|| Problem::new(Code::InvalidHeader, "If-Match is one tag such as \"v7\"."))?;
-        Ok(Self(Some(version)))
+        given(&parts.headers, head).map(Self)
     }
+}
+
+/// The version of the one tag that is given, if one is.
+fn given(headers: &HeaderMap, read: fn(&str) -> Option<i64>) -> Result<Option<i64>> {
+    let mut given = headers.get_all(IF_MATCH).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    let version = value.to_str().ok().and_then(read).filter(|_| given.next().is_none());
+    version.map(Some).ok_or_else(|| Problem::new(Code::InvalidHeader, "If-Match is one tag such as \"v7\"."))
 }
 
 fn head(tag: &str) -> Option<i64> {

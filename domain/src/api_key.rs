@@ -61,6 +61,22 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
     Ok((id, key))
 }
 
+/// Refuses one key more than somebody may have in use. Who makes several at once makes them one after the other.
+pub async fn make_room(tx: &mut Tx, user_id: &str, max: i64) -> Result<()> {
+    let now = tx.now();
+    on!(tx, conn => sqlx::query("update users set status = status where id = $1").bind(user_id).execute(conn).await?.rows_affected());
+    let used = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "select count(*) from api_keys where user_id = $1 and revoked_at is null and replaced_by is null and expires_at > $2")
+        .bind(user_id).bind(now).fetch_one(conn).await?);
+    if used < max {
+        return Ok(());
+    }
+    Err(Error::refused(
+        Code::InvalidState,
+        format!("There are {used} keys in use, which is the most. Revoke one first."),
+    ))
+}
+
 /// Stores a key without any restriction but its scopes, and returns it.
 pub async fn issue(
     tx: &mut Tx,

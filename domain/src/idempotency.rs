@@ -8,7 +8,7 @@ use crate::{Code, Error, Result, on};
 /// How long an answer is given again.
 pub const REPLAY_HOURS: i64 = 24;
 
-/// Whose key, on which request.
+/// Whose key, on which request. Where the request named none its text is empty: nothing is remembered, and nothing given again.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Key {
@@ -16,11 +16,16 @@ pub struct Key {
     pub method: String,
     pub path: String,
     pub key: String,
-    /// SHA-256 of method, path and body.
+    /// What tells the request from others: a code over method, path and body.
     pub fingerprint: String,
 }
 
 impl Key {
+    /// Whether the request named one.
+    pub const fn is_named(&self) -> bool {
+        !self.key.is_empty()
+    }
+
     /// The key with the request that it is spent for, as it stands on an operation for ever.
     pub fn spent_for(&self) -> String {
         format!("{} {} {}", self.method, self.path, self.key)
@@ -41,20 +46,6 @@ pub struct Answer {
     pub body: String,
 }
 
-/// The stored answer, if this request was answered before. Another request under the same key is refused.
-pub async fn replay(tx: &mut Tx, k: &Key) -> Result<Option<Answer>> {
-    let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
-    let found = on!(tx, conn => sqlx::query_as::<_, (String, i64, Option<String>, String)>(
-        "select fingerprint, status, location, body from idempotency_keys \
-         where principal = $1 and method = $2 and path = $3 and key = $4 and created_at > $5")
-        .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).fetch_optional(conn).await?);
-    match found {
-        Some((fingerprint, ..)) if fingerprint != k.fingerprint => Err(reused()),
-        Some((_, status, location, body)) => Ok(Some(Answer { status, location, body })),
-        None => Ok(None),
-    }
-}
-
 /// What a key has started before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
@@ -62,36 +53,33 @@ pub enum Seen {
     Nothing,
     /// It was answered so, not long ago.
     Answered(Answer),
-    /// It started this operation, and the answer is forgotten.
-    Operation(String),
-    /// It started this approval, and the answer is forgotten.
-    Approval(String),
-    /// It made this subscription, and the answer is forgotten.
-    Subscription(String),
+    /// It started the operation, the approval, the subscription or the distribution with this id, and the answer is forgotten.
+    Spent(String),
 }
 
-type Row =
-    (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
+type Row = (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>);
 
 /// What this key has started before, in one look. Another request under the same key is refused.
 pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
+    if !k.is_named() {
+        return Ok(Seen::Nothing);
+    }
     let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
+    // What a second time would cost money remembers its key for ever.
     let row: Row = on!(tx, conn => sqlx::query_as::<_, Row>(
-        "select k.fingerprint, k.status, k.location, k.body, \
+        "select k.fingerprint, k.status, k.location, k.body, coalesce(\
          (select id from operations where requested_by = $1 and idempotency_key = $6 order by batch_index limit 1), \
          (select id from approvals where maker = $1 and idempotency_key = $6 order by id limit 1), \
-         (select id from subscriptions where created_by = $1 and idempotency_key = $6) \
+         (select id from subscriptions where created_by = $1 and idempotency_key = $6), \
+         (select id from distributions where created_by = $1 and idempotency_key = $6)) \
          from (select 1 as one) as always left join idempotency_keys k \
          on k.principal = $1 and k.method = $2 and k.path = $3 and k.key = $4 and k.created_at > $5")
         .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).bind(k.spent_for()).fetch_one(conn).await?);
-    Ok(match row {
-        (Some(fingerprint), ..) if fingerprint != k.fingerprint => return Err(reused()),
-        (Some(_), Some(status), location, Some(body), ..) => Seen::Answered(Answer { status, location, body }),
-        (.., Some(operation), _, _) => Seen::Operation(operation),
-        (.., Some(approval), _) => Seen::Approval(approval),
-        (.., Some(subscription)) => Seen::Subscription(subscription),
-        _ => Seen::Nothing,
-    })
+    match row {
+        (Some(fingerprint), ..) if fingerprint != k.fingerprint => Err(reused()),
+        (Some(_), Some(status), location, Some(body), _) => Ok(Seen::Answered(Answer { status, location, body })),
+        (.., spent) => Ok(spent.map_or(Seen::Nothing, Seen::Spent)),
+    }
 }
 
 fn reused() -> Error {
@@ -106,6 +94,9 @@ pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
     let now = tx.now();
     if let Some(doing) = tx.doing() {
         doing.answered(answer.status);
+    }
+    if !k.is_named() {
+        return Ok(());
     }
     let oldest = now - Duration::hours(REPLAY_HOURS);
     let rows = on!(tx, conn => sqlx::query(

@@ -2,8 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
+use sqlx::QueryBuilder;
 
 use crate::db::{Tx, touched};
+use crate::narrow::{self, Created};
 use crate::{Code, Error, Result, event, on};
 
 crate::words! {
@@ -64,14 +66,30 @@ pub async fn active(tx: &mut Tx, id: &str) -> Result<Issuer> {
     Err(Error::refused(Code::InvalidState, detail))
 }
 
+/// Which issuers are meant. What is empty restricts nothing.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Filter {
+    pub statuses: Vec<Status>,
+    pub created: Created,
+}
+
 /// A page of issuers, newest first, and how many there are.
-pub async fn page(tx: &mut Tx, status: Option<Status>, limit: i64, offset: i64) -> Result<(Vec<Issuer>, i64)> {
-    let status = status.map(Status::as_str);
-    let rows = on!(tx, conn => sqlx::query_as::<_, Issuer>(
-        "select * from issuers where (cast($1 as text) is null or status = $1) order by id desc limit $2 offset $3")
-        .bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select count(*) from issuers where (cast($1 as text) is null or status = $1)").bind(status).fetch_one(conn).await?);
+pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(Vec<Issuer>, i64)> {
+    let words = || f.statuses.iter().map(|status| status.as_str());
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from issuers where 1 = 1");
+        narrow::words(&mut query, "status", words());
+        f.created.narrow(&mut query, "", "iss");
+        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Issuer>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from issuers where 1 = 1");
+        narrow::words(&mut query, "status", words());
+        f.created.narrow(&mut query, "", "iss");
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
     Ok((rows, total))
 }
 

@@ -37,6 +37,7 @@ pub mod merkle;
 pub mod migrate;
 pub mod moment;
 pub mod money;
+pub mod narrow;
 pub mod offering;
 pub mod operation;
 pub mod payout_day;

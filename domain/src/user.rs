@@ -1,9 +1,14 @@
 //! Users: the people of the platform.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
+use sqlx::types::Json;
 
 use crate::db::{Tx, touched};
 use crate::event;
+use crate::narrow::{self, Created};
 pub use crate::role::{Role, Roles};
 use crate::total::Total;
 use crate::{Code, Error, Result, on};
@@ -38,6 +43,8 @@ pub struct User {
     pub issuer_id: Option<String>,
     /// The terms of the platform to which the person said yes.
     pub accepted_terms_version: Option<String>,
+    /// What the person wants to be told of by mail: subjects of events, each with yes or no.
+    pub notification_prefs: Json<BTreeMap<String, bool>>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -68,18 +75,24 @@ pub async fn insert(tx: &mut Tx, email: &str, name: &str, role: Role) -> Result<
 
 /// Stores a user; `email_taken` if somebody has the address.
 pub async fn create(tx: &mut Tx, new: &New<'_>) -> Result<String> {
-    let (id, now, email) = (tx.new_id("usr"), tx.now(), normal_email(new.email));
+    let id = tx.new_id("usr");
+    create_as(tx, &id, new).await?;
+    Ok(id)
+}
+
+/// The same under an id that was given before.
+pub async fn create_as(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> {
+    let (now, email) = (tx.now(), normal_email(new.email));
     let rows = on!(tx, conn => sqlx::query(
         "insert into users (id, email, name, roles, status, password_hash, issuer_id, version, created_at, updated_at) \
          values ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8) on conflict (email) do nothing")
-        .bind(&id).bind(email).bind(new.name).bind(new.roles.to_string()).bind(new.status).bind(new.password_hash).bind(new.issuer_id)
+        .bind(id).bind(email).bind(new.name).bind(new.roles.to_string()).bind(new.status).bind(new.password_hash).bind(new.issuer_id)
         .bind(now).execute(conn).await?.rows_affected());
     if rows == 0 {
         return Err(Error::refused(Code::EmailTaken, "There is an account with this e-mail address."));
     }
     let data = serde_json::json!({ "roles": new.roles.list(), "status": new.status });
-    event::write(tx, "user.created", "user", &id, 1, data).await?;
-    Ok(id)
+    event::write(tx, "user.created", "user", id, 1, data).await
 }
 
 /// Writes down to which terms of the platform somebody said yes.
@@ -109,12 +122,31 @@ pub async fn find_by_email(tx: &mut Tx, email: &str) -> Result<Option<String>> {
     Ok(by_email(tx, email).await?.map(|user| user.id))
 }
 
+/// Which users are meant. What is empty restricts nothing.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Filter {
+    pub statuses: Vec<Status>,
+    pub created: Created,
+}
+
 /// One page of the users, the newest first, and how many there are.
-pub async fn page(tx: &mut Tx, limit: i64, offset: i64) -> Result<(Vec<User>, Total)> {
-    let count = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from (select 1 from users limit $1) as counted")
-        .bind(Total::bound(offset)).fetch_one(conn).await?);
-    let rows = on!(tx, conn => sqlx::query_as::<_, User>("select * from users order by id desc limit $1 offset $2")
-        .bind(limit).bind(offset).fetch_all(conn).await?);
+pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(Vec<User>, Total)> {
+    let words = || f.statuses.iter().map(|status| status.as_str());
+    let count = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from (select 1 from users where 1 = 1");
+        narrow::words(&mut query, "status", words());
+        f.created.narrow(&mut query, "", "usr");
+        query.push(" limit ").push_bind(Total::bound(offset)).push(") as counted");
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from users where 1 = 1");
+        narrow::words(&mut query, "status", words());
+        f.created.narrow(&mut query, "", "usr");
+        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<User>().fetch_all(conn).await?
+    });
     Ok((rows, Total::counted(count, offset)))
 }
 
@@ -133,9 +165,9 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     let now = tx.now();
     let rows = on!(tx, conn => sqlx::query(
         "update users set name = $3, roles = $4, status = $5, password_hash = $6, email_verified_at = $7, locale = $8, issuer_id = $9, \
-         version = version + 1, updated_at = $10 where id = $1 and version = $2")
+         notification_prefs = $11, version = version + 1, updated_at = $10 where id = $1 and version = $2")
         .bind(&user.id).bind(user.version).bind(&user.name).bind(user.roles.to_string()).bind(user.status).bind(&user.password_hash)
-        .bind(user.email_verified_at).bind(&user.locale).bind(&user.issuer_id).bind(now).execute(conn).await?.rows_affected());
+        .bind(user.email_verified_at).bind(&user.locale).bind(&user.issuer_id).bind(now).bind(&user.notification_prefs).execute(conn).await?.rows_affected());
     touched(rows, "user", &user.id)?;
     let data = serde_json::json!({ "roles": user.roles.list(), "status": user.status });
     event::write(tx, event, "user", &user.id, user.version + 1, data).await?;

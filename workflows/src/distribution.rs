@@ -74,6 +74,7 @@ pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by:
         memo: draft.memo.as_deref(),
         excluded: &draft.excluded_addresses,
         created_by: &by.actor,
+        idempotency_key: by.idempotency_key.as_deref(),
     };
     let drafted = distribution::insert(tx, &new).await?;
     // A record date that is still to come needs nobody to ask for it.

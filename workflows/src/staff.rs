@@ -11,6 +11,9 @@ use crate::action::About;
 /// Somebody new.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Invite {
+    /// The account that it will make.
+    #[serde(default)]
+    pub user_id: String,
     /// Where the invitation goes.
     pub email: String,
     /// The person's name.
@@ -36,8 +39,8 @@ impl Invite {
     /// What it is about.
     pub fn about(&self) -> About {
         About {
-            subject_type: "invitation",
-            subject_id: user::normal_email(&self.email),
+            subject_type: "user",
+            subject_id: self.user_id.clone(),
             offering_id: None,
             amount: None,
             reason: Some(self.reason.clone()),
@@ -60,8 +63,8 @@ impl Invite {
         let status = Status::PendingVerification;
         let (email, name) = (self.email.as_str(), self.name.as_str());
         let new = user::New { email, name, roles, status, password_hash: None, issuer_id: None };
-        let id = user::create(tx, &new).await?;
-        email_link::insert(tx, &id, Purpose::Invitation).await?;
+        user::create_as(tx, &self.user_id, &new).await?;
+        email_link::insert(tx, &self.user_id, Purpose::Invitation).await?;
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::approval::{self, Approval, Filter};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
+use muniment_domain::user::Role;
 use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
 use serde::Serialize;
@@ -20,7 +21,7 @@ pub use record::{Short, short};
 
 use crate::app::App;
 use crate::error::Result;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::version::etag;
 
@@ -56,23 +57,26 @@ fn maker(principal: &Principal) -> Option<&str> {
 #[utoipa::path(
     get,
     path = "/v1/approvals",
-    params(Paging, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "pending"), ("action" = Option<String>, Query, example = "force_transfer")),
+    params(Paging, Between, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "pending"), ("action" = Option<String>, Query, example = "force_transfer")),
     responses((status = 200, body = List<Short>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Short>>> {
-    let parameters = Parameters::read(&uri, &["status", "action", "page", "limit"])?;
+    let parameters = Parameters::read(&uri, &["status", "action", "created_from", "created_to", "page", "limit"])?;
     let page = Page::of(&parameters)?;
     let filter = Filter {
         statuses: parameters.words("status")?,
         action: parameters.text("action").map(str::to_owned),
         maker: maker(&principal).map(str::to_owned),
+        created: parameters.created()?,
     };
     let mut tx = app.db.read().await?;
     let (rows, total) = approval::list(&mut tx, &filter, page.limit, page.offset()).await?;
-    Ok(Json(page.list(rows.iter().map(short).collect(), total)))
+    let item = if principal.is_staff() { short } else { record::for_maker };
+    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
-/// `GET /v1/approvals/{id}`: what exactly is to be allowed, its hash, and the version to decide on.
+/// `GET /v1/approvals/{id}`: what exactly is to be allowed, its hash, and the version to decide on. An auditor sees whom somebody wants to
+/// invite by the first letters; an issuer what became of what it asked for, and nothing of how the platform does it.
 #[utoipa::path(
     get,
     path = "/v1/approvals/{id}",
@@ -82,7 +86,12 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     let mut tx = app.db.read().await?;
     let found = approval::see(&mut tx, maker(&principal), &id).await?;
     let history = approval::history(&mut tx, &id).await?;
-    let outlook = record::outlook(&mut tx, &app.settings, &found).await?;
-    let tag = [(header::ETAG, etag(found.version))];
-    Ok((tag, Json(record::full(&found, &history, outlook))).into_response())
+    let shown = match principal.is_staff() {
+        true => {
+            let outlook = record::outlook(&mut tx, &app.settings, &found).await?;
+            record::full(&found, &history, outlook, principal.0.has_role(Role::Auditor))
+        }
+        false => record::full_for_maker(&found, &history),
+    };
+    Ok(([(header::ETAG, etag(found.version))], Json(shown)).into_response())
 }

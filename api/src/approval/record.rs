@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use crate::amount::Amount;
 use crate::instant::Instant;
+use crate::investor::{masked_email, masked_name};
 
 /// An approval as lists and acceptances show it: without its payload, which may be long.
 #[derive(Serialize, ToSchema)]
@@ -29,7 +30,7 @@ pub struct Short {
     /// Who asked.
     maker: String,
     reason: Option<String>,
-    /// Who decided.
+    /// Who decided; null for an issuer, and so is by which operations it is done.
     checker: Option<String>,
     decision_reason: Option<String>,
     operation_id: Option<String>,
@@ -67,10 +68,10 @@ pub struct Trouble {
 pub struct Full {
     #[serde(flatten)]
     short: Short,
-    /// Exactly what is to be allowed; its hash is `payload_sha256`.
-    #[schema(value_type = Object, example = json!({ "offering_id": "off_01jc8yq3k5e9v8w2m4n6p7r9st" }))]
-    payload: Value,
-    /// Null when nothing waits any more.
+    /// Exactly what is to be allowed; its hash is `payload_sha256`. Null for an issuer.
+    #[schema(value_type = Option<Object>, example = json!({ "offering_id": "off_01jc8yq3k5e9v8w2m4n6p7r9st" }))]
+    payload: Option<Value>,
+    /// Null when nothing waits any more, and for an issuer.
     outlook: Option<Outlook>,
     history: Vec<Told>,
 }
@@ -91,7 +92,8 @@ pub struct Told {
     from: Option<Status>,
     to: Status,
     at: Instant,
-    actor: String,
+    /// Of the platform's people an issuer is told nothing.
+    actor: Option<String>,
     reason: String,
     version: i64,
 }
@@ -122,17 +124,34 @@ pub fn short(a: &Approval) -> Short {
     }
 }
 
-/// In full.
-pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>) -> Full {
-    let told = |t: &Transition| Told {
-        from: t.from_status,
-        to: t.to_status,
-        at: Instant(t.at),
-        actor: t.actor.clone(),
-        reason: t.reason.clone(),
-        version: t.version,
-    };
-    Full { short: short(a), payload: a.payload.0.clone(), outlook, history: history.iter().map(told).collect() }
+/// In short for whoever asked and is none of the staff: who of the platform decides, and by which operations it is done, is the platform's.
+pub fn for_maker(a: &Approval) -> Short {
+    Short { checker: None, operation_id: None, batch_id: None, ..short(a) }
+}
+
+/// In full. For an auditor what says who somebody is, is masked.
+pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, masked: bool) -> Full {
+    let mut payload = a.payload.0.clone();
+    if masked && a.action == "invite" {
+        for (field, mask) in [("email", masked_email as fn(&str) -> String), ("name", masked_name)] {
+            if let Some(text) = payload[field].as_str().map(mask) {
+                payload[field] = Value::String(text);
+            }
+        }
+    }
+    let history = history.iter().map(|t| told(t, Some(t.actor.clone()))).collect();
+    Full { short: short(a), payload: Some(payload), outlook, history }
+}
+
+/// In full for whoever asked and is none of the staff: the payload names wallets of the platform.
+pub fn full_for_maker(a: &Approval, history: &[Transition]) -> Full {
+    let own = |t: &Transition| told(t, (t.actor == a.maker).then(|| a.maker.clone()));
+    Full { short: for_maker(a), payload: None, outlook: None, history: history.iter().map(own).collect() }
+}
+
+fn told(t: &Transition, actor: Option<String>) -> Told {
+    let (from, to, at) = (t.from_status, t.to_status, Instant(t.at));
+    Told { from, to, at, actor, reason: t.reason.clone(), version: t.version }
 }
 
 /// Whether what waits could be done now, as far as the database knows. Null when nothing waits any more.

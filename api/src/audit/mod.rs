@@ -5,7 +5,6 @@ mod act;
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use chrono::{DateTime, Utc};
 use muniment_domain::audit::{self, ActorKind, Bad, Filter, Flaw, Line, Verdict};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -19,7 +18,7 @@ use crate::database;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::instant::Instant;
-use crate::pages::{Page, Paging, Parameters, Place};
+use crate::pages::{Between, Page, Paging, Parameters, Place};
 
 /// How many positions one request verifies; the command line has no such bound.
 const POSITIONS_MAX: i64 = 50_000;
@@ -37,8 +36,6 @@ pub struct Wanted {
     action: Option<String>,
     /// The id of what was acted on.
     object: Option<String>,
-    created_from: Option<DateTime<Utc>>,
-    created_to: Option<DateTime<Utc>>,
     /// The id after which the page begins; `page` is ignored then.
     #[param(pattern = "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     after: Option<String>,
@@ -48,7 +45,7 @@ pub struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/audit-log",
-    params(Wanted, Paging),
+    params(Wanted, Between, Paging),
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
@@ -57,8 +54,7 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
         actor: parameters.id("actor", "usr")?,
         action: parameters.text("action").map(str::to_owned),
         object_id: parameters.text("object").map(str::to_owned),
-        created_from: parameters.time("created_from")?,
-        created_to: parameters.time("created_to")?,
+        created: parameters.created()?,
         after: parameters.id("after", "aud")?,
     };
     let page = Page::of(&parameters)?;

@@ -1,8 +1,11 @@
 //! `GET` and `PATCH /v1/auth/me`: who the caller is, in full.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use muniment_domain::db::Tx;
+use muniment_domain::event_type::CATALOG;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Status, User};
 use muniment_domain::{principal, second_factor};
@@ -11,9 +14,10 @@ use utoipa::ToSchema;
 
 use super::{register, session};
 use crate::app::App;
-use crate::body::Input;
+use crate::body::{self, Input};
 use crate::error::{Problem, Result};
 use crate::instant::Instant;
+use crate::investor::{masked_email, masked_name};
 use crate::permission::scopes_of;
 use crate::principal::Principal;
 
@@ -26,15 +30,19 @@ pub struct Change {
     name: Option<String>,
     #[schema(example = "pt-BR", max_length = 20)]
     locale: Option<String>,
+    /// Of what the person wants to be told by mail: subjects of events, each with yes or no. All of them are replaced.
+    #[schema(example = json!({ "subscription": true, "distribution": false }))]
+    notification_prefs: Option<BTreeMap<String, bool>>,
 }
 
 /// A person, in the short form which a login shows too.
 #[derive(Serialize, ToSchema)]
 pub struct Person {
     id: String,
-    /// Masked for an auditor.
-    pub email: String,
+    /// Of others, an auditor sees its first letter and the domain.
+    email: String,
     email_verified: bool,
+    /// Of others, an auditor sees the first letters.
     name: String,
     roles: Vec<Role>,
     status: Status,
@@ -59,6 +67,11 @@ impl Person {
             created_at: Instant(user.created_at),
         }
     }
+
+    /// The same for an auditor: what somebody did is told by the id, and who it is is not.
+    pub fn masked(user: &User) -> Self {
+        Self { email: masked_email(&user.email), name: masked_name(&user.name), ..Self::of(user) }
+    }
 }
 
 /// The long form, for the person.
@@ -67,6 +80,9 @@ pub struct Me {
     #[serde(flatten)]
     person: Person,
     investor_id: Option<String>,
+    /// For portals that tell by mail: subjects of events, each with yes or no. What is not named is the portal's to decide.
+    #[schema(example = json!({ "subscription": true, "distribution": false }))]
+    notification_prefs: BTreeMap<String, bool>,
     /// The scopes of the key, or what the person may give to one.
     permissions: Vec<String>,
     mfa: Mfa,
@@ -110,10 +126,14 @@ pub async fn change(State(app): State<App>, principal: Principal, Input(body): I
     {
         return Err(Problem::field("/locale", "locale_format", "A language tag such as en or pt-BR is expected."));
     }
+    if let Some(prefs) = &body.notification_prefs {
+        check_prefs(prefs)?;
+    }
     let mut tx = app.db.begin().await?;
     let mut user = user::find(&mut tx, &principal.0.user_id).await?;
     user.name = body.name.unwrap_or(user.name);
     user.locale = body.locale.or(user.locale);
+    user.notification_prefs.0 = body.notification_prefs.unwrap_or(user.notification_prefs.0);
     let user = user::update(&mut tx, &user, "user.updated").await?;
     let answer = whole(&mut tx, &user, &principal).await?;
     tx.commit(Point::Account).await?;
@@ -129,6 +149,7 @@ async fn whole(tx: &mut Tx, user: &User, principal: &Principal) -> Result<Me> {
     Ok(Me {
         person: Person::of(user),
         investor_id: principal::investor_of(tx, &user.id).await?,
+        notification_prefs: user.notification_prefs.0.clone(),
         permissions: permissions.into_iter().map(str::to_owned).collect(),
         mfa: Mfa {
             enabled: factor.is_some(),
@@ -136,6 +157,15 @@ async fn whole(tx: &mut Tx, user: &User, principal: &Principal) -> Result<Me> {
         },
         session: principal.0.session().map(|s| session::Shown::of(s, &s.id)),
     })
+}
+
+/// Refuses what nothing is ever told of.
+fn check_prefs(prefs: &BTreeMap<String, bool>) -> Result<()> {
+    let is_subject = |name: &str| CATALOG.iter().any(|kind| kind.name.split('.').next() == Some(name));
+    let Some(unknown) = prefs.keys().find(|name| !is_subject(name)) else { return Ok(()) };
+    let pointer = format!("/notification_prefs{}", body::step(unknown));
+    let detail = "The first word of a kind of GET /v1/webhooks/event-types is expected, such as subscription.";
+    Err(Problem::field(pointer, "event_type_unknown", detail))
 }
 
 // As in BCP 47, as far as portals use it: a language, and perhaps more.

@@ -81,8 +81,7 @@ pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<
     let user_id = &principal.0.user_id;
     let secret: Vec<u8> =
         [app.db.ids().bytes(), app.db.ids().bytes()].concat().into_iter().take(SECRET_BYTES).collect();
-    let sealed = app.auth.secrets.seal(user_id, &secret, app.db.ids().bytes());
-    let sealed = sealed.ok_or_else(|| Problem::internal("a secret cannot be sealed"))?;
+    let sealed = app.seal(user_id, &secret)?;
     let mut tx = app.db.begin().await?;
     second_factor::enrol(&mut tx, user_id, &sealed).await.map_err(|error| match error {
         Error::Stale { .. } => Problem::new(Code::InvalidState, "There is a second factor. Remove it first."),

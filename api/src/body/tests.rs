@@ -49,6 +49,20 @@ fn a_text_with_a_nul_is_told_where_and_goes_no_further() {
 }
 
 #[test]
+fn a_name_that_stands_twice_is_told_where_at_every_depth() {
+    for (text, pointer) in [
+        (r#"{"id":"a","id":"a"}"#, "/id"),
+        (r#"{"id":"a","id":{"id":1,"id":2}}"#, "/id"),
+        (r#"{"id":"a","inner":{"list":[],"list":[]}}"#, "/inner/list"),
+        (r#"{"id":"a","inner":[0,{"a/b":1,"c":{},"a/b":1}]}"#, "/inner/1/a~1b"),
+        (r#"{"id":"a","\u0069d":"b"}"#, "/id"),
+    ] {
+        assert_eq!(refused(text), (Code::MalformedJson, "duplicate".to_owned(), pointer.to_owned()), "{text}");
+    }
+    assert!(parse::<Outer>(r#"{"id":"a","inner":{"at":null,"list":["id","id"]}}"#.as_bytes()).is_ok());
+}
+
+#[test]
 fn what_is_no_json_is_said_to_be_none() {
     for text in ["", "{", "{\"id\":\"a\"} x", "\u{feff}{}", "{'id':1}"] {
         assert_eq!(refused(text).0, Code::MalformedJson, "{text}");

@@ -1,6 +1,6 @@
 //! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -15,6 +15,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{Shown, path, running, shown, unnamed};
+use crate::act::moves;
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
@@ -58,7 +59,13 @@ pub struct Submitted {
     approval: approval::Short,
 }
 
-async fn act(app: &App, act: Act, id: String, by: &Principal, mut submission: Submission<Body>) -> Result<Response> {
+async fn act(
+    app: &App,
+    act: Act,
+    Path(id): Path<String>,
+    by: &Principal,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
     id::check("dist", &id)?;
     let body = &mut submission.body;
     if matches!(act, Act::Cancel | Act::Reclaim) && body.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
@@ -74,112 +81,67 @@ async fn act(app: &App, act: Act, id: String, by: &Principal, mut submission: Su
     idempotency::once(app, &submission).await
 }
 
-/// Asks for the balances of the record date: 202, and a job finds them.
-#[utoipa::path(
-    post,
-    path = "/v1/distributions/{id}/snapshot",
-    request_body = Body,
-    params(IdempotencyKey),
-    responses((status = 202, body = Shown)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
-)]
-pub async fn snapshot(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Snapshot, id, &principal, submission).await
-}
-
-/// Fixes each holder's part.
-#[utoipa::path(
-    post,
-    path = "/v1/distributions/{id}/calculate",
-    request_body = Body,
-    params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
-    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
-)]
-pub async fn calculate(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Calculate, id, &principal, submission).await
-}
-
-/// Offers it for execution: below the threshold it is approved, from there on a second person is asked.
-#[utoipa::path(
-    post,
-    path = "/v1/distributions/{id}/submit",
-    request_body = Body,
-    params(IdempotencyKey),
-    responses((status = 200, body = Shown), (status = 202, body = Submitted)),
-    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
-)]
-pub async fn submit(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Submit, id, &principal, submission).await
-}
-
-/// Calls it off.
-#[utoipa::path(
-    post,
-    path = "/v1/distributions/{id}/cancel",
-    request_body = Body,
-    params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
-    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
-)]
-pub async fn cancel(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Cancel, id, &principal, submission).await
-}
-
-/// Asks a second person to end a list that cannot be finished: what no page has touched comes back to the payer.
-#[utoipa::path(
-    post,
-    path = "/v1/distributions/{id}/reclaim",
-    request_body = Body,
-    params(IdempotencyKey),
-    responses((status = 202, body = approval::Asked)),
-    extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress"]))),
-)]
-pub async fn reclaim(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Reclaim, id, &principal, submission).await
-}
-
-/// Declares the hash of an audit report on the chain: 202 with the operation.
-#[utoipa::path(
-    post,
-    path = "/v1/distributions/{id}/declare-audit",
-    request_body = Body,
-    params(IdempotencyKey),
-    responses((status = 202, body = operation::Short)),
-    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
-)]
-pub async fn declare_audit(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::DeclareAudit, id, &principal, submission).await
+moves! {
+    /// Asks for the balances of the record date: 202, and a job finds them.
+    #[utoipa::path(
+        post,
+        path = "/v1/distributions/{id}/snapshot",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 202, body = Shown)),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
+    snapshot = Snapshot;
+    /// Fixes each holder's part.
+    #[utoipa::path(
+        post,
+        path = "/v1/distributions/{id}/calculate",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 200, body = Shown)),
+        extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
+    )]
+    calculate = Calculate;
+    /// Offers it for execution: below the threshold it is approved, from there on a second person is asked.
+    #[utoipa::path(
+        post,
+        path = "/v1/distributions/{id}/submit",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 200, body = Shown), (status = 202, body = Submitted)),
+        extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
+    )]
+    submit = Submit;
+    /// Calls it off.
+    #[utoipa::path(
+        post,
+        path = "/v1/distributions/{id}/cancel",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 200, body = Shown)),
+        extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+    )]
+    cancel = Cancel;
+    /// Asks a second person to end a list that cannot be finished: what no page has touched comes back to the payer.
+    #[utoipa::path(
+        post,
+        path = "/v1/distributions/{id}/reclaim",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 202, body = approval::Asked)),
+        extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress"]))),
+    )]
+    reclaim = Reclaim;
+    /// Declares the hash of an audit report on the chain: 202 with the operation.
+    #[utoipa::path(
+        post,
+        path = "/v1/distributions/{id}/declare-audit",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 202, body = operation::Short)),
+        extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+    )]
+    declare_audit = DeclareAudit;
 }
 
 impl Body {

@@ -41,7 +41,7 @@ pub enum Shown {
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}/entitlements",
-    params(Paging, ("status" = Option<String>, Query, example = "held")),
+    params(Paging, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "held")),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(
@@ -51,11 +51,11 @@ pub async fn list(
     uri: Uri,
 ) -> Result<Json<List<Shown>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
-    let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
+    let (page, statuses) = (Page::of(&parameters)?, parameters.words("status")?);
     let mut tx = app.db.read().await?;
     let d = find(&mut tx, &running(&principal), &id).await?;
     let decimals = offering::find(&mut tx, &d.offering_id).await?.token_decimals;
-    let (found, total) = rows::list(&mut tx, &id, status, page.limit, page.offset()).await?;
+    let (found, total) = rows::list(&mut tx, &id, &statuses, page.limit, page.offset()).await?;
     let item = |row: &rows::Listed| match principal.is_staff() {
         true => Shown::Full(Box::new(record::line(&row.entitlement, decimals))),
         false => Shown::Org(Box::new(record::org_line(row, decimals))),

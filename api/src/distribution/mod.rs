@@ -10,10 +10,10 @@ pub mod report;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::{self, Distribution, Scope};
+use muniment_domain::distribution::{self, Distribution, Filter, Scope};
 use muniment_domain::user::Role;
 use muniment_domain::{Code, Error, id, offering};
 use serde::Serialize;
@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::version::etag;
 
@@ -68,16 +68,21 @@ pub enum Shown {
 #[utoipa::path(
     get,
     path = "/v1/distributions",
-    params(Paging, ("status" = Option<String>, Query, example = "approved"), ("offering_id" = Option<String>, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
+    params(Paging, Between, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "approved"), ("offering_id" = Option<String>, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "status", "offering_id"])?;
-    let (page, status) = (Page::of(&parameters)?, parameters.word("status")?);
-    let offering_id = parameters.id("offering_id", "off")?;
+    let known = ["page", "limit", "status", "offering_id", "created_from", "created_to"];
+    let parameters = Parameters::read(&uri, &known)?;
+    let page = Page::of(&parameters)?;
+    let filter = Filter {
+        statuses: parameters.words("status")?,
+        offering_id: parameters.id("offering_id", "off")?,
+        created: parameters.created()?,
+        ..Filter::default()
+    };
     let (mut tx, scope) = (app.db.read().await?, seeing(&principal));
-    let (rows, total) =
-        distribution::list(&mut tx, &scope, offering_id.as_deref(), status, page.limit, page.offset()).await?;
+    let (rows, total) = distribution::list(&mut tx, &scope, &filter, page.limit, page.offset()).await?;
     let mut data = Vec::with_capacity(rows.len());
     for d in &rows {
         data.push(shown(&mut tx, &scope, d).await?);
@@ -91,16 +96,10 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     path = "/v1/distributions/{id}",
     responses((status = 200, body = Shown, headers(("ETag")))),
 )]
-pub async fn detail(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    _: HeaderMap,
-) -> Result<Response> {
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let (mut tx, scope) = (app.db.read().await?, seeing(&principal));
     let d = find(&mut tx, &scope, &id).await?;
-    let kept = [(header::ETAG, etag(d.version)), (header::CACHE_CONTROL, "no-store".to_owned())];
-    Ok((kept, Json(shown(&mut tx, &scope, &d).await?)).into_response())
+    Ok(([(header::ETAG, etag(d.version))], Json(shown(&mut tx, &scope, &d).await?)).into_response())
 }
 
 /// The distribution with this id, which may be malformed.
@@ -110,14 +109,14 @@ async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<D
 }
 
 async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Shown> {
+    let of = offering::find(tx, &d.offering_id).await?;
     Ok(match scope {
-        Scope::All => Shown::Full(Box::new(record::full(tx, d).await?)),
-        Scope::Own { user_id, issuer_id } => {
-            let offering = offering::find(tx, &d.offering_id).await?;
-            match user_id {
-                _ if issuer_id.as_ref() == Some(&offering.issuer_id) => Shown::Org(Box::new(record::org(tx, d).await?)),
-                user_id => Shown::Own(Box::new(record::own(tx, d, user_id.as_deref().unwrap_or_default()).await?)),
-            }
+        Scope::All => Shown::Full(Box::new(record::full(tx, d, &of).await?)),
+        Scope::Own { issuer_id, .. } if issuer_id.as_ref() == Some(&of.issuer_id) => {
+            Shown::Org(Box::new(record::org(tx, d, &of).await?))
+        }
+        Scope::Own { user_id, .. } => {
+            Shown::Own(Box::new(record::own(tx, d, &of, user_id.as_deref().unwrap_or_default()).await?))
         }
     })
 }

@@ -4,8 +4,9 @@ use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Status};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Listed, Totals};
 use muniment_domain::money::{self, Money};
+use muniment_domain::offering::Offering;
 use muniment_domain::snapshot::{self, Snapshot};
-use muniment_domain::{Result, approval, offering, operation};
+use muniment_domain::{Result, approval, operation};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -149,10 +150,10 @@ struct Declaration {
 }
 
 /// Everything about one.
-pub async fn full(tx: &mut Tx, d: &Distribution) -> Result<Full> {
+pub async fn full(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Full> {
     let operations = distribution::operations_of(tx, &d.id).await?.into_iter();
     Ok(Full {
-        account: account(tx, d).await?,
+        account: account(tx, d, of).await?,
         funding_wallet: Typed(d.funding_wallet.0),
         operations: operations.map(|(id, status, recipient_count)| Paid { id, status, recipient_count }).collect(),
         created_by: d.created_by.clone(),
@@ -160,21 +161,20 @@ pub async fn full(tx: &mut Tx, d: &Distribution) -> Result<Full> {
 }
 
 /// One for its issuer.
-pub async fn org(tx: &mut Tx, d: &Distribution) -> Result<Org> {
+pub async fn org(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Org> {
     let operation_count = distribution::operations_of(tx, &d.id).await?.len();
-    Ok(Org { account: account(tx, d).await?, operation_count })
+    Ok(Org { account: account(tx, d, of).await?, operation_count })
 }
 
-async fn account(tx: &mut Tx, d: &Distribution) -> Result<Account> {
+async fn account(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Account> {
     let (snapshot, totals) = (snapshot::find(tx, &d.id).await?, entitlement::totals(tx, &d.id).await?);
-    let offering = offering::find(tx, &d.offering_id).await?;
     let asked = match &d.approval_id {
         Some(id) => Some(approval::find(tx, id).await?),
         None => None,
     };
     let declared = d.audit_report_sha256.zip(d.audit_tx_hash);
     Ok(Account {
-        facts: facts(d, &offering.name, snapshot.as_ref()),
+        facts: facts(d, &of.name, snapshot.as_ref()),
         total_amount: d.total_amount.map(cents),
         method: d.method,
         memo: d.memo.clone(),
@@ -203,13 +203,13 @@ pub struct Own {
 }
 
 /// The part of one investor.
-pub async fn own(tx: &mut Tx, d: &Distribution, user_id: &str) -> Result<Own> {
-    let (snapshot, offering) = (snapshot::find(tx, &d.id).await?, offering::find(tx, &d.offering_id).await?);
+pub async fn own(tx: &mut Tx, d: &Distribution, of: &Offering, user_id: &str) -> Result<Own> {
+    let snapshot = snapshot::find(tx, &d.id).await?;
     let found = entitlement::of_user(tx, &d.id, user_id).await?;
     Ok(Own {
-        facts: facts(d, &offering.name, snapshot.as_ref()),
-        my_entitlement: found.first().map(|e| part(e, offering.token_decimals)),
-        my_entitlements: found.iter().map(|e| part(e, offering.token_decimals)).collect(),
+        facts: facts(d, &of.name, snapshot.as_ref()),
+        my_entitlement: found.first().map(|e| part(e, of.token_decimals)),
+        my_entitlements: found.iter().map(|e| part(e, of.token_decimals)).collect(),
     })
 }
 

@@ -45,14 +45,8 @@ pub struct Body {
     responses((status = 202, body = Asked)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress", "wallet_required"]))),
 )]
-pub async fn reissue(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    mut submission: Submission<Body>,
-) -> Result<Response> {
-    id::check("dist", &id)?;
-    submission.body.distribution_id = id;
-    idempotency::once(&app, &submission).await
+pub async fn reissue(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
+    idempotency::once_for(&app, "dist", id, submission, |body, id| body.distribution_id = id).await
 }
 
 impl Intent for Body {

@@ -6,6 +6,7 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::distribution::{Distribution, Scope};
 use muniment_domain::entitlement::{self, Reported};
+use muniment_domain::user::Role;
 use muniment_domain::{money, offering};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -16,25 +17,36 @@ use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::instant;
+use crate::investor::masked_name;
 use crate::pages::Parameters;
+use crate::principal::Principal;
 
 const COLUMNS: &str = "entitlement_id,investor_id,legal_name,wallet_address,payee_address,balance_at_record,gross_amount,\
     withholding_amount,net_amount,currency,status,hold_reason,paid_to,units,payout_token,tx_hash,block_number,paid_at";
 
-/// The report as a table, or as JSON with the hash of the table.
+/// The report as a table, or as JSON with the hash of the table. An auditor sees of a name its first letters; the hash is of the table with
+/// the names, as it was declared.
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}/report",
     params(("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json")),
     responses((status = 200, content((Report = "application/json"), (String = "text/csv")))),
 )]
-pub async fn report(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Response> {
+pub async fn report(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["format"])?;
     let mut tx = app.db.read().await?;
     let d = find(&mut tx, &Scope::All, &id).await?;
-    let decimals = offering::find(&mut tx, &d.offering_id).await?.decimals();
-    let lines = entitlement::report(&mut tx, &id).await?;
-    let table = table(&d, decimals, &lines);
+    let of = offering::find(&mut tx, &d.offering_id).await?;
+    let (decimals, mut lines) = (of.decimals(), entitlement::report(&mut tx, &id).await?);
+    let report_sha256 = format!("{:x}", Sha256::digest(table(&d, decimals, &lines)));
+    if principal.0.has_role(Role::Auditor) {
+        lines.iter_mut().for_each(|line| line.legal_name = line.legal_name.as_deref().map(masked_name));
+    }
     match parameters.text("format").unwrap_or("json") {
         "csv" => {
             let name = format!("attachment; filename=\"{id}.csv\"");
@@ -43,12 +55,12 @@ pub async fn report(State(app): State<App>, Path(id): Path<String>, uri: Uri) ->
                 (header::CONTENT_DISPOSITION, name),
                 (header::CACHE_CONTROL, "no-store".to_owned()),
             ];
-            Ok((kept, table).into_response())
+            Ok((kept, table(&d, decimals, &lines)).into_response())
         }
         "json" => {
-            let report_sha256 = format!("{:x}", Sha256::digest(&table));
             let entitlements = lines.iter().map(|line| shown(line, decimals)).collect();
-            Ok(Json(Report { full: record::full(&mut tx, &d).await?, report_sha256, entitlements }).into_response())
+            Ok(Json(Report { full: record::full(&mut tx, &d, &of).await?, report_sha256, entitlements })
+                .into_response())
         }
         other => Err(Problem::new(Code::InvalidParameter, format!("The format {other} is none of csv and json."))),
     }

@@ -4,7 +4,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Accreditation, Finding};
 use muniment_workflows::requester::Requester;
@@ -17,7 +16,7 @@ use super::path;
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
 
@@ -32,7 +31,7 @@ pub struct Body {
     basis: String,
     evidence_sha256: Digest,
     /// Until when it holds; needed for one who is.
-    expires_at: Option<DateTime<Utc>>,
+    expires_at: Option<Instant>,
     #[serde(skip)]
     investor_id: String,
 }
@@ -55,30 +54,26 @@ pub struct Found {
     post,
     path = "/v1/investors/{id}/accreditation",
     request_body = Body,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, body = Found)),
     extensions(("x-codes" = json!([]))),
 )]
 pub async fn accredit(
     State(app): State<App>,
     Path(investor_id): Path<String>,
-    mut submission: Submission<Body>,
+    submission: Submission<Body>,
 ) -> Result<Response> {
-    id::check("inv", &investor_id)?;
-    submission.body.investor_id = investor_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         check_code("/basis", &self.basis)?;
         match (self.status, self.expires_at) {
             (Accreditation::Verified, None) => {
                 Err(Problem::field("/expires_at", "required", "Say until when it holds: it is looked at again then."))
             }
-            (Accreditation::Verified, Some(end)) if end <= now => {
+            (Accreditation::Verified, Some(end)) if end.0 <= now => {
                 Err(Problem::field("/expires_at", "out_of_range", "It would be over already."))
             }
             (Accreditation::None, Some(_)) => {
@@ -94,7 +89,7 @@ impl Intent for Body {
             status: self.status,
             basis: &self.basis,
             evidence_sha256: &evidence,
-            expires_at: self.expires_at,
+            expires_at: self.expires_at.map(|end| end.0),
             decided_by: &by.actor,
         };
         let i = investor::accredit(tx, &self.investor_id, &finding).await?;

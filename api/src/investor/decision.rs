@@ -4,7 +4,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{Level, Move, Screening};
 use muniment_workflows::kyc::{self, Decision};
@@ -18,7 +17,7 @@ use super::record::{self, ForStaff};
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
 
@@ -89,23 +88,19 @@ struct Accreditation {
     post,
     path = "/v1/investors/{id}/kyc/decision",
     request_body = Body,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, body = ForStaff, headers(("Location" = String)))),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn decide(
     State(app): State<App>,
     Path(investor_id): Path<String>,
-    mut submission: Submission<Body>,
+    submission: Submission<Body>,
 ) -> Result<Response> {
-    id::check("inv", &investor_id)?;
-    submission.body.investor_id = investor_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         match self.decision {
             Word::Approve | Word::Renew if self.evidence_sha256.is_none() => {

@@ -5,7 +5,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::document::{self, Document, PaperKind};
 use muniment_workflows::requester::Requester;
@@ -17,7 +16,7 @@ use super::path;
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::Result;
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
 
@@ -73,23 +72,19 @@ pub struct Paper {
     post,
     path = "/v1/investors/{id}/documents",
     request_body = Paper,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, body = Shown)),
     extensions(("x-codes" = json!([]))),
 )]
 pub async fn add(
     State(app): State<App>,
     Path(investor_id): Path<String>,
-    mut submission: Submission<Paper>,
+    submission: Submission<Paper>,
 ) -> Result<Response> {
-    id::check("inv", &investor_id)?;
-    submission.body.investor_id = investor_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Intent for Paper {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }

@@ -1,24 +1,26 @@
 //! `POST /v1/investor/kyc`: an investor shows who he is. What is handed in can be written and not read: it is sealed before it is stored.
 
-use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use chrono::NaiveDate;
+use axum::response::Response;
+use chrono::{DateTime, NaiveDate, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{Level, of_user};
 use muniment_domain::kyc::NewCase;
-use muniment_domain::point::Point;
 use muniment_workflows::kyc;
+use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use super::profile::check_country;
 use super::record::{self, Standing};
 use crate::app::App;
-use crate::body::Input;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
 
 const REFERENCE_CHARACTERS_MAX: usize = 200;
 const TEXT_CHARACTERS_MAX: usize = 200;
@@ -78,37 +80,38 @@ pub struct Handed {
     post,
     path = "/v1/investor/kyc",
     request_body = Papers,
+    params(IdempotencyKey),
     responses((status = 202, body = Handed, headers(("Location" = String)))),
     extensions(("x-codes" = json!(["email_not_verified", "not_found", "invalid_state"]))),
 )]
-pub async fn submit(
-    State(app): State<App>,
-    principal: Principal,
-    Input(body): Input<Papers>,
-) -> Result<impl IntoResponse> {
+pub async fn submit(State(app): State<App>, principal: Principal, submission: Submission<Papers>) -> Result<Response> {
     principal.email_proved(&app)?;
-    check(&body)?;
-    let mut tx = app.db.begin().await?;
-    let user_id = &principal.0.user_id;
-    let owner = of_user(&mut tx, user_id).await?.id;
-    let sealed = match &body.data {
-        Some(data) => {
-            let plain = serde_json::to_vec(data).map_err(Problem::internal)?;
-            let sealed = app.auth.secrets.seal(&format!("kyc {owner}"), &plain, app.db.ids().bytes());
-            Some(sealed.ok_or_else(|| Problem::internal("papers cannot be sealed"))?)
-        }
-        None => None,
-    };
-    let new = NewCase {
-        level: body.level,
-        provider_reference: body.provider_reference.as_deref(),
-        data_sealed: sealed.as_deref(),
-        submitted_by: user_id,
-    };
-    let (i, case_id) = kyc::submit(&mut tx, &new, body.country.as_deref()).await?;
-    tx.commit(Point::Account).await?;
-    let answer = Handed { case_id, kyc: record::standing(&i), investor_id: i.id };
-    Ok((StatusCode::ACCEPTED, [(header::LOCATION, "/v1/investor/profile")], Json(answer)))
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Papers {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check(self)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let owner = of_user(tx, &by.actor).await?.id;
+        let sealed = self.data.as_ref().map(|data| sealed(app, &owner, data)).transpose()?;
+        let new = NewCase {
+            level: self.level,
+            provider_reference: self.provider_reference.as_deref(),
+            data_sealed: sealed.as_deref(),
+            submitted_by: &by.actor,
+        };
+        let (i, case_id) = kyc::submit(tx, &new, self.country.as_deref()).await?;
+        let handed = Handed { case_id, kyc: record::standing(&i), investor_id: i.id };
+        let location = Some("/v1/investor/profile".to_owned());
+        Ok(Answer { status: 202, location, body: json!(handed).to_string() })
+    }
+}
+
+fn sealed(app: &App, owner: &str, data: &Data) -> muniment_domain::Result<String> {
+    app.seal(&format!("kyc {owner}"), json!(data).to_string().as_bytes())
 }
 
 fn check(body: &Papers) -> Result<()> {

@@ -19,13 +19,13 @@ use muniment_domain::investor::{self, Filter};
 use muniment_domain::user::Role;
 use utoipa::IntoParams;
 
-pub use record::masked_email;
 use record::{Facts, ForStaff};
+pub use record::{masked_email, masked_name};
 
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::version::etag;
 
@@ -54,15 +54,17 @@ pub struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/investors",
-    params(Wanted, Paging),
+    params(Wanted, Between, Paging),
     responses((status = 200, body = List<Facts>)),
     extensions(("x-codes" = json!(["forbidden"]))),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Facts>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "status", "country", "q"])?;
+    let known = ["page", "limit", "status", "created_from", "created_to", "country", "q"];
+    let parameters = Parameters::read(&uri, &known)?;
     let page = Page::of(&parameters)?;
     let text = |name| parameters.text(name).map(str::to_owned);
-    let filter = Filter { statuses: parameters.words("status")?, country: text("country"), name: text("q") };
+    let (statuses, created) = (parameters.words("status")?, parameters.created()?);
+    let filter = Filter { statuses, created, country: text("country"), name: text("q") };
     let masked = principal.0.has_role(Role::Auditor);
     if masked && filter.name.is_some() {
         return Err(Problem::new(Code::Forbidden, "Who may not see names must not find them by asking."));

@@ -326,7 +326,8 @@ fn required_documents(i: &Investor) -> Vec<&'static str> {
     wanted
 }
 
-fn masked_name(name: &str) -> String {
+/// A name of which only the first letters are left.
+pub fn masked_name(name: &str) -> String {
     name.split_whitespace()
         .filter_map(|word| word.chars().next())
         .map(|first| format!("{first}…"))

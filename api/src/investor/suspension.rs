@@ -4,7 +4,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::Screening;
 use muniment_domain::kyc::Cause;
@@ -23,7 +22,7 @@ use crate::app::App;
 use crate::approval::{self, Asked};
 use crate::cause::Digest;
 use crate::error::Result;
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
 
 /// Why somebody is suspended.
@@ -42,23 +41,19 @@ pub struct Stop {
     post,
     path = "/v1/investors/{id}/suspend",
     request_body = Stop,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, body = ForStaff, headers(("Location" = String)))),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn suspend(
     State(app): State<App>,
     Path(investor_id): Path<String>,
-    mut submission: Submission<Stop>,
+    submission: Submission<Stop>,
 ) -> Result<Response> {
-    id::check("inv", &investor_id)?;
-    submission.body.investor_id = investor_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Intent for Stop {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
@@ -89,23 +84,19 @@ pub struct Return {
     post,
     path = "/v1/investors/{id}/reinstate",
     request_body = Return,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 202, body = Asked, headers(("Location" = String)))),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
 pub async fn reinstate(
     State(app): State<App>,
     Path(investor_id): Path<String>,
-    mut submission: Submission<Return>,
+    submission: Submission<Return>,
 ) -> Result<Response> {
-    id::check("inv", &investor_id)?;
-    submission.body.investor_id = investor_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Intent for Return {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_screening(self.screening)?;
         check_reason(&self.reason)

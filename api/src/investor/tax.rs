@@ -4,7 +4,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Rate};
 use muniment_workflows::requester::Requester;
@@ -18,7 +17,7 @@ use crate::amount::Amount;
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::submission::{Intent, Submission};
 
 /// All of it.
@@ -55,23 +54,19 @@ pub struct Set<'a> {
     post,
     path = "/v1/investors/{id}/tax",
     request_body = Body,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, body = Set<'static>)),
     extensions(("x-codes" = json!([]))),
 )]
 pub async fn withhold(
     State(app): State<App>,
     Path(investor_id): Path<String>,
-    mut submission: Submission<Body>,
+    submission: Submission<Body>,
 ) -> Result<Response> {
-    id::check("inv", &investor_id)?;
-    submission.body.investor_id = investor_id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.withholding_rate.0.minor() > BASIS_POINTS_MAX {
             return Err(Problem::field(

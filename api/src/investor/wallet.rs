@@ -3,23 +3,30 @@
 use alloy_primitives::hex;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri, header};
-use axum::response::IntoResponse;
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Frozen};
 use muniment_domain::point::Point;
 use muniment_domain::wallet::{self, Wallet};
 use muniment_domain::wallet_claim;
+use muniment_workflows::requester::Requester;
 use muniment_workflows::wallet_proof::{self, Claim};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::address::Typed;
 use crate::app::App;
 use crate::body::Input;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
 
 /// An address is the same on every chain of this kind (CAIP-2).
 const NAMESPACE: &str = "eip155";
@@ -90,7 +97,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 }
 
 /// An address that the investor says is theirs.
-#[derive(Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WalletClaim)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
@@ -135,39 +142,49 @@ struct Challenge {
     post,
     path = "/v1/investor/wallets",
     request_body = Named,
+    params(IdempotencyKey),
     responses((status = 201, body = Asked, headers(("Location" = String)))),
     extensions(("x-codes" = json!(["not_found", "invalid_state", "wallet_in_use", "unknown_chain"]))),
 )]
-pub async fn add(State(app): State<App>, principal: Principal, Input(body): Input<Named>) -> Result<impl IntoResponse> {
-    let sound = |label: &String| (1..=LABEL_CHARACTERS_MAX).contains(&label.trim().chars().count());
-    if body.label.as_ref().is_some_and(|label| !sound(label) || label.chars().any(char::is_control)) {
-        let detail = format!("A label has 1 to {LABEL_CHARACTERS_MAX} characters.");
-        return Err(Problem::field("/label", "text_format", detail));
+pub async fn add(State(app): State<App>, submission: Submission<Named>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Named {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        let sound = |label: &String| (1..=LABEL_CHARACTERS_MAX).contains(&label.trim().chars().count());
+        if self.label.as_ref().is_some_and(|label| !sound(label) || label.chars().any(char::is_control)) {
+            let detail = format!("A label has 1 to {LABEL_CHARACTERS_MAX} characters.");
+            return Err(Problem::field("/label", "text_format", detail));
+        }
+        Ok(())
     }
-    let mut tx = app.db.begin().await?;
-    let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
-    let claim = Claim {
-        investor_id: &i.id,
-        address: body.address.0,
-        label: body.label.as_deref().map(str::trim),
-        chain_id: body.chain_id,
-        uri: &app.auth.config.public_url,
-    };
-    let asked = wallet_proof::ask(&app.desk, &mut tx, &claim).await?;
-    tx.commit(Point::Account).await?;
-    let answer = Asked {
-        id: asked.wallet_id,
-        address: Typed(asked.address.0),
-        label: asked.label,
-        verified: false,
-        challenge: Challenge {
-            message: asked.message,
-            nonce: asked.nonce,
-            chain_id: asked.chain_id,
-            expires_at: Instant(asked.expires_at),
-        },
-    };
-    Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/investor/wallets")], Json(answer)))
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let i = investor::of_user(tx, &by.actor).await?;
+        let claim = Claim {
+            investor_id: &i.id,
+            address: self.address.0,
+            label: self.label.as_deref().map(str::trim),
+            chain_id: self.chain_id,
+            uri: &app.auth.config.public_url,
+        };
+        let asked = wallet_proof::ask(&app.desk, tx, &claim).await?;
+        let body = json!(Asked {
+            id: asked.wallet_id,
+            address: Typed(asked.address.0),
+            label: asked.label,
+            verified: false,
+            challenge: Challenge {
+                message: asked.message,
+                nonce: asked.nonce,
+                chain_id: asked.chain_id,
+                expires_at: Instant(asked.expires_at),
+            },
+        });
+        let location = Some("/v1/investor/wallets".to_owned());
+        Ok(Answer { status: 201, location, body: body.to_string() })
+    }
 }
 
 /// A signature.
@@ -199,7 +216,9 @@ pub async fn verify(
     })?;
     let owner = investor::of_user(&mut app.db.read().await?, &principal.0.user_id).await?;
     let proved = wallet_proof::verify(&app.desk, &owner.id, &wallet_id, &signature).await?;
-    Ok(Json(item(&proved, &[])))
+    // Somebody may have frozen it before anybody knew whose it is.
+    let places = investor::frozen_on(&mut app.db.read().await?, &owner.id).await?;
+    Ok(Json(item(&proved, &places)))
 }
 
 /// `POST /v1/investor/wallets/{id}/default`: used from now on where none is named.

@@ -1,6 +1,6 @@
 //! The moves of an offering, each a `POST` on its path.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -15,11 +15,11 @@ use super::record::{Full, tag_of};
 use super::terms::Terms;
 use super::write::{Change, answer, unnamed};
 use super::{Audience, checked, running};
-use crate::act::check_reason;
+use crate::act::{check_reason, moves};
 use crate::app::App;
 use crate::approval;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
@@ -146,28 +146,13 @@ async fn act(
     idempotency::once(app, &submission).await
 }
 
-/// A handler for each move: its path names it, and its body is the same.
-macro_rules! moves {
-    ($($(#[$doc:meta])* $name:ident = $act:ident;)+) => {
-        $($(#[$doc])*
-        pub async fn $name(
-            State(app): State<App>,
-            id: Path<String>,
-            principal: Principal,
-            submission: Submission<Body>,
-        ) -> Result<Response> {
-            act(&app, Act::$act, id, &principal, submission).await
-        })+
-    };
-}
-
 moves! {
     /// Asks for the operator's word.
     #[utoipa::path(
         post,
         path = "/v1/offerings/{id}/submit",
         request_body = Nothing,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -177,7 +162,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/approve",
         request_body = Nothing,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
     )]
@@ -187,7 +172,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/request-changes",
         request_body = Wish,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -197,7 +182,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/publish",
         request_body = Remark,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -207,7 +192,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/pause",
         request_body = Why,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -217,7 +202,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/resume",
         request_body = Remark,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -227,7 +212,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/close",
         request_body = Remark,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -237,7 +222,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/cancel",
         request_body = Why,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag"))), (status = 202, body = approval::Asked)),
         extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
     )]
@@ -247,7 +232,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/archive",
         request_body = Remark,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -257,7 +242,7 @@ moves! {
         post,
         path = "/v1/offerings/{id}/material-change",
         request_body = NewTerms,
-        params(OptionalIdempotencyKey),
+        params(IdempotencyKey),
         responses((status = 200, body = Full, headers(("ETag")))),
         extensions(("x-codes" = json!(["invalid_state"]))),
     )]
@@ -265,8 +250,6 @@ moves! {
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         self.reason.as_deref().map_or(Ok(()), check_reason)?;
         self.comment.as_deref().map_or(Ok(()), |comment| match check_reason(comment) {

@@ -38,11 +38,11 @@ pub async fn detail(
 ) -> Result<Response> {
     let principal = principal.as_deref();
     let mut tx = app.db.read().await?;
-    let shown = offering::see(&mut tx, &seeing(principal), &id).await?;
-    let audience = Audience::of(principal, &shown.offering);
+    let shown = offering::show(&mut tx, &seeing(principal), &id).await?;
+    let audience = Audience::of(principal, &shown.listed.offering);
     let full = record::full(&app, &mut tx, &shown, audience).await?;
     let text = record::text(&full)?;
-    let tag = record::tag(shown.offering.version, &text);
+    let tag = record::tag(shown.listed.offering.version, &text);
     let caching = if principal.is_some() { "no-store" } else { "public, max-age=30" };
     let kept = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, caching.to_owned())];
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {

@@ -20,7 +20,7 @@ use super::{checked, path, running, seeing};
 use crate::app::App;
 use crate::cause::Digest;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
@@ -99,7 +99,7 @@ pub struct Paper {
     post,
     path = "/v1/offerings/{id}/documents",
     request_body = Paper,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, body = Item)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
@@ -114,8 +114,6 @@ pub async fn add(
 }
 
 impl Intent for Paper {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if !TITLE_CHARACTERS.contains(&self.title.trim().chars().count()) || self.title.chars().any(char::is_control) {
             return Err(Problem::field("/title", "length_out_of_range", "A title has 1 to 200 characters."));

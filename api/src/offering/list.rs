@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use chrono::{DateTime, Utc};
 use muniment_domain::offering::{self, Filter, Order, Scope, Status};
 use utoipa::IntoParams;
 
@@ -13,7 +12,7 @@ use super::seeing;
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 
 const KNOWN: [&str; 7] = ["status", "page", "limit", "created_from", "created_to", "sort", "q"];
@@ -27,8 +26,6 @@ pub struct Wanted {
     /// One of the statuses, or several with commas between them. What is not public is for its issuer and the staff.
     #[param(example = "open,paused")]
     status: Option<String>,
-    created_from: Option<DateTime<Utc>>,
-    created_to: Option<DateTime<Utc>>,
     #[param(inline)]
     sort: Option<Order>,
     /// A part of the name or of the symbol; for the staff.
@@ -40,7 +37,7 @@ pub struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/offerings",
-    params(Wanted, Paging),
+    params(Wanted, Between, Paging),
     responses((status = 200, body = List<Item>)),
 )]
 pub async fn list(State(app): State<App>, principal: Option<Extension<Principal>>, uri: Uri) -> Result<Response> {
@@ -70,11 +67,5 @@ fn filter(parameters: &Parameters, scope: &Scope) -> Result<Filter> {
     if words.as_ref().is_some_and(|text| text.chars().count() > WORDS_CHARACTERS_MAX) {
         return invalid(format!("The parameter q has at most {WORDS_CHARACTERS_MAX} characters."));
     }
-    Ok(Filter {
-        statuses,
-        created_from: parameters.time("created_from")?,
-        created_to: parameters.time("created_to")?,
-        words,
-        order: parameters.word("sort")?.unwrap_or_default(),
-    })
+    Ok(Filter { statuses, created: parameters.created()?, words, order: parameters.word("sort")?.unwrap_or_default() })
 }

@@ -26,7 +26,7 @@ pub fn path(id: &str) -> String {
 
 /// The offering with this id, for whoever runs it: staff, and its own organisation. To everybody else there is none.
 pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &str) -> muniment_domain::Result<Offering> {
-    Ok(offering::see(tx, &running(principal), id).await?.offering)
+    offering::see(tx, &running(principal), id).await
 }
 
 /// What a caller sees.

@@ -5,7 +5,7 @@ use muniment_domain::exemption::{self, Exemption};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
 use muniment_domain::offering::terms::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
-use muniment_domain::offering::{Move, Offering, Shown, Status, document};
+use muniment_domain::offering::{Listed, Move, Offering, Shown, Status, document};
 use muniment_domain::operation::{self, Filter, Kind};
 use muniment_domain::{Error, Result, token};
 use serde::{Deserialize, Serialize};
@@ -51,8 +51,8 @@ pub struct Item {
 }
 
 /// An offering as the list shows it.
-pub fn item(shown: &Shown) -> Item {
-    let o = &shown.offering;
+pub fn item(listed: &Listed) -> Item {
+    let o = &listed.offering;
     Item {
         id: o.id.clone(),
         name: o.name.clone(),
@@ -62,11 +62,11 @@ pub fn item(shown: &Shown) -> Item {
         currency: o.currency.clone(),
         token_symbol: o.token_symbol.clone(),
         target_amount: amount(o.target_amount),
-        raised_amount: amount(shown.raised_amount),
+        raised_amount: amount(listed.raised_amount),
         hard_cap: amount(o.hard_cap),
         opens_at: o.opens_at.map(Instant),
         closes_at: o.closes_at.map(Instant),
-        issuer_name: shown.issuer_name.clone(),
+        issuer_name: listed.issuer_name.clone(),
         cover_image_url: o.cover_image_url.clone(),
         visibility: o.visibility.clone(),
         created_at: Instant(o.created_at),
@@ -210,7 +210,7 @@ enum LockupRule {
 
 /// The whole of it for an audience.
 pub async fn full(app: &App, tx: &mut Tx, shown: &Shown, audience: Audience) -> Result<Full> {
-    let o = &shown.offering;
+    let Shown { listed: Listed { offering: o, issuer_name, raised_amount }, investor_count } = shown;
     let filter = Filter { kinds: vec![Kind::DeployToken], offering_id: Some(o.id.clone()), ..Filter::default() };
     let deployment = operation::list(tx, &filter, 1, 0).await?.pop();
     let token = token::find(tx, &o.id).await?;
@@ -223,10 +223,10 @@ pub async fn full(app: &App, tx: &mut Tx, shown: &Shown, audience: Audience) -> 
         blockchain: blockchain(app, o, token.as_ref()),
         status: o.status,
         terms: terms(app, o),
-        issuer: Issuer { id: o.issuer_id.clone(), name: shown.issuer_name.clone() },
+        issuer: Issuer { id: o.issuer_id.clone(), name: issuer_name.clone() },
         committed_total: amount(o.committed_total),
-        raised_amount: amount(shown.raised_amount),
-        investor_count: shown.investor_count,
+        raised_amount: amount(*raised_amount),
+        investor_count: *investor_count,
         documents: documents.iter().map(paper::item).collect(),
         published_at: o.published_at.map(Instant),
         closed_at: o.closed_at.map(Instant),

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::Error;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::offering::{Offering, Scope, see};
+use muniment_domain::offering::{Offering, Scope, show};
 use muniment_workflows::offering;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ use super::{Audience, checked, path, running};
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 use crate::version::{IfAnyMatch, OptionalSeen};
@@ -44,7 +44,7 @@ pub struct Draft {
     post,
     path = "/v1/offerings",
     request_body = Draft,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["forbidden", "not_found", "invalid_state"]))),
 )]
@@ -72,8 +72,6 @@ pub async fn create(
 }
 
 impl Intent for Draft {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         self.terms.must_be_whole()?;
         self.terms.check()
@@ -139,7 +137,7 @@ struct Asked {
     patch,
     path = "/v1/offerings/{id}",
     request_body = Change,
-    params(OptionalIdempotencyKey, OptionalSeen),
+    params(IdempotencyKey, OptionalSeen),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state", "version_conflict", "precondition_required"]))),
 )]
@@ -158,8 +156,6 @@ pub async fn change(
 }
 
 impl Intent for Change {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.terms.issuer_id.is_some() {
             return Err(Problem::field("/issuer_id", "unexpected", "An offering stays with its organisation."));
@@ -207,7 +203,7 @@ pub async fn answer(
     audience: Audience,
     status: i64,
 ) -> muniment_domain::Result<Answer> {
-    let shown = see(tx, &Scope::All, &o.id).await?;
+    let shown = show(tx, &Scope::All, &o.id).await?;
     let body = record::text(&record::full(app, tx, &shown, audience).await?)?;
     Ok(Answer { status, location: (status == 201).then(|| path(&o.id)), body })
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::code::Code;
 use crate::config::Limits;
+use crate::idempotency;
 use crate::permission::{Access, Permission};
 use crate::principal::asks_chain;
 use crate::rate::Rates;
@@ -135,6 +136,12 @@ pub fn codes(permission: &Permission, operation: &mut Value) -> BTreeSet<&'stati
         codes.extend([Code::MalformedJson, Code::ValidationFailed]);
     }
     codes.extend(parameter_codes(operation));
+    if codes.contains(&Code::IdempotencyKeyInvalid)
+        && matches!(permission.access, Access::Caller { .. })
+        && idempotency::is_needed(permission.path)
+    {
+        codes.push(Code::IdempotencyKeyRequired);
+    }
     codes.into_iter().map(Code::as_str).collect()
 }
 
@@ -150,7 +157,7 @@ fn parameter_codes(operation: &Value) -> Vec<Code> {
         codes.push(Code::NotFound);
     }
     if has("name", "Idempotency-Key") {
-        codes.extend([Code::IdempotencyKeyRequired, Code::IdempotencyKeyInvalid, Code::IdempotencyKeyReuse]);
+        codes.extend([Code::IdempotencyKeyInvalid, Code::IdempotencyKeyReuse]);
         codes.extend([Code::IdempotencyInProgress, Code::IdempotencyKeySpent]);
     }
     if let Some(tag) = parameters.iter().find(|parameter| parameter["name"] == "If-Match") {

@@ -18,10 +18,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::approval::record::Subject;
-use crate::code::Code;
-use crate::error::{Problem, Result};
+use crate::error::Result;
 use crate::instant::Instant;
-use crate::pages::{Page, Paging, Parameters, Place};
+use crate::pages::{Between, Page, Paging, Parameters, Place};
 
 /// Where an operation is found.
 pub fn path(id: &str) -> String {
@@ -56,7 +55,7 @@ pub struct Listed {
 #[utoipa::path(
     get,
     path = "/blockchain/operations",
-    params(Wanted, Paging),
+    params(Wanted, Between, Paging),
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
@@ -82,7 +81,7 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
 }
 
 fn filter(parameters: &Parameters) -> Result<Filter> {
-    let filter = Filter {
+    Ok(Filter {
         statuses: parameters.words("status")?,
         kinds: parameters.words("type")?,
         needs_attention: parameters.word("needs_attention")?,
@@ -90,17 +89,10 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
         subject_id: parameters.text("subject_id").map(str::to_owned),
         signer: parameters.hex("signer", 40)?,
         batch_id: parameters.text("batch_id").map(str::to_owned),
-        created_from: parameters.time("created_from")?,
-        created_to: parameters.time("created_to")?,
+        created: parameters.created()?,
         tx_hash: parameters.hex("q", 64)?,
         after: parameters.id("after", "op")?,
-    };
-    match (filter.created_from, filter.created_to) {
-        (Some(from), Some(to)) if from > to => {
-            Err(Problem::new(Code::InvalidParameter, "created_from lies after created_to."))
-        }
-        _ => Ok(filter),
-    }
+    })
 }
 
 /// What a list of operations takes besides its page.
@@ -122,8 +114,6 @@ pub struct Wanted {
     #[param(pattern = "^0x[0-9a-fA-F]{40}$")]
     signer: Option<String>,
     batch_id: Option<String>,
-    created_from: Option<DateTime<Utc>>,
-    created_to: Option<DateTime<Utc>>,
     /// The hash of any of its transactions.
     #[param(pattern = "^0x[0-9a-fA-F]{64}$")]
     q: Option<String>,

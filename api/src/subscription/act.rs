@@ -1,6 +1,6 @@
 //! The moves of a subscription, each a `POST` on its path: cancel, reconfirm, accept, reject.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -16,16 +16,16 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{Shown, acting_as, shown};
-use crate::act as acts;
+use crate::act::{check_reason, moves};
 use crate::app::App;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
-    Cancel(By),
+    Cancel,
     Reconfirm,
     Accept,
     Reject,
@@ -46,14 +46,14 @@ pub struct Body {
     /// To reject.
     reason_code: Option<Rejection>,
     #[serde(skip)]
-    asked: Option<(Act, Scope, String)>,
+    asked: Option<(Act, By, Scope, String)>,
 }
 
 impl Body {
     /// Refuses what belongs to another move, or lacks what this one needs.
-    fn check_for(&self, act: Act) -> Result<()> {
+    fn check_for(&self, act: Act, by: By) -> Result<()> {
         let given = [
-            ("/reason", self.reason.is_some(), matches!(act, Act::Cancel(_))),
+            ("/reason", self.reason.is_some(), act == Act::Cancel),
             ("/offering_version", self.offering_version.is_some(), act == Act::Reconfirm),
             ("/quantity", self.quantity.is_some(), act == Act::Accept),
             ("/reason_code", self.reason_code.is_some(), act == Act::Reject),
@@ -63,7 +63,7 @@ impl Body {
         }
         let required = |pointer, detail: &str| Err(Problem::field(pointer, "required", detail));
         match act {
-            Act::Cancel(By::Staff) if self.reason.is_none() => required("/reason", "Say why it is called off."),
+            Act::Cancel if by == By::Staff && self.reason.is_none() => required("/reason", "Say why it is called off."),
             Act::Reconfirm if self.offering_version.is_none() => {
                 required("/offering_version", "Name the version of the offering that you say yes to.")
             }
@@ -76,103 +76,72 @@ impl Body {
 async fn act(
     app: &App,
     act: Act,
-    id: String,
+    Path(id): Path<String>,
     principal: &Principal,
     mut submission: Submission<Body>,
 ) -> Result<Response> {
     id::check("sub", &id)?;
-    submission.body.check_for(act)?;
-    let role = if matches!(act, Act::Cancel(_) | Act::Reconfirm) { Role::Investor } else { Role::Issuer };
-    submission.body.asked = Some((act, acting_as(&principal.0, role), id));
+    let by = if principal.is_staff() { By::Staff } else { By::Investor };
+    submission.body.check_for(act, by)?;
+    let role = if matches!(act, Act::Cancel | Act::Reconfirm) { Role::Investor } else { Role::Issuer };
+    submission.body.asked = Some((act, by, acting_as(&principal.0, role), id));
     idempotency::once(app, &submission).await
 }
 
-/// Calls it off: its investor while the cooling-off time runs, staff with a reason until it is minted.
-#[utoipa::path(
-    post,
-    path = "/v1/subscriptions/{id}/cancel",
-    request_body = Body,
-    params(OptionalIdempotencyKey),
-    responses((status = 200, body = Shown)),
-    extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
-)]
-pub async fn cancel(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    let part = if principal.is_staff() { By::Staff } else { By::Investor };
-    act(&app, Act::Cancel(part), id, &principal, submission).await
-}
-
-/// Says yes to changed terms.
-#[utoipa::path(
-    post,
-    path = "/v1/subscriptions/{id}/reconfirm",
-    request_body = Body,
-    params(OptionalIdempotencyKey),
-    responses((status = 200, body = Shown)),
-    extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
-)]
-pub async fn reconfirm(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Reconfirm, id, &principal, submission).await
-}
-
-/// Takes it, once it has passed every gate.
-#[utoipa::path(
-    post,
-    path = "/v1/subscriptions/{id}/accept",
-    request_body = Body,
-    params(OptionalIdempotencyKey),
-    responses((status = 200, body = Shown)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
-)]
-pub async fn accept(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Accept, id, &principal, submission).await
-}
-
-/// Turns it down.
-#[utoipa::path(
-    post,
-    path = "/v1/subscriptions/{id}/reject",
-    request_body = Body,
-    params(OptionalIdempotencyKey),
-    responses((status = 200, body = Shown)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
-)]
-pub async fn reject(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    principal: Principal,
-    submission: Submission<Body>,
-) -> Result<Response> {
-    act(&app, Act::Reject, id, &principal, submission).await
+moves! {
+    /// Calls it off: its investor while the cooling-off time runs, staff with a reason until it is minted.
+    #[utoipa::path(
+        post,
+        path = "/v1/subscriptions/{id}/cancel",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 200, body = Shown)),
+        extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
+    )]
+    cancel = Cancel;
+    /// Says yes to changed terms.
+    #[utoipa::path(
+        post,
+        path = "/v1/subscriptions/{id}/reconfirm",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 200, body = Shown)),
+        extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
+    )]
+    reconfirm = Reconfirm;
+    /// Takes it, once it has passed every gate.
+    #[utoipa::path(
+        post,
+        path = "/v1/subscriptions/{id}/accept",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 200, body = Shown)),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
+    accept = Accept;
+    /// Turns it down.
+    #[utoipa::path(
+        post,
+        path = "/v1/subscriptions/{id}/reject",
+        request_body = Body,
+        params(IdempotencyKey),
+        responses((status = 200, body = Shown)),
+        extensions(("x-codes" = json!(["invalid_state"]))),
+    )]
+    reject = Reject;
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        self.reason.as_deref().map_or(Ok(()), acts::check_reason)
+        self.reason.as_deref().map_or(Ok(()), check_reason)
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some((act, scope, id)) = &self.asked else {
+        let Some((act, part, scope, id)) = &self.asked else {
             return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No subscription was named."));
         };
         match act {
-            Act::Cancel(part) => {
+            Act::Cancel => {
                 let reason = self.reason.as_deref().unwrap_or_default().trim();
                 moves::cancel(tx, scope, id, *part, reason, &by).await?
             }
@@ -194,35 +163,35 @@ mod tests {
 
     use super::*;
 
-    fn refused(act: Act, body: Value) -> Option<(String, String)> {
+    fn refused(act: Act, by: By, body: Value) -> Option<(String, String)> {
         let read = crate::body::parse::<Body>(body.to_string().as_bytes());
-        let problem = read.and_then(|body| body.check_for(act)).err()?.body("/", "req");
+        let problem = read.and_then(|body| body.check_for(act, by)).err()?.body("/", "req");
         let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
         Some((of("pointer"), of("code")))
     }
 
     #[test]
     fn each_move_takes_its_own_fields_and_no_others() {
-        for (act, body) in [
-            (Act::Cancel(By::Investor), json!({})),
-            (Act::Cancel(By::Investor), json!({ "reason": "changed my mind" })),
-            (Act::Cancel(By::Staff), json!({ "reason": "sanctions" })),
-            (Act::Reconfirm, json!({ "offering_version": 3 })),
-            (Act::Accept, json!({})),
-            (Act::Accept, json!({ "quantity": "15.00" })),
-            (Act::Reject, json!({ "reason_code": "source_of_funds" })),
+        for (act, by, body) in [
+            (Act::Cancel, By::Investor, json!({})),
+            (Act::Cancel, By::Investor, json!({ "reason": "changed my mind" })),
+            (Act::Cancel, By::Staff, json!({ "reason": "sanctions" })),
+            (Act::Reconfirm, By::Investor, json!({ "offering_version": 3 })),
+            (Act::Accept, By::Investor, json!({})),
+            (Act::Accept, By::Investor, json!({ "quantity": "15.00" })),
+            (Act::Reject, By::Investor, json!({ "reason_code": "source_of_funds" })),
         ] {
-            assert_eq!(refused(act, body.clone()), None, "{body}");
+            assert_eq!(refused(act, by, body.clone()), None, "{body}");
         }
-        for (act, body, pointer, code) in [
-            (Act::Cancel(By::Staff), json!({}), "/reason", "required"),
-            (Act::Accept, json!({ "reason": "good" }), "/reason", "unknown_field"),
-            (Act::Reconfirm, json!({}), "/offering_version", "required"),
-            (Act::Reject, json!({}), "/reason_code", "required"),
-            (Act::Reject, json!({ "reason_code": "Not good" }), "/reason_code", "type_mismatch"),
-            (Act::Reject, json!({ "amount": "1.00" }), "/amount", "unknown_field"),
+        for (act, by, body, pointer, code) in [
+            (Act::Cancel, By::Staff, json!({}), "/reason", "required"),
+            (Act::Accept, By::Investor, json!({ "reason": "good" }), "/reason", "unknown_field"),
+            (Act::Reconfirm, By::Investor, json!({}), "/offering_version", "required"),
+            (Act::Reject, By::Investor, json!({}), "/reason_code", "required"),
+            (Act::Reject, By::Investor, json!({ "reason_code": "Not good" }), "/reason_code", "type_mismatch"),
+            (Act::Reject, By::Investor, json!({ "amount": "1.00" }), "/amount", "unknown_field"),
         ] {
-            assert_eq!(refused(act, body.clone()), Some((pointer.to_owned(), code.to_owned())), "{body}");
+            assert_eq!(refused(act, by, body.clone()), Some((pointer.to_owned(), code.to_owned())), "{body}");
         }
     }
 }

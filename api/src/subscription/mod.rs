@@ -10,7 +10,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::subscription::{self, Filter, Scope};
 use muniment_domain::user::Role;
@@ -22,7 +21,7 @@ pub use record::Shown;
 use crate::app::App;
 use crate::error::Result;
 use crate::offering;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::version::etag;
 
@@ -63,15 +62,13 @@ pub struct Wanted {
     /// For the staff.
     #[param(pattern = "^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     investor_id: Option<String>,
-    created_from: Option<DateTime<Utc>>,
-    created_to: Option<DateTime<Utc>>,
 }
 
 /// `GET /v1/subscriptions`: newest first.
 #[utoipa::path(
     get,
     path = "/v1/subscriptions",
-    params(Wanted, Paging),
+    params(Wanted, Between, Paging),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<Shown>>> {
@@ -84,18 +81,17 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
         statuses: parameters.words("status")?,
         offering_id: parameters.id("offering_id", "off")?,
         investor_id: parameters.id("investor_id", "inv")?,
-        created_from: parameters.time("created_from")?,
-        created_to: parameters.time("created_to")?,
+        created: parameters.created()?,
         ..Filter::default()
     };
-    page(&app, &scope(&principal), &filter, &parameters).await
+    page(&mut app.db.read().await?, &scope(&principal), &filter, Page::of(&parameters)?).await
 }
 
 /// `GET /v1/offerings/{id}/subscriptions`: newest first, each with how far its mint is.
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}/subscriptions",
-    params(("status" = Option<String>, Query, example = "accepted"), Paging),
+    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "accepted"), Between, Paging),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn of_offering(
@@ -104,18 +100,16 @@ pub async fn of_offering(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<Shown>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
+    let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
+    let (statuses, created, asked) = (parameters.words("status")?, parameters.created()?, Page::of(&parameters)?);
     let mut tx = app.db.read().await?;
     offering::find_run_by(&mut tx, &principal, &id).await?;
-    drop(tx);
-    let filter = Filter { statuses: parameters.words("status")?, offering_id: Some(id), ..Filter::default() };
-    page(&app, &Scope::All, &filter, &parameters).await
+    let filter = Filter { statuses, created, offering_id: Some(id), ..Filter::default() };
+    page(&mut tx, &Scope::All, &filter, asked).await
 }
 
-async fn page(app: &App, scope: &Scope, filter: &Filter, parameters: &Parameters) -> Result<Json<List<Shown>>> {
-    let page = Page::of(parameters)?;
-    let mut tx = app.db.read().await?;
-    let (rows, total) = subscription::list(&mut tx, scope, filter, page.limit, page.offset()).await?;
+async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<List<Shown>>> {
+    let (rows, total) = subscription::list(tx, scope, filter, page.limit, page.offset()).await?;
     let data = rows.iter().map(|row| record::item(row, tx.now())).collect();
     Ok(Json(page.list(data, total)))
 }

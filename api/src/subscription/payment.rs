@@ -4,7 +4,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
 use muniment_domain::offering::terms::PaymentMethod;
@@ -19,7 +18,7 @@ use super::{Shown, path, shown};
 use crate::amount::Amount;
 use crate::app::App;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::submission::{Intent, Submission};
 
@@ -59,18 +58,16 @@ pub struct Refund {
     post,
     path = "/v1/subscriptions/{id}/payments",
     request_body = Body,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, body = Entered)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn payments(
     State(app): State<App>,
     Path(id): Path<String>,
-    mut submission: Submission<Body>,
+    submission: Submission<Body>,
 ) -> Result<Response> {
-    id::check("sub", &id)?;
-    submission.body.id = id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "sub", id, submission, |body, id| body.id = id).await
 }
 
 /// Enters that all the money of a subscription that ended went back: 200.
@@ -78,23 +75,19 @@ pub async fn payments(
     post,
     path = "/v1/subscriptions/{id}/refund",
     request_body = Refund,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, body = Entered)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn refund(
     State(app): State<App>,
     Path(id): Path<String>,
-    mut submission: Submission<Refund>,
+    submission: Submission<Refund>,
 ) -> Result<Response> {
-    id::check("sub", &id)?;
-    submission.body.id = id;
-    idempotency::once(&app, &submission).await
+    idempotency::once_for(&app, "sub", id, submission, |body, id| body.id = id).await
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.amount.0.minor() == 0 {
             return Err(Problem::field("/amount", "below_minimum", "The amount must be above zero."));
@@ -116,8 +109,6 @@ impl Intent for Body {
 }
 
 impl Intent for Refund {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reference(&self.external_reference)
     }

@@ -22,7 +22,7 @@ use crate::address::Typed;
 use crate::amount::Amount;
 use crate::app::App;
 use crate::error::{Problem, Result};
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::{self, Instant};
 use crate::pages::Parameters;
 use crate::principal::Principal;
@@ -56,7 +56,7 @@ pub struct Body {
     post,
     path = "/v1/offerings/{id}/subscribe",
     request_body = Body,
-    params(OptionalIdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether only to show what it would come to.")),
+    params(IdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether only to show what it would come to.")),
     responses((status = 200, body = Previewed), (status = 201, body = Created<'static>)),
     extensions(("x-codes" = json!(["email_not_verified", "offering_not_open", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
 )]
@@ -96,8 +96,6 @@ impl Body {
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let too_long = |text: &String, most| text.chars().count() > most;
         if self.reference.as_ref().is_some_and(|text| too_long(text, REFERENCE_CHARACTERS_MAX)) {

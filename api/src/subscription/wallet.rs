@@ -4,7 +4,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::subscription::Scope;
 use muniment_domain::user::Role;
@@ -18,7 +17,7 @@ use super::{Shown, acting_as, shown};
 use crate::address::Typed;
 use crate::app::App;
 use crate::error::Result;
-use crate::idempotency::{self, OptionalIdempotencyKey};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
@@ -37,7 +36,7 @@ pub struct Body {
     patch,
     path = "/v1/subscriptions/{id}",
     request_body = Body,
-    params(OptionalIdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, body = Shown)),
     extensions(("x-codes" = json!(["invalid_state", "wallet_in_use"]))),
 )]
@@ -45,16 +44,13 @@ pub async fn change_wallet(
     State(app): State<App>,
     Path(id): Path<String>,
     Principal(principal): Principal,
-    mut submission: Submission<Body>,
+    submission: Submission<Body>,
 ) -> Result<Response> {
-    id::check("sub", &id)?;
-    submission.body.asked = Some((acting_as(&principal, Role::Investor), id));
-    idempotency::once(&app, &submission).await
+    let scope = acting_as(&principal, Role::Investor);
+    idempotency::once_for(&app, "sub", id, submission, |body, id| body.asked = Some((scope, id))).await
 }
 
 impl Intent for Body {
-    const KEY_OPTIONAL: bool = true;
-
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }

@@ -47,8 +47,7 @@ struct AsOf {
 
 /// The offering, if the caller sees it.
 async fn see(tx: &mut Tx, principal: Option<&Principal>, id: &str) -> Result<Offering> {
-    muniment_domain::id::check("off", id)?;
-    Ok(offering::see(tx, &seeing(principal), id).await?.offering)
+    Ok(offering::see(tx, &seeing(principal), id).await?)
 }
 
 impl<'a> Reading<'a> {

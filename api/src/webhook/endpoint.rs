@@ -8,10 +8,13 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use chrono::Duration;
-use muniment_domain::Error;
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::webhook::{self, Endpoint, New, Status, secret};
+use muniment_domain::webhook::{self, Endpoint, New, Owner, Status, secret};
+use muniment_domain::{Code as Refusal, Error};
+use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -22,15 +25,15 @@ use crate::app::App;
 use crate::body::{Input, Optional};
 use crate::code::Code;
 use crate::error::{Problem, Result};
+use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::pages::{List, Page, Paging, Parameters};
 use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
 use crate::version::{IfMatch, OptionalSeen, etag};
 
 const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
-/// How often a place is looked for that another request took.
-const TRIES: usize = 10;
 
 /// An endpoint that is wanted.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -56,6 +59,9 @@ pub struct Wanted {
     /// How many are sent in a minute at most.
     #[schema(minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<i64>,
+    // Whose it will be, and what it is told of as a row has it.
+    #[serde(skip)]
+    whose: Option<(Owner, String)>,
 }
 
 /// What is to be different. A field that is null is emptied; one that is absent stays.
@@ -100,46 +106,58 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Opt
     post,
     path = "/v1/webhooks/endpoints",
     request_body = Wanted,
+    params(IdempotencyKey),
     responses((status = 201, body = Made, headers(("ETag" = String), ("Location" = String)))),
     extensions(("x-codes" = json!(["email_not_verified", "invalid_state"]))),
 )]
-pub async fn create(State(app): State<App>, principal: Principal, Input(body): Input<Wanted>) -> Result<Response> {
+pub async fn create(
+    State(app): State<App>,
+    principal: Principal,
+    mut submission: Submission<Wanted>,
+) -> Result<Response> {
     principal.email_proved(&app)?;
-    wanted::check_description(&body.description)?;
-    wanted::check_headers(&body.headers)?;
-    wanted::check_rate(body.rate_limit_per_minute)?;
-    let offering_ids = wanted::check_offerings(body.offering_ids.as_deref())?;
-    wanted::check_url(&app, &body.url).await?;
+    wanted::check_url(&app, &submission.body.url).await?;
     let owner = owner(&mut app.db.read().await?, &principal).await?;
-    let event_types = wanted::check_types(&owner, &body.event_types)?;
-    let id = app.db.ids().new_id("whe", app.db.clock().now());
-    let headers_sealed = sealed_headers(&app, &id, &body.headers)?;
-    let new = New {
-        id: &id,
-        owner: &owner,
-        url: &body.url,
-        description: &body.description,
-        event_types: &event_types,
-        offering_ids: offering_ids.as_deref(),
-        headers_sealed: headers_sealed.as_deref(),
-        rate_limit_per_minute: body.rate_limit_per_minute,
-        created_by: &principal.0.user_id,
-    };
-    let (secret_id, shown, sealed) = new_secret(&app)?;
-    for _ in 0..TRIES {
-        let mut tx = app.db.begin().await?;
-        let made = match webhook::insert(&mut tx, &new).await {
-            // Another one took the place; there may be a next one.
-            Err(Error::Stale { .. }) => continue,
-            made => made?,
-        };
-        secret::insert(&mut tx, &secret_id, &id, &sealed).await?;
-        tx.commit(Point::Account).await?;
-        let headers = [(header::LOCATION, path(&id)), (header::ETAG, etag(made.version))];
-        let answer = Made::of(item(&app, made), shown);
-        return Ok((StatusCode::CREATED, headers, Json(answer)).into_response());
+    let event_types = wanted::check_types(&owner, &submission.body.event_types)?;
+    submission.body.whose = Some((owner, event_types));
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Wanted {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        wanted::check_description(&self.description)?;
+        wanted::check_headers(&self.headers)?;
+        wanted::check_rate(self.rate_limit_per_minute)?;
+        wanted::check_offerings(self.offering_ids.as_deref()).map(|_| ())
     }
-    Err(Problem::bare(Code::ServiceUnavailable))
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let unnamed = || Error::refused(Refusal::NotFound, "No owner was named.");
+        let (owner, event_types) = self.whose.as_ref().ok_or_else(unnamed)?;
+        let id = tx.new_id("whe");
+        let offering_ids = self.offering_ids.as_ref().map(|ids| ids.join(" "));
+        let headers_sealed = sealed_headers(app, &id, &self.headers)?;
+        let new = New {
+            id: &id,
+            owner,
+            url: &self.url,
+            description: &self.description,
+            event_types,
+            offering_ids: offering_ids.as_deref(),
+            headers_sealed: headers_sealed.as_deref(),
+            rate_limit_per_minute: self.rate_limit_per_minute,
+            created_by: &by.actor,
+        };
+        let made = webhook::insert(tx, &new).await?;
+        let (secret_id, shown, sealed) = new_secret(app)?;
+        secret::insert(tx, &secret_id, &id, &sealed).await?;
+        let body = json!(Made::of(item(app, made), shown));
+        Ok(Answer { status: 201, location: Some(path(&id)), body: body.to_string() })
+    }
+
+    fn etag(answer: &Answer) -> Option<String> {
+        (answer.status == 201).then(|| etag(1))
+    }
 }
 
 /// `GET /v1/webhooks/endpoints`: the owner's.
@@ -296,20 +314,17 @@ pub async fn rotate(
 }
 
 /// A secret: its id, its text, and how it stands in its row.
-fn new_secret(app: &App) -> Result<(String, String, String)> {
+fn new_secret(app: &App) -> muniment_domain::Result<(String, String, String)> {
     let ids = app.db.ids();
     let id = ids.new_id("whs", app.db.clock().now());
     let text = format!("whsec_{}", BASE64.encode([ids.bytes(), ids.bytes()].concat()));
-    let sealed = app.auth.secrets.seal(&id, text.as_bytes(), ids.bytes());
-    sealed.map(|sealed| (id, text, sealed)).ok_or_else(|| Problem::internal("a secret could not be sealed"))
+    let sealed = app.seal(&id, text.as_bytes())?;
+    Ok((id, text, sealed))
 }
 
-fn sealed_headers(app: &App, id: &str, headers: &Headers) -> Result<Option<String>> {
-    if headers.is_empty() {
-        return Ok(None);
-    }
-    let sealed = app.auth.secrets.seal(id, json!(headers).to_string().as_bytes(), app.db.ids().bytes());
-    sealed.map(Some).ok_or_else(|| Problem::internal("headers could not be sealed"))
+fn sealed_headers(app: &App, id: &str, headers: &Headers) -> muniment_domain::Result<Option<String>> {
+    let text = (!headers.is_empty()).then(|| json!(headers).to_string());
+    text.map(|text| app.seal(id, text.as_bytes())).transpose()
 }
 
 fn path(id: &str) -> String {

@@ -8,6 +8,7 @@ use muniment_domain::id;
 use muniment_domain::webhook::{Owner, network, url};
 
 use crate::app::App;
+use crate::body;
 use crate::error::{Problem, Result};
 
 const DESCRIPTION_CHARACTERS_MAX: usize = 500;
@@ -116,7 +117,7 @@ pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
         return Err(Problem::field("/headers", "too_long", format!("At most {HEADERS_MAX} headers.")));
     }
     for (name, value) in headers {
-        let pointer = format!("/headers/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("/headers{}", body::step(name));
         let lower = name.to_ascii_lowercase();
         let token = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !token || !(1..=64).contains(&name.len()) {

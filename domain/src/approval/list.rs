@@ -1,9 +1,11 @@
 //! Reading approvals: one, a page, those whose time has come.
 
 use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
 
 use super::{Approval, Status};
 use crate::db::Tx;
+use crate::narrow::{self, Created};
 use crate::{Code, Error, Result, on};
 
 /// One approval; `not_found` if there is none.
@@ -33,23 +35,37 @@ pub struct Filter {
     pub action: Option<String>,
     /// Of this maker alone.
     pub maker: Option<String>,
+    /// When it was asked for.
+    pub created: Created,
+}
+
+/// Writes the conditions of a filter; a macro, because a builder names its database.
+macro_rules! among {
+    ($query:expr, $filter:expr) => {
+        $query.push(" where 1 = 1");
+        narrow::words(&mut $query, "status", $filter.statuses.iter().map(|status| status.as_str()));
+        $filter.created.narrow(&mut $query, "", "apr");
+        for (column, value) in [("action", &$filter.action), ("maker", &$filter.maker)] {
+            if let Some(value) = value {
+                $query.push(format!(" and {column} = ")).push_bind(value.clone());
+            }
+        }
+    };
 }
 
 /// A page of approvals, newest first, and how many there are.
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Approval>, i64)> {
-    let statuses: Vec<_> = filter.statuses.iter().map(|status| format!("'{status}'")).collect();
-    let of_status =
-        if statuses.is_empty() { "true".to_owned() } else { format!("status in ({})", statuses.join(", ")) };
-    let condition = format!(
-        "{of_status} and (cast($1 as text) is null or action = $1) and \
-         (cast($2 as text) is null or maker = $2)"
-    );
-    let page = format!("select * from approvals where {condition} order by id desc limit $3 offset $4");
-    let rows = on!(tx, conn => sqlx::query_as::<_, Approval>(sqlx::AssertSqlSafe(page))
-        .bind(&filter.action).bind(&filter.maker).bind(limit).bind(offset).fetch_all(conn).await?);
-    let count = format!("select count(*) from approvals where {condition}");
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count))
-        .bind(&filter.action).bind(&filter.maker).fetch_one(conn).await?);
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from approvals");
+        among!(query, filter);
+        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Approval>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from approvals");
+        among!(query, filter);
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
     Ok((rows, total))
 }
 

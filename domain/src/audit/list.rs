@@ -1,9 +1,8 @@
 //! Reading the log: newest first, by who, by what, by what it was done to.
 
-use chrono::{DateTime, Utc};
-
 use super::Line;
 use crate::db::Tx;
+use crate::narrow::Created;
 use crate::{Result, on};
 
 /// How far lines are counted.
@@ -16,8 +15,7 @@ pub struct Filter {
     pub actor: Option<String>,
     pub action: Option<String>,
     pub object_id: Option<String>,
-    pub created_from: Option<DateTime<Utc>>,
-    pub created_to: Option<DateTime<Utc>>,
+    pub created: Created,
     /// Only those that are older than this line.
     pub after: Option<String>,
 }
@@ -36,8 +34,8 @@ macro_rules! conditions {
         also!("actor = ", &$filter.actor);
         also!("action = ", &$filter.action);
         also!("object_id = ", &$filter.object_id);
-        also!("at >= ", $filter.created_from);
-        also!("at <= ", $filter.created_to);
+        also!("at >= ", $filter.created.from);
+        also!("at <= ", $filter.created.to);
         also!("id < ", &$filter.after);
         _ = word;
     }};

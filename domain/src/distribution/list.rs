@@ -1,9 +1,11 @@
 //! Reading distributions: one, a page, those whose snapshot is due.
 
 use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
 
 use super::{Distribution, Status};
 use crate::db::Tx;
+use crate::narrow::{self, Created};
 use crate::operation;
 use crate::{Code, Error, Result, on};
 
@@ -21,67 +23,85 @@ pub enum Scope {
     },
 }
 
-impl Scope {
-    /// The condition, over `d`, with the two texts that it needs as `$2` and `$3`.
-    const fn condition(&self) -> &'static str {
-        match self {
-            Self::All => "cast($2 as text) is not null and cast($3 as text) is not null",
-            Self::Own { .. } => {
-                "(exists (select 1 from entitlements e join investors i on i.id = e.investor_id where e.distribution_id = d.id and \
-                 i.user_id = $2) or exists (select 1 from offerings o where o.id = d.offering_id and o.issuer_id = $3))"
-            }
-        }
-    }
+/// What a list shows. What is empty or none restricts nothing.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Filter {
+    pub id: Option<String>,
+    pub statuses: Vec<Status>,
+    pub offering_id: Option<String>,
+    pub created: Created,
+}
 
-    /// The person and the organisation. Ids are never empty.
-    fn whose(&self) -> (&str, &str) {
-        match self {
-            Self::All => ("", ""),
-            Self::Own { user_id, issuer_id } => {
-                (user_id.as_deref().unwrap_or_default(), issuer_id.as_deref().unwrap_or_default())
+/// Writes the conditions of a scope and a filter over `d`; a macro, because a builder names its database.
+macro_rules! among {
+    ($query:expr, $scope:expr, $filter:expr) => {
+        $query.push(" where 1 = 1");
+        if let Scope::Own { user_id, issuer_id } = $scope {
+            // Ids are never empty.
+            let (user_id, issuer_id) = (user_id.clone().unwrap_or_default(), issuer_id.clone().unwrap_or_default());
+            $query
+                .push(
+                    " and (exists (select 1 from entitlements e join investors i on i.id = e.investor_id \
+                     where e.distribution_id = d.id and i.user_id = ",
+                )
+                .push_bind(user_id);
+            $query
+                .push(") or exists (select 1 from offerings o where o.id = d.offering_id and o.issuer_id = ")
+                .push_bind(issuer_id)
+                .push("))");
+        }
+        narrow::words(&mut $query, "d.status", $filter.statuses.iter().map(|status| status.as_str()));
+        $filter.created.narrow(&mut $query, "d.", "dist");
+        for (column, value) in [("d.id", &$filter.id), ("d.offering_id", &$filter.offering_id)] {
+            if let Some(value) = value {
+                $query.push(format!(" and {column} = ")).push_bind(value.clone());
             }
         }
-    }
+    };
 }
 
 /// One distribution; `not_found` if there is none, or it is not yours to see.
 pub async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Distribution> {
-    let sql = format!("select d.* from distributions d where d.id = $1 and {}", scope.condition());
-    let (user_id, issuer_id) = scope.whose();
-    on!(tx, conn => sqlx::query_as::<_, Distribution>(sqlx::AssertSqlSafe(sql)).bind(id).bind(user_id).bind(issuer_id)
-        .fetch_optional(conn).await?)
-    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no distribution {id}.")))
+    let filter = Filter { id: Some(id.to_owned()), ..Filter::default() };
+    on!(tx, conn => {
+        let mut query = QueryBuilder::new("select d.* from distributions d");
+        among!(query, scope, filter);
+        query.build_query_as::<Distribution>().fetch_optional(conn).await?
+    })
+    .ok_or_else(|| missing(id))
+}
+
+fn missing(id: &str) -> Error {
+    Error::refused(Code::NotFound, format!("There is no distribution {id}."))
 }
 
 /// Takes the row for this commit: what ends at the same time in another process waits, and sees what this one wrote.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Distribution> {
     on!(tx, conn => sqlx::query_as::<_, Distribution>("update distributions set version = version where id = $1 returning *")
         .bind(id).fetch_optional(conn).await?)
-    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no distribution {id}.")))
+    .ok_or_else(|| missing(id))
 }
 
 /// A page of distributions, newest first, and how many there are.
 pub async fn list(
     tx: &mut Tx,
     scope: &Scope,
-    offering_id: Option<&str>,
-    status: Option<Status>,
+    filter: &Filter,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Distribution>, i64)> {
-    let conditions = format!(
-        "(cast($1 as text) is null or d.offering_id = $1) and {} and (cast($4 as text) is null or d.status = $4)",
-        scope.condition()
-    );
-    let (page, all) = (
-        format!("select d.* from distributions d where {conditions} order by d.id desc limit $5 offset $6"),
-        format!("select count(*) from distributions d where {conditions}"),
-    );
-    let (status, (user_id, issuer_id)) = (status.map(Status::as_str), scope.whose());
-    let rows = on!(tx, conn => sqlx::query_as::<_, Distribution>(sqlx::AssertSqlSafe(page)).bind(offering_id).bind(user_id)
-        .bind(issuer_id).bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(all)).bind(offering_id).bind(user_id)
-        .bind(issuer_id).bind(status).fetch_one(conn).await?);
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select d.* from distributions d");
+        among!(query, scope, filter);
+        query.push(" order by d.id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Distribution>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from distributions d");
+        among!(query, scope, filter);
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
     Ok((rows, total))
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 pub use agreement::{Agreement, agreement};
-pub use list::{Scope, about_to_pay, due, find, list, lock, operations_of};
+pub use list::{Filter, Scope, about_to_pay, due, find, list, lock, operations_of};
 pub use new::{New, insert};
 pub use state::{Move, Status};
 

@@ -2,11 +2,12 @@
 
 use alloy_primitives::Address;
 use serde::Serialize;
+use sqlx::QueryBuilder;
 
 use super::{Entitlement, Status};
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::{Result, on};
+use crate::{Result, narrow, on};
 
 /// Everything of a distribution that nothing stands in the way of, in the order of the wallets.
 pub async fn payable(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
@@ -74,18 +75,25 @@ pub struct Listed {
 pub async fn list(
     tx: &mut Tx,
     distribution_id: &str,
-    status: Option<Status>,
+    statuses: &[Status],
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Listed>, i64)> {
-    let status = status.map(Status::as_str);
-    let rows = on!(tx, conn => sqlx::query_as::<_, Listed>(
-        "select e.*, i.legal_name, i.country from entitlements e left join investors i on i.id = e.investor_id \
-         where e.distribution_id = $1 and (cast($2 as text) is null or e.status = $2) order by e.wallet_address limit $3 offset $4")
-        .bind(distribution_id).bind(status).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select count(*) from entitlements where distribution_id = $1 and (cast($2 as text) is null or status = $2)")
-        .bind(distribution_id).bind(status).fetch_one(conn).await?);
+    let words = || statuses.iter().map(|status| status.as_str());
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select e.*, i.legal_name, i.country from entitlements e left join investors i \
+            on i.id = e.investor_id where e.distribution_id = ");
+        query.push_bind(distribution_id.to_owned());
+        narrow::words(&mut query, "e.status", words());
+        query.push(" order by e.wallet_address limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Listed>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from entitlements e where e.distribution_id = ");
+        query.push_bind(distribution_id.to_owned());
+        narrow::words(&mut query, "e.status", words());
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
     Ok((rows, total))
 }
 

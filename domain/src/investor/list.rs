@@ -6,6 +6,7 @@ use sqlx::QueryBuilder;
 use super::{Investor, Status};
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::narrow::{self, Created};
 use crate::total::Total;
 use crate::{Result, on};
 
@@ -15,6 +16,7 @@ use crate::{Result, on};
 pub struct Filter {
     /// Any of these; none means all.
     pub statuses: Vec<Status>,
+    pub created: Created,
     pub country: Option<String>,
     /// Part of a name.
     pub name: Option<String>,
@@ -24,14 +26,8 @@ pub struct Filter {
 macro_rules! among {
     ($query:expr, $filter:expr) => {
         $query.push(" where 1 = 1");
-        if !$filter.statuses.is_empty() {
-            $query.push(" and kyc_status in (");
-            let mut list = $query.separated(", ");
-            for status in &$filter.statuses {
-                list.push_bind(*status);
-            }
-            $query.push(")");
-        }
+        narrow::words(&mut $query, "kyc_status", $filter.statuses.iter().map(|status| status.as_str()));
+        $filter.created.narrow(&mut $query, "", "inv");
         if let Some(country) = &$filter.country {
             $query.push(" and country = ").push_bind(country.clone());
         }

@@ -5,8 +5,9 @@ use sqlx::{Database, Encode, QueryBuilder, Type};
 
 use super::{Offering, Status};
 use crate::db::Tx;
+use crate::narrow::{self, Created};
 use crate::total::Total;
-use crate::{Code, Error, Result, id, on};
+use crate::{Code, Error, Result, on};
 
 /// Whose offerings a reader sees. Every read names one, so that none can forget it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,15 +24,23 @@ pub enum Scope {
     Anybody,
 }
 
-/// An offering with what is said beside it.
+/// An offering with what a list says beside it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Shown {
+pub struct Listed {
     #[sqlx(flatten)]
     pub offering: Offering,
     pub issuer_name: String,
     /// The money that nobody can withdraw any more.
     pub raised_amount: i64,
+}
+
+/// An offering with all that is said beside it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Shown {
+    #[sqlx(flatten)]
+    pub listed: Listed,
     pub investor_count: i64,
 }
 
@@ -40,8 +49,7 @@ pub struct Shown {
 #[allow(missing_docs)]
 pub struct Filter {
     pub statuses: Vec<Status>,
-    pub created_from: Option<DateTime<Utc>>,
-    pub created_to: Option<DateTime<Utc>>,
+    pub created: Created,
     /// A part of the name or of the symbol.
     pub words: Option<String>,
     pub order: Order,
@@ -82,15 +90,15 @@ impl Order {
 }
 
 const COLUMNS: &str = "select o.*, i.name as issuer_name, (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s \
-    where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount, \
-    (select count(distinct s.investor_id) from subscriptions s where s.offering_id = o.id and s.status in ('committed', \
-    'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count from ";
+    where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount";
+const COUNTED: &str = ", (select count(distinct s.investor_id) from subscriptions s where s.offering_id = o.id and s.status in \
+    ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count";
 const BESIDE: &str = " join issuers i on i.id = o.issuer_id";
 // What it is not, because almost all are public: an index of statuses would find them all and leave the order to be made.
 const PUBLIC: &str = "o.status not in ('draft', 'in_review', 'approved', 'cancelled')";
 
 /// The condition of a scope.
-fn narrow<DB: Database>(query: &mut QueryBuilder<DB>, scope: &Scope)
+fn within<DB: Database>(query: &mut QueryBuilder<DB>, scope: &Scope)
 where
     for<'q> &'q str: Encode<'q, DB> + Type<DB>,
 {
@@ -114,24 +122,11 @@ where
 
 fn filter<DB: Database>(query: &mut QueryBuilder<DB>, filter: &Filter)
 where
-    for<'q> &'q str: Encode<'q, DB> + Type<DB>,
     for<'q> String: Encode<'q, DB> + Type<DB>,
     for<'q> DateTime<Utc>: Encode<'q, DB> + Type<DB>,
 {
-    if !filter.statuses.is_empty() {
-        query.push(" and o.status in (");
-        let mut list = query.separated(", ");
-        for status in &filter.statuses {
-            list.push_bind(status.as_str());
-        }
-        query.push(")");
-    }
-    if let Some(from) = filter.created_from {
-        query.push(" and o.created_at >= ").push_bind(from).push(" and o.id >= ").push_bind(id::first_of("off", from));
-    }
-    if let Some(to) = filter.created_to {
-        query.push(" and o.created_at < ").push_bind(to).push(" and o.id <= ").push_bind(id::last_of("off", to));
-    }
+    narrow::words(query, "o.status", filter.statuses.iter().map(|status| status.as_str()));
+    filter.created.narrow(query, "o.", "off");
     if let Some(words) = &filter.words {
         let escaped = words.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
         query.push(" and (lower(o.name) like ").push_bind(format!("%{escaped}%"));
@@ -143,25 +138,40 @@ where
 }
 
 /// One offering; `not_found` if there is none, or it is not yours to see. The id may be malformed.
-pub async fn see(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Shown> {
-    let missing = || Error::refused(Code::NotFound, format!("There is no offering {id}."));
-    crate::id::check("off", id).map_err(|_| missing())?;
+pub async fn see(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
+    crate::id::check("off", id).map_err(|_| missing(id))?;
+    on!(tx, conn => {
+        let mut query = QueryBuilder::new("select o.* from offerings o where ");
+        within(&mut query, scope);
+        query.push(" and o.id = ").push_bind(id);
+        query.build_query_as::<Offering>().fetch_optional(conn).await?
+    })
+    .ok_or_else(|| missing(id))
+}
+
+/// The same with all that is said beside it, which is summed up over its subscriptions.
+pub async fn show(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Shown> {
+    crate::id::check("off", id).map_err(|_| missing(id))?;
     on!(tx, conn => {
         let mut query = QueryBuilder::new(COLUMNS);
-        query.push("offerings o").push(BESIDE).push(" where ");
-        narrow(&mut query, scope);
+        query.push(COUNTED).push(" from offerings o").push(BESIDE).push(" where ");
+        within(&mut query, scope);
         query.push(" and o.id = ").push_bind(id);
         query.build_query_as::<Shown>().fetch_optional(conn).await?
     })
-    .ok_or_else(missing)
+    .ok_or_else(|| missing(id))
+}
+
+fn missing(id: &str) -> Error {
+    Error::refused(Code::NotFound, format!("There is no offering {id}."))
 }
 
 /// A page of offerings, and how many there are. Which ones is found before anything is said beside them.
-pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i64) -> Result<(Vec<Shown>, Total)> {
+pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i64) -> Result<(Vec<Listed>, Total)> {
     let rows = on!(tx, conn => {
         let mut query = QueryBuilder::new(COLUMNS);
-        query.push("(select o.id as paged from offerings o where ");
-        narrow(&mut query, scope);
+        query.push(" from (select o.id as paged from offerings o where ");
+        within(&mut query, scope);
         filter(&mut query, by);
         // In the text, as in the list of subscriptions.
         query.push(format!(" order by {} limit {limit}", by.order.sql()));
@@ -169,14 +179,14 @@ pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i
             query.push(" offset ").push_bind(offset);
         }
         query.push(") as page join offerings o on o.id = page.paged").push(BESIDE).push(" order by ").push(by.order.sql());
-        query.build_query_as::<Shown>().fetch_all(conn).await?
+        query.build_query_as::<Listed>().fetch_all(conn).await?
     });
     if let Some(total) = Total::told(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
     let count = on!(tx, conn => {
         let mut query = QueryBuilder::new("select count(*) from (select 1 from offerings o where ");
-        narrow(&mut query, scope);
+        within(&mut query, scope);
         filter(&mut query, by);
         query.push(" limit ").push_bind(Total::bound(offset)).push(") as counted");
         query.build_query_scalar::<i64>().fetch_one(conn).await?

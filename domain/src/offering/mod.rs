@@ -13,7 +13,7 @@ use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 
 pub use change::{refusal, save, transition};
-pub use list::{Filter, Order, Scope, Shown, page, see};
+pub use list::{Filter, Listed, Order, Scope, Shown, page, see, show};
 pub use new::{draft, insert};
 pub use standing::{Standing, live_mint, standing};
 pub use state::{Move, Status};

@@ -1,12 +1,12 @@
 //! A page of operations for people to look through. Its cost is the page's, not the table's.
 
 use alloy_primitives::{Address, B256};
-use chrono::{DateTime, Utc};
 
 use super::{Kind, Operation, Status};
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::{Result, id, on};
+use crate::narrow::{self, Created};
+use crate::{Result, on};
 
 /// Up to how many rows are counted for a numbered page.
 pub const COUNTED_MAX: i64 = 1_000;
@@ -22,8 +22,7 @@ pub struct Filter {
     pub batch_id: Option<String>,
     pub signer: Option<Address>,
     pub needs_attention: Option<bool>,
-    pub created_from: Option<DateTime<Utc>>,
-    pub created_to: Option<DateTime<Utc>>,
+    pub created: Created,
     /// The hash of any transaction of it.
     pub tx_hash: Option<B256>,
     /// Only operations older than this id: the next page.
@@ -35,12 +34,8 @@ macro_rules! conditions {
     ($query:expr, $f:expr) => {{
         let (query, f): (&mut sqlx::QueryBuilder<_>, &Filter) = ($query, $f);
         query.push(" where 1 = 1");
-        if !f.statuses.is_empty() {
-            query.push(format!(" and status in ({})", words(f.statuses.iter().map(|s| s.as_str()))));
-        }
-        if !f.kinds.is_empty() {
-            query.push(format!(" and kind in ({})", words(f.kinds.iter().map(|k| k.as_str()))));
-        }
+        narrow::words(query, "status", f.statuses.iter().map(|status| status.as_str()));
+        narrow::words(query, "kind", f.kinds.iter().map(|kind| kind.as_str()));
         match f.needs_attention {
             Some(true) => _ = query.push(" and status in ('failed', 'dead_letter') and resolution is null"),
             Some(false) => _ = query.push(" and not (status in ('failed', 'dead_letter') and resolution is null)"),
@@ -59,21 +54,11 @@ macro_rules! conditions {
             query.push(" and id in (select operation_id from attempts where chain_id in (select chain_id from chains) and tx_hash = ");
             query.push_bind(Hex(hash)).push(" union select id from operations where tx_hash = ").push_bind(Hex(hash)).push(")");
         }
-        // Ids begin with their time: the bound on the id finds the rows, the one on the time is exact.
-        if let Some(from) = f.created_from {
-            query.push(" and created_at >= ").push_bind(from).push(" and id >= ").push_bind(id::first_of("op", from));
-        }
-        if let Some(to) = f.created_to {
-            query.push(" and created_at <= ").push_bind(to).push(" and id <= ").push_bind(id::last_of("op", to));
-        }
+        f.created.narrow(query, "", "op");
         if let Some(after) = &f.after {
             query.push(" and id < ").push_bind(after.clone());
         }
     }};
-}
-
-fn words(words: impl Iterator<Item = &'static str>) -> String {
-    words.map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ")
 }
 
 /// A page of operations, newest first.

@@ -6,9 +6,11 @@ mod payment;
 use alloy_primitives::B256;
 use chrono::{DateTime, Duration, Utc};
 use serde_json::json;
+use sqlx::QueryBuilder;
 
 use crate::column::Hex;
 use crate::db::{Tx, touched};
+use crate::narrow::{self, Created};
 use crate::{Code, Error, Result, event, on};
 
 pub use belief::{Belief, Known, of_token, steps_of_token};
@@ -137,10 +139,27 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Run> {
 }
 
 /// A page of runs, newest first, and how many there are.
-pub async fn page(tx: &mut Tx, limit: i64, offset: i64) -> Result<(Vec<Run>, i64)> {
-    let runs = on!(tx, conn => sqlx::query_as::<_, Run>("select * from reconciliation_runs order by id desc limit $1 offset $2")
-        .bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from reconciliation_runs").fetch_one(conn).await?);
+pub async fn page(
+    tx: &mut Tx,
+    statuses: &[Status],
+    created: Created,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Run>, i64)> {
+    let words = || statuses.iter().map(|status| status.as_str());
+    let runs = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from reconciliation_runs where 1 = 1");
+        narrow::words(&mut query, "status", words());
+        created.narrow(&mut query, "", "rec");
+        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Run>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from reconciliation_runs where 1 = 1");
+        narrow::words(&mut query, "status", words());
+        created.narrow(&mut query, "", "rec");
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
     Ok((runs, total))
 }
 

@@ -4,9 +4,10 @@ use chrono::{DateTime, Utc};
 
 use super::{Status, Subscription};
 use crate::db::Tx;
+use crate::narrow::{self, Created};
 use crate::offering::{self, Offering};
 use crate::total::Total;
-use crate::{Code, Error, Result, id, on, operation};
+use crate::{Code, Error, Result, on, operation};
 
 /// Whose subscriptions a caller sees. Every read names one, so that none can forget it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +31,7 @@ pub struct Filter {
     pub statuses: Vec<Status>,
     pub offering_id: Option<String>,
     pub investor_id: Option<String>,
-    pub created_from: Option<DateTime<Utc>>,
-    pub created_to: Option<DateTime<Utc>>,
+    pub created: Created,
 }
 
 /// A subscription with its offering's terms, its investor's standing, and the operation that it is in while that is not finished.
@@ -87,20 +87,8 @@ macro_rules! conditions {
                 query.push(format!(" and {column} = ")).push_bind(value.clone());
             }
         }
-        if !f.statuses.is_empty() {
-            let words: Vec<_> = f.statuses.iter().map(|status| format!("'{status}'")).collect();
-            query.push(format!(" and s.status in ({})", words.join(", ")));
-        }
-        if let Some(from) = f.created_from {
-            query
-                .push(" and s.created_at >= ")
-                .push_bind(from)
-                .push(" and s.id >= ")
-                .push_bind(id::first_of("sub", from));
-        }
-        if let Some(to) = f.created_to {
-            query.push(" and s.created_at <= ").push_bind(to).push(" and s.id <= ").push_bind(id::last_of("sub", to));
-        }
+        narrow::words(query, "s.status", f.statuses.iter().map(|status| status.as_str()));
+        f.created.narrow(query, "s.", "sub");
     }};
 }
 

@@ -11,7 +11,7 @@ use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::money::Money;
 use crate::offering::Offering;
-use crate::{Result, on};
+use crate::{Error, Result, on};
 
 /// What an investor commits.
 #[derive(Clone, Debug)]
@@ -37,11 +37,14 @@ pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Subscription> {
     let stored = on!(tx, conn => sqlx::query_as::<_, Subscription>(
         "insert into subscriptions (id, offering_id, investor_id, status, amount, wallet_address, cooling_off_expires_at, payment_due_at, \
          payment_method, reference, consent_document_id, created_by, idempotency_key, terms_version, calendar_version, version, created_at, \
-         updated_at) values ($1, $2, $3, 'committed', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $15, 1, $14, $14) returning *")
-        .bind(id).bind(&n.offering.id).bind(n.investor_id).bind(n.amount).bind(n.wallet.map(Hex)).bind(n.cooling_off_expires_at)
+         updated_at) values ($1, $2, $3, 'committed', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $15, 1, $14, $14) \
+         on conflict (created_by, idempotency_key) where idempotency_key is not null do nothing returning *")
+        .bind(&id).bind(&n.offering.id).bind(n.investor_id).bind(n.amount).bind(n.wallet.map(Hex)).bind(n.cooling_off_expires_at)
         .bind(n.payment_due_at).bind(n.payment_method).bind(n.reference).bind(n.consent_document_id).bind(n.created_by)
         .bind(n.idempotency_key).bind(n.offering.terms_version).bind(now).bind(n.offering.calendar_version)
-        .fetch_one(conn).await?);
+        .fetch_optional(conn).await?);
+    // Another process was asked for the same under this key, and was first.
+    let stored = stored.ok_or(Error::Stale { what: "subscription", id })?;
     tell(tx, n.offering, &stored, "committed", json!({ "actor": n.created_by })).await?;
     Ok(stored)
 }

@@ -95,26 +95,28 @@ pub struct New<'a> {
     pub created_by: &'a str,
 }
 
-/// Stores an endpoint in the first free place of its owner. Of two that want the same place, one is stale.
+/// Stores an endpoint in the first free place of its owner; `invalid_state` if there is none. A place that another one took meanwhile is
+/// taken, and there may be a next one.
 pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Endpoint> {
-    let (now, owner) = (tx.now(), new.owner.key());
-    let taken = on!(tx, conn => sqlx::query_scalar::<_, i64>("select slot from webhook_endpoints where owner = $1 and slot is not null")
-        .bind(owner).fetch_all(conn).await?);
-    let max = new.owner.endpoints_max();
-    let slot = (1..=max).find(|slot| !taken.contains(slot)).ok_or_else(|| {
-        Error::refused(
-            Code::InvalidState,
-            format!("There are {max} endpoints already, which is the most. Delete one first."),
-        )
-    })?;
-    let rows = on!(tx, conn => sqlx::query(
-        "insert into webhook_endpoints (id, owner, slot, url, description, event_types, offering_ids, headers_sealed, rate_limit_per_minute, \
-         status, api_version, consecutive_failures, created_by, version, created_at, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'enabled', $10, 0, $11, 1, $12, $12) on conflict (owner, slot) do nothing")
-        .bind(new.id).bind(owner).bind(slot).bind(new.url).bind(new.description).bind(new.event_types).bind(new.offering_ids)
-        .bind(new.headers_sealed).bind(new.rate_limit_per_minute).bind(API_VERSION).bind(new.created_by).bind(now)
-        .execute(conn).await?.rows_affected());
-    touched(rows, "webhook endpoint", new.id)?;
+    let (now, owner, max) = (tx.now(), new.owner.key(), new.owner.endpoints_max());
+    loop {
+        let taken = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+            "select slot from webhook_endpoints where owner = $1 and slot is not null").bind(owner).fetch_all(conn).await?);
+        let slot = (1..=max).find(|slot| !taken.contains(slot)).ok_or_else(|| {
+            let detail = format!("There are {max} endpoints already, which is the most. Delete one first.");
+            Error::refused(Code::InvalidState, detail)
+        })?;
+        let rows = on!(tx, conn => sqlx::query(
+            "insert into webhook_endpoints (id, owner, slot, url, description, event_types, offering_ids, headers_sealed, \
+             rate_limit_per_minute, status, api_version, consecutive_failures, created_by, version, created_at, updated_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'enabled', $10, 0, $11, 1, $12, $12) on conflict (owner, slot) do nothing")
+            .bind(new.id).bind(owner).bind(slot).bind(new.url).bind(new.description).bind(new.event_types).bind(new.offering_ids)
+            .bind(new.headers_sealed).bind(new.rate_limit_per_minute).bind(API_VERSION).bind(new.created_by).bind(now)
+            .execute(conn).await?.rows_affected());
+        if rows == 1 {
+            break;
+        }
+    }
     tell(tx, new.id, "created", 1).await?;
     find(tx, new.id, new.owner).await
 }

@@ -1,0 +1,221 @@
+//! What is the same everywhere at the door: a creation that is asked for again makes one, a field stands once, lists are narrowed alike, and
+//! whoever need not know who somebody is is not told.
+
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::installation::{Answer, Door, Market, Person};
+
+const ADDRESS: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
+
+async fn keyed(person: &Person, path: &str, key: &str, body: &Value) -> Answer {
+    person.client().post(path, key, body.clone()).await.unwrap()
+}
+
+/// Lists that are narrowed, with a status of theirs.
+const LISTS: &[(&str, &str, &str)] = &[
+    ("/v1/offerings", "draft,open", "offerings"),
+    ("/v1/subscriptions", "committed,binding", "subscriptions"),
+    ("/v1/distributions", "draft,approved", "distributions"),
+    ("/v1/investors", "not_started,approved", "investors"),
+    ("/v1/issuers", "pending,active", "issuers"),
+    ("/v1/users", "active,disabled", "users"),
+    ("/v1/approvals", "pending,rejected", "approvals"),
+    ("/blockchain/operations", "pending,failed", "operations"),
+    ("/blockchain/reconciliation-runs", "running,completed", "reconciliation_runs"),
+];
+
+on_both_databases! {
+    async fn a_creation_that_is_asked_for_again_makes_one_and_gives_the_same_answer(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let admin = door.person(&server, "admin", Role::Admin).await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let olga = door.person(&server, "olga", Role::Operator).await;
+        let ada_id = ada.get("/v1/investor/profile").await.text("/id");
+        let papers = json!({ "level": "basic", "data": { "date_of_birth": "1984-02-29", "document_number": "L01X00T47" } });
+        for (who, path, body, status, table) in [
+            (&admin, "/v1/api-keys".to_owned(), json!({ "name": "k", "scopes": ["ops:read"] }), 201, "api_keys"),
+            (&ada, "/v1/webhooks/endpoints".to_owned(), json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] }), 201, "webhook_endpoints"),
+            (&ada, "/v1/investor/kyc".to_owned(), papers, 202, "kyc_cases"),
+            (&ada, "/v1/investor/wallets".to_owned(), json!({ "address": ADDRESS }), 201, "wallet_challenges"),
+            (&olga, format!("/v1/investors/{ada_id}/documents"), json!({ "kind": "subscription_consent", "sha256": "ab".repeat(32) }), 201, "investor_documents"),
+        ] {
+            let first = keyed(who, &path, "once", &body).await;
+            assert_eq!(first.status, status, "{path}: {first:?}");
+            let again = keyed(who, &path, "once", &body).await;
+            assert_eq!((again.status, &again.body, again.headers.get("etag")), (status, &first.body, first.headers.get("etag")), "{path}");
+            assert_eq!((again.headers["idempotent-replayed"].to_str().unwrap(), door.count(table).await), ("true", 1), "{path}");
+            let mut other = body.clone();
+            other["label"] = json!("another");
+            let reused = keyed(who, &path, "once", &other).await;
+            assert!(reused.status == 422, "{path}: {reused:?}");
+        }
+        let reused = keyed(&admin, "/v1/api-keys", "once", &json!({ "name": "other", "scopes": ["ops:read"] })).await;
+        assert_eq!(reused.problem(), (422, "idempotency_key_reuse".to_owned()));
+        // What the answers show once stands in no row, and nothing of what was handed in can be guessed from one.
+        for secret in ["%rap_live_%", "%whsec_%", "%1984-02-29%"] {
+            assert_eq!(door.count(&format!("idempotency_keys where body like '{secret}' or fingerprint like '{secret}'")).await, 0);
+        }
+        assert_eq!(admin.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"] })).await.status, 201);
+        assert_eq!(door.count("api_keys").await, 2);
+    }
+
+    async fn a_person_needs_no_key_and_a_program_one_for_what_moves_money(database: Database) {
+        let market = Market::new(database).await;
+        let server = market.server.as_ref().unwrap();
+        let admin = market.door.person(server, "admin", Role::Admin).await;
+        let scopes = ["ops:write", "ops:freeze", "distributions:write", "payments:write"];
+        let made = admin.post("/v1/api-keys", json!({ "name": "k", "scopes": scopes })).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let program = server.client().with_key(&made.text("/key"));
+        let (off, sub, needed) = ("off_01jc0000000000000000000000", "sub_01jc0000000000000000000000", (400, "idempotency_key_required".to_owned()));
+        for (path, body) in [
+            ("/blockchain/deploy-token".to_owned(), json!({ "offering_id": off })),
+            ("/blockchain/freeze".to_owned(), json!({ "offering_id": off, "address": ADDRESS, "reason_code": "sanctions" })),
+            ("/blockchain/operations/op_01jc0000000000000000000000/retry".to_owned(), json!({ "reason": "x" })),
+            (format!("/v1/subscriptions/{sub}/payments"), json!({ "type": "received", "amount": "1.00", "method": "bank_transfer", "external_reference": "x" })),
+            ("/v1/distributions/dist_01jc0000000000000000000000/snapshot".to_owned(), json!({})),
+        ] {
+            let asked = program.change("POST", &path, Some(body.clone())).await.unwrap();
+            assert_eq!(asked.problem(), needed, "{path}: {asked:?}");
+            let asked = admin.post(&path, body).await;
+            assert_eq!(asked.problem(), (404, "not_found".to_owned()), "{path}: {asked:?}");
+        }
+        let taken = program.change("POST", &format!("/v1/subscriptions/{sub}/accept"), Some(json!({}))).await.unwrap();
+        assert_eq!(taken.problem(), (404, "not_found".to_owned()), "the design asks for no key here: {taken:?}");
+    }
+
+    async fn a_field_that_stands_twice_is_refused_wherever_it_stands(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let admin = door.person(&server, "admin", Role::Admin).await;
+        for (path, body, pointer) in [
+            ("/v1/api-keys", r#"{"name":"k","scopes":["me:read"],"name":"l"}"#, "/name"),
+            ("/v1/auth/step-up", r#"{"password":"a","\u0070assword":"b"}"#, "/password"),
+            ("/v1/webhooks/endpoints", r#"{"url":"https://a.example/","event_types":["*"],"headers":{"x-a":"1","x-b":"2","x-a":"3"}}"#, "/headers/x-a"),
+        ] {
+            let refused = admin.client().post_text(path, None, body.to_owned()).await.unwrap();
+            assert_eq!(refused.problem(), (400, "malformed_json".to_owned()), "{refused:?}");
+            assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), (pointer.to_owned(), "duplicate".to_owned()));
+        }
+        assert_eq!((door.count("api_keys").await, door.count("webhook_endpoints").await), (0, 0));
+    }
+
+    async fn every_list_takes_several_statuses_and_a_time_between(database: Database) {
+        let market = Market::new(database).await;
+        let admin = market.door.person(market.server.as_ref().unwrap(), "admin", Role::Admin).await;
+        let id = market.draft(json!({})).await;
+        let asked = market.act(&market.issuer, &id, "cancel", json!({ "reason": "no" })).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        assert_eq!(admin.post("/blockchain/reconciliation-runs", json!({})).await.status, 202);
+        for (path, statuses, table) in LISTS {
+            let total = async |query: &str| {
+                let listed = admin.get(&format!("{path}?{query}")).await;
+                assert_eq!(listed.status, 200, "{path}?{query}: {listed:?}");
+                listed.body["pagination"]["total"].as_i64().unwrap()
+            };
+            let all = market.door.count(table).await;
+            assert_eq!(total(&format!("status={statuses}")).await, all, "{path}");
+            assert_eq!(total("created_from=2026-01-01T00:00:00Z&created_to=2099-01-01T00:00:00Z").await, all, "{path}");
+            assert_eq!((total("created_to=2026-01-01T00:00:00Z").await, total("created_from=2099-01-01T00:00:00Z").await), (0, 0), "{path}");
+            for wrong in ["status=sold", "status=", "created_from=now", "created_from=2026-01-02T00:00:00Z&created_to=2026-01-01T00:00:00Z"] {
+                let refused = admin.get(&format!("{path}?{wrong}")).await;
+                assert_eq!(refused.problem(), (400, "invalid_parameter".to_owned()), "{path}?{wrong}");
+            }
+        }
+        let own = format!("/v1/offerings/{id}/subscriptions?status=committed,binding&created_to=2099-01-01T00:00:00Z");
+        assert_eq!(market.issuer.get(&own).await.status, 200);
+    }
+
+    async fn an_auditor_sees_who_did_what_and_not_who_it_is(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let admin = door.person(&server, "admin", Role::Admin).await;
+        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let body = json!({ "email": "Hidden@people.example", "name": "Hidden Person", "roles": ["operator"], "reason": "nights" });
+        let asked = keyed(&admin, "/v1/users", "invite", &body).await;
+        assert_eq!((asked.status, asked.text("/approval/subject/type")), (202, "user".to_owned()), "{asked:?}");
+        let path = asked.headers["location"].to_str().unwrap().to_owned();
+        let seen = admin.get(&path).await;
+        assert_eq!((seen.text("/payload/email"), seen.text("/payload/name")), ("hidden@people.example".to_owned(), "Hidden Person".to_owned()));
+        let masked = auditor.get(&path).await;
+        assert_eq!((masked.text("/payload/email"), masked.text("/payload/name")), ("h…@people.example".to_owned(), "H… P…".to_owned()));
+        assert_eq!(masked.text("/payload_sha256"), seen.text("/payload_sha256"));
+        for list in ["/v1/approvals", "/v1/users", "/v1/events", "/v1/audit-log", &path] {
+            let told = auditor.get(list).await.body.to_string().to_lowercase();
+            for personal in ["hidden", "somebody", "admin@people"] {
+                assert!(!told.contains(personal), "{list} tells of {personal}: {told}");
+            }
+        }
+        assert_eq!(door.count("events where lower(cast(data as text)) like '%hidden%'").await, 0);
+        // The account gets the id that was named beforehand.
+        let other = door.person(&server, "other", Role::Admin).await;
+        let body = json!({ "payload_sha256": seen.text("/payload_sha256") });
+        let allowed = other.client().on_version(1).post(&format!("{path}/approve"), "yes", body).await.unwrap();
+        assert!(allowed.status < 300, "{allowed:?}");
+        assert_eq!(door.rows("select id from users where email = 'hidden@people.example'").await, [[asked.text("/approval/subject/id")]]);
+    }
+
+    async fn an_issuer_follows_what_it_asked_for_and_takes_it_back(database: Database) {
+        let market = Market::new(database).await;
+        let ask = async |id: &str| {
+            let asked = market.act(&market.issuer, id, "cancel", json!({ "reason": "no demand" })).await;
+            assert_eq!(asked.status, 202, "{asked:?}");
+            format!("/v1/approvals/{}", asked.text("/approval/id"))
+        };
+        let id = market.draft(json!({})).await;
+        let path = ask(&id).await;
+        let (own, full) = (market.issuer.get(&path).await, market.olga.get(&path).await);
+        assert_eq!((own.status, own.text("/status"), &own.body["payload"], &own.body["outlook"]), (200, "pending".to_owned(), &Value::Null, &Value::Null));
+        assert_eq!((full.text("/payload/reason"), own.text("/history/0/actor")), ("no demand".to_owned(), market.issuer.id.clone()));
+        assert_eq!(market.issuer.get("/v1/approvals").await.text("/data/0/id"), own.text("/id"));
+        let (eve, _) = market.rival("eve").await;
+        assert_eq!((eve.get(&path).await.status, eve.get("/v1/approvals").await.body["data"].clone()), (404, json!([])));
+
+        let no = market.olga.client().on_version(1).change("POST", &format!("{path}/reject"), Some(json!({ "comment": "go on" }))).await.unwrap();
+        assert_eq!((no.status, no.text("/checker")), (200, market.olga.id.clone()), "{no:?}");
+        let told = market.issuer.get(&path).await;
+        assert_eq!((told.text("/status"), told.text("/decision_reason"), told.text("/history/1/reason")), ("rejected".to_owned(), "go on".to_owned(), "go on".to_owned()));
+        assert!(!told.body.to_string().contains(&market.olga.id), "who of the platform decided is the platform's: {told:?}");
+
+        let path = ask(&id).await;
+        let cancel = async |who: &Person| {
+            who.client().on_version(1).change("POST", &format!("{path}/cancel"), Some(json!({}))).await.unwrap()
+        };
+        assert_eq!(cancel(&eve).await.problem(), (404, "not_found".to_owned()));
+        assert_eq!(cancel(&market.issuer).await.text("/status"), "cancelled");
+        assert_eq!(cancel(&market.issuer).await.problem().0, 412);
+    }
+
+    async fn a_person_says_what_to_be_told_of_and_keys_have_bounds(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("rates", "key_per_minute", "1200");
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        assert_eq!(ada.get("/v1/auth/me").await.body["notification_prefs"], json!({}));
+        let prefs = json!({ "subscription": true, "distribution": false });
+        let changed = ada.change("PATCH", "/v1/auth/me", Some(json!({ "notification_prefs": prefs }))).await;
+        assert_eq!((changed.status, &changed.body["notification_prefs"]), (200, &prefs), "{changed:?}");
+        for (wrong, pointer, code) in [
+            (json!({ "weather": true }), "/notification_prefs/weather", "event_type_unknown"),
+            (json!({ "subscription": "yes" }), "/notification_prefs/subscription", "type_mismatch"),
+        ] {
+            let refused = ada.change("PATCH", "/v1/auth/me", Some(json!({ "notification_prefs": wrong }))).await;
+            assert_eq!((refused.status, refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), (422, pointer.to_owned(), code.to_owned()));
+        }
+        assert_eq!(ada.change("PATCH", "/v1/auth/me", Some(json!({ "name": "Ada" }))).await.body["notification_prefs"], prefs);
+
+        let (issuer, admin) = (door.person(&server, "issuer", Role::Issuer).await, door.person(&server, "admin", Role::Admin).await);
+        let make = async |who: &Person, rate: i64| who.post("/v1/api-keys", json!({ "name": "k", "scopes": ["me:read"], "rate_limit": rate })).await;
+        assert_eq!((make(&issuer, 1_201).await.text("/errors/0/pointer"), make(&issuer, 1_200).await.status, make(&admin, 1_201).await.status), ("/rate_limit".to_owned(), 201, 201));
+        let many = futures::future::join_all((0..22).map(|_| make(&issuer, 10))).await;
+        assert_eq!(many.iter().filter(|made| made.status == 201).count(), 19);
+        let refused = many.iter().find(|made| made.status != 201).unwrap();
+        assert_eq!(refused.problem(), (409, "invalid_state".to_owned()), "{refused:?}");
+        assert_eq!(door.count(&format!("api_keys where user_id = '{}'", issuer.id)).await, 20);
+        let revoked = issuer.change("DELETE", &format!("/v1/api-keys/{}", many.iter().find(|made| made.status == 201).unwrap().text("/id")), None).await;
+        assert_eq!((revoked.status, make(&issuer, 10).await.status), (204, 201));
+    }
+}
