@@ -94,15 +94,20 @@ on_both_databases! {
         let path = format!("/v1/users/{}/disable", auditor.id);
         let headers = [("x-request-id", "req-of-the-test")];
         assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
-        assert_eq!(door.count("audit_log").await, before + 2);
-        let lines = admin.get("/v1/audit-log?limit=2").await;
+        assert_eq!(door.count("audit_log").await, before + 3);
+        let listed = admin.get("/v1/audit-log?limit=1").await;
+        let session = &listed.body["data"][0];
+        assert_eq!((&session["object_type"], &session["detail"]["events"]), (&json!("session"), &json!(["session.revoked"])));
+        let lines = admin.get(&format!("/v1/audit-log?limit=2&after={}", listed.text("/data/0/id"))).await;
         let shown = |at: usize, field: &str| lines.text(&format!("/data/{at}/{field}"));
         assert_eq!(shown(0, "action"), "POST /v1/users/{id}/disable");
         assert_eq!((shown(0, "object_type"), shown(0, "object_id")), ("user".to_owned(), auditor.id.clone()));
         assert_eq!((shown(0, "actor"), shown(0, "actor_kind")), (admin.id.clone(), "person".to_owned()));
         assert_eq!((shown(0, "session_id"), shown(0, "ip")), (admin.session_id.clone(), "127.0.0.1".to_owned()));
         assert_eq!(shown(0, "request_id"), "req-of-the-test");
-        assert_eq!(lines.body["data"][0]["detail"]["events"], json!(["user.disabled", "session.revoked"]));
+        let detail = &lines.body["data"][0]["detail"];
+        assert_eq!(detail["events"], json!(["user.disabled"]));
+        assert_eq!(detail["diff_redacted"], json!({ "status": { "from": "active", "to": "disabled" } }));
         assert_eq!((shown(1, "object_type"), shown(1, "object_id")), ("api_key".to_owned(), made.text("/id")));
         assert!(!lines.body.to_string().contains('@'), "no address of a person stands here: {lines:?}");
     }

@@ -61,8 +61,8 @@ pub struct Tx {
     ids: Ids,
     bell: Arc<watch::Sender<u64>>,
     rings: bool,
-    // What is done here of the act that the task is about, if it is about one.
-    doing: Option<Box<Doing>>,
+    // What is done here of the act that the task is about, or by the engine of itself.
+    doing: Box<Doing>,
 }
 
 /// The transaction of one engine.
@@ -197,7 +197,7 @@ impl Db {
             ids: self.ids.clone(),
             bell: self.bell.clone(),
             rings: false,
-            doing: audit::current(),
+            doing: Box::new(Doing::begin()),
         }
     }
 
@@ -232,38 +232,31 @@ impl Tx {
     /// Marks a place to which [`Tx::rewind`] goes back.
     pub async fn mark(&mut self) -> Result<()> {
         crate::on!(self, conn => sqlx::query("savepoint marked").execute(conn).await?.rows_affected());
-        if let Some(doing) = &mut self.doing {
-            doing.mark();
-        }
+        self.doing.mark();
         Ok(())
     }
 
     /// Forgets everything that was written since [`Tx::mark`]; what was written before stays.
     pub async fn rewind(&mut self) -> Result<()> {
         crate::on!(self, conn => sqlx::query("rollback to savepoint marked").execute(conn).await?.rows_affected());
-        if let Some(doing) = &mut self.doing {
-            doing.rewind();
-        }
+        self.doing.rewind();
         Ok(())
     }
 
-    /// What a caller's act is told by, for its line in the audit log.
-    pub(crate) fn doing(&mut self) -> Option<&mut Doing> {
-        self.doing.as_deref_mut()
+    /// What is done here, for its lines in the audit log.
+    pub(crate) fn doing(&mut self) -> &mut Doing {
+        &mut self.doing
     }
 
     /// This commit counts an attempt before its outcome is known: it is beside the act that was asked for, and gets no line.
     pub fn set_aside(&mut self) {
-        if let Some(doing) = &mut self.doing {
-            doing.set_aside();
-        }
+        self.doing.set_aside();
     }
 
-    /// Makes it durable, with the line of the audit log if a caller acts. The point names this write for the tests that crash there.
+    /// Makes it durable, with the lines of the audit log. The point names this write for the tests that crash there.
     pub async fn commit(mut self, point: Point) -> Result<()> {
-        if let Some(doing) = self.doing.take() {
-            audit::write(&mut self, &doing).await?;
-        }
+        let doing = std::mem::take(&mut self.doing);
+        audit::write(&mut self, &doing, point).await?;
         point::pass(point, When::Before)?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,

@@ -37,7 +37,7 @@ pub struct New {
 pub async fn write_all(tx: &mut Tx, events: &[New]) -> Result<()> {
     let now = tx.now();
     for e in events {
-        note(tx, &e.name, e.subject_type, &e.subject_id);
+        tx.doing().note(&e.name, e.subject_type, &e.subject_id, &e.data);
     }
     for portion in portions(events) {
         let ids: Vec<String> = portion.iter().map(|_| tx.new_id("evt")).collect();
@@ -64,18 +64,12 @@ pub async fn write(
     data: serde_json::Value,
 ) -> Result<()> {
     let (id, now) = (tx.new_id("evt"), tx.now());
-    note(tx, name, subject_type, subject_id);
+    tx.doing().note(name, subject_type, subject_id, &data);
     on!(tx, conn => sqlx::query(
         "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) values ($1, $2, $3, $4, $5, $6, $7)")
         .bind(id).bind(name).bind(subject_type).bind(subject_id).bind(sequence).bind(Json(data)).bind(now)
         .execute(conn).await?.rows_affected());
     Ok(())
-}
-
-fn note(tx: &mut Tx, name: &str, subject_type: &str, subject_id: &str) {
-    if let Some(doing) = tx.doing() {
-        doing.note(name, subject_type, subject_id);
-    }
 }
 
 /// A page of what was told about a subject, oldest first, and how much it is.

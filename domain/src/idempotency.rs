@@ -92,9 +92,7 @@ fn reused() -> Error {
 /// Stores the answer in the commit of its effect. Of two at once, the second finds the row taken and must not commit.
 pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
     let now = tx.now();
-    if let Some(doing) = tx.doing() {
-        doing.answered(answer.status);
-    }
+    tx.doing().answered(answer.status);
     if !k.is_named() {
         return Ok(());
     }

@@ -86,7 +86,8 @@ pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_n
          where id = $1 and version = $2")
         .bind(&lane.id).bind(lane.version).bind(mode).bind(reason).bind(next_nonce).bind(now).execute(conn).await?.rows_affected());
     touched(rows, "lane", &lane.id)?;
-    let data = serde_json::json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string(), "reason": reason });
+    let data = serde_json::json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string(), "from": lane.mode, "status": mode,
+        "reason": reason });
     event::write(tx, &format!("lane.{mode}"), "lane", &lane.id, lane.version + 1, data).await
 }
 

@@ -95,9 +95,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Session> {
         "update sessions set revoked_at = $2, revoke_reason = 'too_many' where user_id = $1 and revoked_at is null and id not in \
          (select id from sessions where user_id = $1 and revoked_at is null order by id desc limit $3)")
         .bind(new.user_id).bind(now).bind(SESSIONS_MAX).execute(conn).await?.rows_affected());
-    if let Some(doing) = tx.doing() {
-        doing.showed(new.user_id, &id);
-    }
+    tx.doing().showed(new.user_id, &id);
     find(tx, &id).await
 }
 

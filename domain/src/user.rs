@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 use sqlx::types::Json;
 
+use crate::audit::Facts;
 use crate::db::{Tx, touched};
 use crate::event;
 use crate::narrow::{self, Created};
@@ -162,7 +163,7 @@ pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
 
 /// Writes what may change of a user, guarded by the version that was read, and tells of it under this name.
 pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
-    let now = tx.now();
+    let (now, before) = (tx.now(), find(tx, &user.id).await?);
     let rows = on!(tx, conn => sqlx::query(
         "update users set name = $3, roles = $4, status = $5, password_hash = $6, email_verified_at = $7, locale = $8, issuer_id = $9, \
          notification_prefs = $11, version = version + 1, updated_at = $10 where id = $1 and version = $2")
@@ -171,5 +172,15 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     touched(rows, "user", &user.id)?;
     let data = serde_json::json!({ "roles": user.roles.list(), "status": user.status });
     event::write(tx, event, "user", &user.id, user.version + 1, data).await?;
-    Ok(User { version: user.version + 1, updated_at: now, ..user.clone() })
+    let after = User { version: user.version + 1, updated_at: now, ..user.clone() };
+    tx.doing().changed(&user.id, facts(&before), facts(&after));
+    Ok(after)
+}
+
+/// What the audit log may show of somebody: what they may do, and not who they are.
+fn facts(user: &User) -> Facts {
+    let open = serde_json::json!({ "roles": user.roles.to_string(), "status": user.status, "issuer_id": user.issuer_id,
+        "email_verified_at": user.email_verified_at, "version": user.version });
+    let personal = serde_json::json!({ "name": user.name, "locale": user.locale, "password_hash": user.password_hash });
+    Facts::new(open, personal)
 }

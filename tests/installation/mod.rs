@@ -34,6 +34,7 @@ pub use desk::{Desk, ended};
 pub use door::Door;
 pub use ledger::{dump as ledger_dump, rows as ledger_rows};
 pub use market::{Market, found, in_days, later};
+pub use oracle::UNLOGGED;
 pub use payday::{Payday, UNITS_OF_A_CENT};
 pub use person::{PASSWORD, Person, register};
 pub use raise::{Raise, shown};

@@ -8,6 +8,10 @@ use serde_json::json;
 use super::Installation;
 use super::token::Executed;
 
+/// Events that no line of the audit log tells of, of what they are about.
+pub const UNLOGGED: &str = "select e.type, e.subject_id from events e where not exists (select 1 from audit_log a \
+    where a.object_id = e.subject_id and a.detail like '%\"' || e.type || '\"%')";
+
 /// What the oracle counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -148,6 +152,7 @@ impl Installation {
         let minted = self.count("subscriptions where status = 'minted'").await;
         assert_eq!(self.count("events where type = 'subscription.minted'").await, minted);
         assert_eq!(self.count("operation_items where live").await, self.live_items().await);
+        assert_eq!(self.rows(UNLOGGED).await, Vec::<Vec<String>>::new(), "told, and not in the audit log");
     }
 
     async fn live_items(&self) -> i64 {

@@ -9,6 +9,7 @@ mod people;
 use std::path::PathBuf;
 
 use muniment_activities::config::Profile;
+use muniment_domain::audit::{Act, acting};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -45,7 +46,7 @@ pub async fn run(mut config: Config) -> Result<(), Failure> {
         .hash(password.clone(), db.ids().bytes())
         .await
         .map_err(|problem| Failure::new(problem.code.title()))?;
-    let demo = data::ensure(&db, config.chains[0].chain_id, &hash).await?;
+    let demo = acting(Act::on_host("muniment"), data::ensure(&db, config.chains[0].chain_id, &hash)).await?;
     running.start(&config, db.clone(), Some(listener), true).await?;
     println!("{}", invitation::text(served_at, chain.url(), &demo, &password));
     let ended = running.until_told().await;

@@ -176,7 +176,7 @@ async fn record(tx: &mut Tx, a: &Approval, from: Option<Status>, actor: &str, re
         .bind(&a.id).bind(a.version).bind(from).bind(a.status).bind(at).bind(actor).bind(reason)
         .execute(conn).await?.rows_affected());
     let name = if from.is_none() { "approval.requested".to_owned() } else { format!("approval.{}", a.status) };
-    let data = json!({ "action": a.action, "status": a.status, "subject": { "type": a.subject_type, "id": a.subject_id },
+    let data = json!({ "action": a.action, "from": from, "status": a.status, "subject": { "type": a.subject_type, "id": a.subject_id },
         "offering_id": a.offering_id, "operation_id": a.operation_id, "batch_id": a.batch_id,
         "error": a.error_code.as_ref().map(|code| json!({ "code": code })) });
     event::write(tx, &name, "approval", &a.id, a.version, data).await

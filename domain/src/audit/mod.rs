@@ -1,6 +1,9 @@
-//! The audit log: one line for each act of a caller, in the commit of the act, and a chain of seals over the lines.
+//! The audit log: one line for each act of a caller and for everything that it, or the engine of itself, moved, in the commit of the act, and
+//! a chain of seals over the lines.
 
 mod act;
+mod change;
+mod doing;
 mod guard;
 mod list;
 mod seal;
@@ -10,13 +13,16 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::json;
 
 pub use act::{Act, ActorKind, acting};
-pub(crate) use act::{Doing, current};
+pub(crate) use change::Facts;
+pub(crate) use doing::Doing;
 pub(crate) use guard::raise;
 pub use list::{COUNTED_MAX, Filter, count, list};
 pub use seal::seal;
 pub use verify::{Bad, Flaw, Verdict, verify};
 
 use crate::db::Tx;
+use crate::point::Point;
+use crate::rows::portions;
 use crate::{Result, canonical, on};
 
 /// What the first seal follows.
@@ -57,14 +63,27 @@ impl Line {
     }
 }
 
-/// Writes the line of what was done, into its own transaction.
-pub(crate) async fn write(tx: &mut Tx, doing: &Doing) -> Result<()> {
-    let Some(line) = doing.line(tx.new_id("aud"), tx.now()) else { return Ok(()) };
-    on!(tx, conn => sqlx::query(
-        "insert into audit_log (id, at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, request_id) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)")
-        .bind(&line.id).bind(line.at).bind(&line.actor).bind(line.actor_kind).bind(&line.session_id).bind(&line.ip).bind(&line.action)
-        .bind(&line.object_type).bind(&line.object_id).bind(&line.detail).bind(&line.request_id).execute(conn).await?.rows_affected());
-    on!(tx, conn => sqlx::query("insert into audit_unsealed (audit_id) values ($1)").bind(&line.id).execute(conn).await?.rows_affected());
+/// Writes the lines of what was done, into its own transaction.
+pub(crate) async fn write(tx: &mut Tx, doing: &Doing, point: Point) -> Result<()> {
+    let lines = doing.lines(point, tx.now(), || tx.new_id("aud"));
+    for portion in portions(&lines) {
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new(
+                "insert into audit_log (id, at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, request_id) ");
+            query.push_values(portion, |mut row, line| {
+                row.push_bind(&line.id).push_bind(line.at).push_bind(&line.actor).push_bind(line.actor_kind).push_bind(&line.session_id)
+                    .push_bind(&line.ip).push_bind(&line.action).push_bind(&line.object_type).push_bind(&line.object_id)
+                    .push_bind(&line.detail).push_bind(&line.request_id);
+            });
+            query.build().execute(conn).await?.rows_affected()
+        });
+        on!(tx, conn => {
+            let mut query = sqlx::QueryBuilder::new("insert into audit_unsealed (audit_id) ");
+            query.push_values(portion, |mut row, line| {
+                row.push_bind(&line.id);
+            });
+            query.build().execute(conn).await?.rows_affected()
+        });
+    }
     Ok(())
 }

@@ -73,7 +73,7 @@ pub async fn transition(
     e.hold_reason = reason;
     e.note = Some(note.to_owned());
     save(tx, e).await?;
-    let mut data = told(e);
+    let mut data = told(e, Some(from));
     data["actor"] = json!(actor);
     data["reason"] = json!(note);
     event::write(tx, &format!("distribution.entitlement_{}", e.status), "entitlement", &e.id, e.version, data).await
@@ -92,19 +92,19 @@ async fn save(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
 }
 
 /// What an event says of an entitlement.
-fn told(e: &Entitlement) -> serde_json::Value {
-    json!({ "distribution_id": e.distribution_id, "status": e.status, "net_amount": Money::from_minor(e.net).to_string(),
+fn told(e: &Entitlement, from: Option<Status>) -> serde_json::Value {
+    json!({ "distribution_id": e.distribution_id, "from": from, "status": e.status, "net_amount": Money::from_minor(e.net).to_string(),
         "hold_reason": e.hold_reason, "operation_id": e.operation_id, "tx_hash": e.tx_hash.map(|h| h.to_string()) })
 }
 
 /// What is told of one among many.
-fn news(what: &str, e: &Entitlement) -> event::New {
+fn news(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
     event::New {
         name: format!("distribution.entitlement_{what}"),
         subject_type: "entitlement",
         subject_id: e.id.clone(),
         sequence: e.version,
-        data: told(e),
+        data: told(e, from),
     }
 }
 
@@ -117,7 +117,7 @@ pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, old: Address, new: Ad
          and offering_id = $4 and status in ('calculated', 'held', 'queued', 'failed') returning *")
         .bind(Hex(old)).bind(Hex(new)).bind(now).bind(offering_id).fetch_all(conn).await?);
     let count = followed.len() as u64;
-    let events: Vec<_> = followed.iter().map(|e| news("redirected", e)).collect();
+    let events: Vec<_> = followed.iter().map(|e| news("redirected", e, Some(e.status))).collect();
     event::write_all(tx, &events).await?;
     Ok(count)
 }

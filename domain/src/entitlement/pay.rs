@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256};
 use serde_json::json;
 
-use super::{Entitlement, HoldReason, news, told};
+use super::{Entitlement, HoldReason, Status, news, told};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::distribution::Distribution;
@@ -106,7 +106,7 @@ pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()>
             query.build().execute(conn).await?.rows_affected()
         });
     }
-    let events: Vec<_> = paid.iter().map(|e| news("paid", e)).collect();
+    let events: Vec<_> = paid.iter().map(|e| news("paid", e, Some(Status::Queued))).collect();
     event::write_all(tx, &events).await
 }
 
@@ -122,20 +122,21 @@ pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason
             let why = format!("its line {line} is not queued");
             return Err(Error::Unreadable { what: "operation", id: operation_id.to_owned(), why });
         };
-        event::write(tx, "distribution.entitlement_held", "entitlement", &held.id, held.version, told(&held)).await?;
+        let data = told(&held, Some(Status::Queued));
+        event::write(tx, "distribution.entitlement_held", "entitlement", &held.id, held.version, data).await?;
     }
     Ok(())
 }
 
 /// The operation was given up without effect: what it was to pay can be put into another one. Of a claim the money stays where it is.
 pub async fn fail(tx: &mut Tx, operation_id: &str, withheld: Option<HoldReason>) -> Result<u64> {
-    let (now, status) = (tx.now(), if withheld.is_some() { super::Status::Held } else { super::Status::Failed });
+    let (now, status) = (tx.now(), if withheld.is_some() { Status::Held } else { Status::Failed });
     let failed = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
         "update entitlements set status = $2, hold_reason = $3, version = version + 1, updated_at = $4 \
          where operation_id = $1 and status = 'queued' returning *")
         .bind(operation_id).bind(status).bind(withheld).bind(now).fetch_all(conn).await?);
     let count = failed.len() as u64;
-    let mut events: Vec<_> = failed.iter().map(|e| news(status.as_str(), e)).collect();
+    let mut events: Vec<_> = failed.iter().map(|e| news(status.as_str(), e, Some(Status::Queued))).collect();
     for event in &mut events {
         event.data["error"] = json!({ "code": "operation_given_up" });
     }

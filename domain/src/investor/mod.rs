@@ -17,6 +17,7 @@ pub use list::{Filter, Frozen, frozen_on, page};
 pub use state::{Move, Status};
 pub use tax::{Decided, Rate, tax_decisions, withhold, withholding};
 
+use crate::audit::Facts;
 use crate::column::Hex;
 use crate::db::{Tx, touched};
 use crate::rows::portions;
@@ -181,7 +182,7 @@ pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> 
 
 /// Writes what may change of an investor, guarded by the version that was read, and tells of it under this name.
 pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
-    let read = i.version;
+    let (before, read) = (find(tx, &i.id).await?, i.version);
     i.version += 1;
     i.updated_at = tx.now();
     let rows = on!(tx, conn => sqlx::query(
@@ -195,9 +196,24 @@ pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
         .bind(i.last_screened_at).bind(i.tax_form).bind(&i.treaty_country).bind(i.version).bind(i.updated_at)
         .execute(conn).await?.rows_affected());
     touched(rows, "investor", &i.id)?;
+    tx.doing().changed(&i.id, facts(&before), facts(i));
     let data = json!({
         "kyc": { "status": i.kyc_status, "level": i.kyc_level, "reason_code": i.kyc_reason_code },
         "accreditation": { "status": i.accreditation_status, "expires_at": i.accreditation_expires_at },
     });
     event::write(tx, event, "investor", &i.id, i.version, data).await
+}
+
+/// What the audit log may show of somebody: how they stand, and not who they are.
+fn facts(i: &Investor) -> Facts {
+    let standing = json!({
+        "kind": i.kind, "kyc_status": i.kyc_status, "kyc_level": i.kyc_level, "kyc_submitted_at": i.kyc_submitted_at,
+        "kyc_decided_at": i.kyc_decided_at, "kyc_expires_at": i.kyc_expires_at, "kyc_reason_code": i.kyc_reason_code,
+        "accreditation_status": i.accreditation_status, "accreditation_basis": i.accreditation_basis,
+        "accreditation_expires_at": i.accreditation_expires_at, "sanctions_status": i.sanctions_status,
+        "last_screened_at": i.last_screened_at, "tax_form": i.tax_form, "version": i.version,
+    });
+    let person = json!({ "legal_name": i.legal_name, "country": i.country, "tax_residency": i.tax_residency,
+        "treaty_country": i.treaty_country });
+    Facts::new(standing, person)
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Move, Offering};
+use super::{Move, Offering, find};
+use crate::audit::Facts;
 use crate::db::{Tx, touched};
 use crate::{Error, Result, event, on};
 
@@ -40,7 +41,7 @@ pub fn refusal(o: &Offering, by: Move) -> Error {
 /// Writes what may change of an offering, guarded by the version that was read, and tells of it. What subscriptions have reserved is not
 /// among it: they alone move that.
 pub async fn save(tx: &mut Tx, o: &mut Offering, told_as: &str, mut data: Value) -> Result<()> {
-    let now = tx.now();
+    let (now, before) = (tx.now(), find(tx, &o.id).await?);
     let rows = on!(tx, conn => sqlx::query(
         "update offerings set name = $3, status = $4, template = $5, currency = $6, minimum_investment = $7, hard_cap = $8, \
          unit_price = $9, token_symbol = $10, token_decimals = $11, partition_id = $12, issuance_policy = $13, lockup_release_at = $14, \
@@ -63,7 +64,28 @@ pub async fn save(tx: &mut Tx, o: &mut Offering, told_as: &str, mut data: Value)
     touched(rows, "offering", &o.id)?;
     o.version += 1;
     o.updated_at = now;
+    tx.doing().changed(&o.id, facts(&before), facts(o));
     data["status"] = json!(o.status);
     data["version"] = json!(o.version);
     event::write(tx, told_as, "offering", &o.id, o.version, data).await
+}
+
+/// What the audit log may show: terms are for everybody to read.
+fn facts(o: &Offering) -> Facts {
+    let terms = json!({
+        "name": o.name, "status": o.status, "template": o.template, "currency": o.currency, "minimum_investment": o.minimum_investment,
+        "hard_cap": o.hard_cap, "unit_price": o.unit_price, "token_symbol": o.token_symbol, "token_decimals": o.token_decimals,
+        "partition_id": o.partition_id, "issuance_policy": o.issuance_policy, "lockup_release_at": o.lockup_release_at,
+        "chain_id": o.chain_id, "description": o.description, "cover_image_url": o.cover_image_url,
+        "maximum_investment": o.maximum_investment, "target_amount": o.target_amount, "soft_cap": o.soft_cap, "visibility": o.visibility,
+        "opens_at": o.opens_at, "closes_at": o.closes_at, "auto_open": o.auto_open, "exemption": o.exemption,
+        "cooling_off_hours": o.cooling_off_hours, "lockup_days": o.lockup_days, "kyc_requirement": o.kyc_requirement,
+        "accreditation_required": o.accreditation_required, "allowed_countries": o.allowed_countries,
+        "blocked_countries": o.blocked_countries, "holder_cap": o.holder_cap,
+        "one_subscription_per_investor": o.one_subscription_per_investor, "payment_methods": o.payment_methods,
+        "terms_version": o.terms_version, "terms_sha256": o.terms_sha256, "status_reason": o.status_reason,
+        "submitted_by": o.submitted_by, "approved_by": o.approved_by, "submitted_at": o.submitted_at, "published_at": o.published_at,
+        "closed_at": o.closed_at, "version": o.version,
+    });
+    Facts::new(terms, json!({}))
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Move, Operation, step_on, told};
+use super::{Move, Operation, Status, step_on, told};
 use crate::db::{Tx, all_touched};
 use crate::rows::portions;
 use crate::{Result, event, on};
@@ -67,14 +67,14 @@ pub async fn transition_all(
             query.build().execute(conn).await?.rows_affected()
         });
     }
-    let event = |op: &Operation| event::New {
+    let event = |(op, from, _): &(&Operation, Status, String)| event::New {
         name: format!("operation.{}", op.status),
         subject_type: "operation",
         subject_id: op.id.clone(),
         sequence: op.version,
-        data: told(op),
+        data: told(op, Some(*from)),
     };
-    event::write_all(tx, &ops.iter().map(event).collect::<Vec<_>>()).await
+    event::write_all(tx, &lines.iter().map(event).collect::<Vec<_>>()).await
 }
 
 /// Writes the columns that move, each row guarded by the version that was read: all of them, or the whole commit must not stand.

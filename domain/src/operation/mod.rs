@@ -230,12 +230,12 @@ async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, 
          values ($1, $2, $3, $4, $5, $6, $7, $8)")
         .bind(&op.id).bind(op.version).bind(op.cycle).bind(from).bind(op.status).bind(at).bind(actor).bind(reason)
         .execute(conn).await?.rows_affected());
-    event::write(tx, &format!("operation.{}", op.status), "operation", &op.id, op.version, told(op)).await
+    event::write(tx, &format!("operation.{}", op.status), "operation", &op.id, op.version, told(op, from)).await
 }
 
 /// What the event of a transition tells.
-fn told(op: &Operation) -> serde_json::Value {
-    json!({ "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
+fn told(op: &Operation, from: Option<Status>) -> serde_json::Value {
+    json!({ "from": from, "status": op.status, "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
         "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": op.error_code.as_ref().map(|code| json!({ "code": code })) })
 }
 

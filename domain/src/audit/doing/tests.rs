@@ -1,0 +1,92 @@
+use super::*;
+
+fn doing(kind: ActorKind, object_id: Option<&str>) -> Doing {
+    let person = matches!(kind, ActorKind::Person | ActorKind::Key);
+    let actor = person.then(|| "usr_1".to_owned());
+    let act = Act { actor, kind, object_id: object_id.map(str::to_owned), ..Act::on_host("POST /v1/things") };
+    Doing { act: Some(Arc::new(act)), ..Doing::default() }
+}
+
+fn lines(doing: &Doing) -> Vec<Line> {
+    let mut number = 0;
+    doing.lines(Point::Timer, DateTime::UNIX_EPOCH, || {
+        number += 1;
+        format!("aud_{number}")
+    })
+}
+
+fn about(line: &Line) -> (Option<&str>, Option<&str>) {
+    (line.object_type.as_deref(), line.object_id.as_deref())
+}
+
+#[test]
+fn a_line_names_what_the_path_names_else_what_the_events_tell_of_and_everything_else_has_its_own() {
+    let mut named = doing(ActorKind::Person, Some("ent_7"));
+    named.note("distribution.updated", "distribution", "dist_1", &json!({}));
+    named.note("distribution.entitlement_held", "entitlement", "ent_7", &json!({ "from": null, "status": "held" }));
+    let told = lines(&named);
+    assert_eq!(told.iter().map(about).collect::<Vec<_>>(), [
+        (Some("entitlement"), Some("ent_7")),
+        (Some("distribution"), Some("dist_1"))
+    ]);
+    let moved = r#""diff_redacted":{"status":{"from":null,"to":"held"}}"#;
+    assert_eq!(told[0].detail, format!(r#"{{{moved},"events":["distribution.entitlement_held"]}}"#));
+    assert_eq!(told[1].detail, r#"{"events":["distribution.updated"]}"#);
+    let mut made = doing(ActorKind::Key, None);
+    made.note("api_key.created", "api_key", "key_3", &json!({}));
+    made.answered(201);
+    let told = lines(&made);
+    assert_eq!((told.len(), told[0].object_type.as_deref(), told[0].detail.contains("201")), (1, Some("api_key"), true));
+}
+
+#[test]
+fn what_the_engine_does_of_itself_has_a_line_for_each_thing_and_the_name_of_its_commit() {
+    let mut engine = Doing::default();
+    assert_eq!(lines(&engine), []);
+    for number in 0..100 {
+        let data = json!({ "from": "accepted", "status": "minted" });
+        engine.note("subscription.minted", "subscription", &format!("sub_{number}"), &data);
+        engine.note("subscription.minted", "subscription", &format!("sub_{number}"), &data);
+    }
+    let told = lines(&engine);
+    assert_eq!(told.len(), 100);
+    let line = &told[99];
+    assert_eq!((line.actor_kind, line.action.as_str(), &line.actor), (ActorKind::Engine, "timer", &None));
+    assert_eq!(about(line), (Some("subscription"), Some("sub_99")));
+    let moved = r#""diff_redacted":{"status":{"from":"accepted","to":"minted"}}"#;
+    assert_eq!(line.detail, format!(r#"{{{moved},"events":["subscription.minted"]}}"#));
+}
+
+#[test]
+fn what_was_rewound_or_is_beside_the_act_leaves_nothing() {
+    let mut rewound = doing(ActorKind::Person, None);
+    rewound.mark();
+    rewound.note("user.created", "user", "usr_2", &json!({}));
+    rewound.changed("usr_2", Facts::default(), Facts::default());
+    rewound.rewind();
+    let told = lines(&rewound);
+    assert_eq!((told.len(), told[0].detail.as_str()), (1, r#"{"events":[]}"#));
+    rewound.set_aside();
+    assert_eq!(lines(&rewound), []);
+}
+
+#[test]
+fn of_two_changes_of_one_row_the_line_shows_the_way_from_the_first_to_the_last() {
+    let facts = |status: &str| Facts::new(json!({ "status": status }), json!({}));
+    let mut changed = doing(ActorKind::Person, Some("off_1"));
+    changed.note("offering.closed", "offering", "off_1", &json!({ "from": "open", "status": "closed" }));
+    changed.changed("off_1", facts("open"), facts("closed"));
+    changed.changed("off_1", facts("closed"), facts("settled"));
+    let detail: Value = serde_json::from_str(&lines(&changed)[0].detail).unwrap();
+    assert_eq!(detail["diff_redacted"], json!({ "status": { "from": "open", "to": "settled" } }));
+    assert_eq!(detail["after_sha256"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn at_the_door_nobody_acts_until_something_happens_or_somebody_comes_in() {
+    let mut door = doing(ActorKind::Anonymous, None);
+    assert_eq!(lines(&door), []);
+    door.showed("usr_9", "ses_9");
+    let told = lines(&door);
+    assert_eq!((told[0].actor.as_deref(), told[0].object_type.as_deref()), (Some("usr_9"), Some("session")));
+}

@@ -1,0 +1,115 @@
+//! What the engine and the calendar do of themselves stands in the audit log as what people do, with what it changed.
+
+use muniment_domain::clock::Clock;
+use muniment_domain::event;
+use muniment_domain::point::Point;
+use serde_json::{Value, json};
+use world::{Mining, on_both_databases};
+
+use crate::installation::{Installation, Market, Raise, Terms, UNLOGGED, in_days, open};
+use crate::statements::Statements;
+
+/// The lines about a thing, oldest first: who, by what, and what changed.
+fn told(lines: &Value) -> Vec<(String, String, Value)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let lines = lines["data"].as_array().unwrap().iter().rev();
+    lines.map(|line| (text(&line["actor_kind"]), text(&line["action"]), line["detail"]["diff_redacted"]["status"].clone())).collect()
+}
+
+on_both_databases! {
+    async fn what_the_calendar_does_to_a_subscription_has_its_line_with_the_statuses(database: Database) {
+        let mut raise = Raise::new(database, |_| {}).await;
+        let id = raise.committed("1500.00").await;
+        raise.at(Clock::manual(in_days(15)), None).await;
+        raise.at(Clock::manual(in_days(60)), None).await;
+        assert_eq!(raise.status(&id).await, "expired");
+        let lines = raise.operator.get(&format!("/v1/audit-log?object={id}")).await;
+        let timer = |from: &str, to: &str| ("engine".to_owned(), "timer".to_owned(), json!({ "from": from, "to": to }));
+        let told = told(&lines.body);
+        assert_eq!((told[0].0.as_str(), told[0].1.as_str()), ("person", "POST /v1/offerings/{id}/subscribe"));
+        assert_eq!(told[1..], [timer("committed", "binding"), timer("binding", "expired")]);
+        assert_eq!(lines.body["data"][0]["actor"], Value::Null);
+        assert_eq!(raise.rows(UNLOGGED).await, Vec::<Vec<String>>::new());
+    }
+
+    async fn a_life_of_an_offering_is_told_to_its_end_and_shows_what_each_change_was(database: Database) {
+        let mut market = Market::new(database).await;
+        let id = market.draft(json!({ "opens_at": in_days(1).to_rfc3339(), "auto_open": true })).await;
+        let version = market.shown(&id).await.body["version"].as_i64().unwrap();
+        let change = json!({ "hard_cap": "450000.00", "description": "x".repeat(300) });
+        let path = format!("/v1/offerings/{id}");
+        let changed = market.issuer.client().on_version(version).change("PATCH", &path, Some(change)).await.unwrap();
+        assert_eq!(changed.status, 200, "{changed:?}");
+        for (who, verb) in [(&market.issuer, "submit"), (&market.olga, "approve")] {
+            assert_eq!(market.act(who, &id, verb, json!({})).await.status, 200);
+        }
+        market.at(in_days(2)).await;
+        market.at(in_days(61)).await;
+        assert_eq!(market.status(&id).await, "settled");
+        let lines = market.olga.get(&format!("/v1/audit-log?object={id}&limit=100")).await;
+        let moves: Vec<_> = told(&lines.body).into_iter().filter(|(.., moved)| moved["from"] != moved["to"]).collect();
+        let actors: Vec<_> = moves.iter().map(|(kind, ..)| kind.as_str()).collect();
+        assert_eq!(actors, ["person", "person", "engine", "engine"], "{moves:?}");
+        // Closed and settled in one look of the calendar.
+        assert_eq!(moves[2].2, json!({ "from": "approved", "to": "open" }));
+        assert_eq!(moves[3].2, json!({ "from": "open", "to": "settled" }));
+        let lines = lines.body["data"].as_array().unwrap();
+        let written = lines.iter().find(|line| line["action"] == "PATCH /v1/offerings/{id}").unwrap();
+        let diff = &written["detail"]["diff_redacted"];
+        assert_eq!(diff["hard_cap"], json!({ "from": "50000000", "to": "45000000" }), "{written}");
+        assert_eq!(diff["description"], json!({}));
+        // What one line left, the next one found.
+        let hashes: Vec<_> = lines.iter().rev().filter(|line| line["detail"]["after_sha256"].is_string()).collect();
+        assert!(hashes.len() > 4 && hashes.windows(2).all(|pair| pair[0]["detail"]["after_sha256"] == pair[1]["detail"]["before_sha256"]));
+        assert_eq!(market.door.rows(UNLOGGED).await, Vec::<Vec<String>>::new());
+    }
+
+    async fn of_a_person_the_log_says_what_changed_and_not_to_what(database: Database) {
+        let market = Market::new(database).await;
+        let profile = market.investor.get("/v1/investor/profile").await;
+        let version = profile.body["version"].as_i64().unwrap();
+        let change = json!({ "legal_name": "Augusta Ada King", "country": "PT" });
+        let client = market.investor.client().on_version(version);
+        let changed = client.change("PATCH", "/v1/investor/profile", Some(change)).await.unwrap();
+        assert_eq!(changed.status, 200, "{changed:?}");
+        let lines = market.olga.get(&format!("/v1/audit-log?object={}", profile.text("/id"))).await;
+        let diff = &lines.body["data"][0]["detail"]["diff_redacted"];
+        assert_eq!(diff, &json!({ "legal_name": {}, "country": {} }), "{lines:?}");
+        assert!(!lines.body.to_string().contains("Augusta"));
+    }
+
+    async fn a_mint_of_a_page_has_a_line_for_each_subscription(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(11)]).await;
+        let server = site.start().await;
+        assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
+        site.settled().await;
+        assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
+        site.settled().await;
+        site.exactly_once().await;
+        let minted = "audit_log where actor_kind = 'engine' and action = 'finalise' and object_type = 'subscription' \
+            and detail like '%\"from\":\"accepted\",\"to\":\"minted\"%'";
+        assert_eq!(site.count(minted).await, 11);
+    }
+
+    async fn what_a_commit_moves_together_costs_a_few_statements_of_the_log(database: Database) {
+        let db = open(&database.url()).await;
+        let (statements, guard) = Statements::follow();
+        let mut tx = db.begin().await.unwrap();
+        let data = json!({ "from": "accepted", "status": "minted" });
+        let events: Vec<_> = (0..100).map(|number| event::New {
+            name: "subscription.minted".to_owned(),
+            subject_type: "subscription",
+            subject_id: format!("sub_{number}"),
+            sequence: 2,
+            data: data.clone(),
+        }).collect();
+        event::write_all(&mut tx, &events).await.unwrap();
+        tx.commit(Point::Finalise).await.unwrap();
+        drop(guard);
+        let of_the_log = statements.texts().iter().filter(|text| text.contains("into audit_")).count();
+        assert_eq!(of_the_log, if db.is_shared() { 6 } else { 0 });
+        db.close().await;
+        let lines = crate::installation::ledger_rows(&database, "select object_id from audit_log where actor_kind = 'engine'").await;
+        assert_eq!(lines.len(), 100);
+    }
+}
