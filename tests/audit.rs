@@ -78,7 +78,7 @@ async fn disarm(db: &Db) {
 }
 
 on_both_databases! {
-    async fn an_act_leaves_its_line_and_what_was_refused_or_only_read_does_not(database: Database) {
+    async fn an_act_leaves_its_line_and_what_was_wrong_or_only_read_does_not(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
@@ -87,7 +87,6 @@ on_both_databases! {
         admin.get("/v1/auth/me").await;
         admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
         assert_eq!(server.log_in(&admin.email, "not the password at all").await.status, 401);
-        assert_eq!(admin.post("/v1/auth/step-up", json!({ "password": "wrong" })).await.status, 401);
         assert_eq!(door.count("audit_log").await, before);
 
         let made = admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
@@ -110,6 +109,64 @@ on_both_databases! {
         assert_eq!(detail["diff_redacted"], json!({ "status": { "from": "active", "to": "disabled" } }));
         assert_eq!((shown(1, "object_type"), shown(1, "object_id")), ("api_key".to_owned(), made.text("/id")));
         assert!(!lines.body.to_string().contains('@'), "no address of a person stands here: {lines:?}");
+    }
+
+    async fn who_was_turned_away_or_did_not_show_who_they_are_leaves_a_line_that_says_so(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("rates", "write_per_minute", "9");
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let admin = door.person(&server, "admin", Role::Admin).await;
+        let refused = async || {
+            let lines = admin.get(&format!("/v1/audit-log?actor={}&limit=1", ada.id)).await;
+            let line = &lines.body["data"][0];
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (text(&line["action"]), text(&line["detail"]["refused"]))
+        };
+        let said = |action: &str, code: &str| (action.to_owned(), code.to_owned());
+        assert_eq!(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status, 403);
+        assert_eq!(refused().await, said("POST /v1/users/{id}/disable", "role_forbidden"));
+        let line = door.rows("select object_id, actor_kind from audit_log where detail like '%role_forbidden%'").await;
+        assert_eq!(line, [[admin.id.clone(), "person".to_owned()]]);
+        assert_eq!(ada.post("/v1/auth/step-up", json!({ "password": "wrong" })).await.status, 401);
+        assert_eq!(refused().await, said("POST /v1/auth/step-up", "invalid_credentials"));
+        let change = json!({ "current_password": "wrong", "new_password": "another long password" });
+        assert_eq!(ada.post("/v1/auth/password/change", change).await.status, 401);
+        assert_eq!(refused().await, said("POST /v1/auth/password/change", "invalid_credentials"));
+        let without = server.anybody().with_key(&ada.access_token).change("POST", "/v1/auth/logout", None).await.unwrap();
+        assert_eq!((without.status, refused().await), (403, said("POST /v1/auth/logout", "csrf_token_missing")));
+        let nothing = admin.client().on_version(1).send("POST", "/v1/approvals/apr_01jc0000000000000000000000/cancel",
+            &[("idempotency-key", "one")], Some("{}".to_owned())).await.unwrap();
+        assert_eq!(nothing.status, 404, "{nothing:?}");
+        assert_eq!(door.count("audit_log where detail like '%\"refused\":\"not_found\"%' and object_type = 'approval'").await, 1);
+        // What is refused because it comes too often costs nothing.
+        let mut told = Vec::new();
+        for _ in 0..12 {
+            told.push(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status);
+        }
+        assert!(told.contains(&429), "{told:?}");
+        let lines = door.count("audit_log where detail like '%role_forbidden%'").await;
+        assert_eq!(lines, 1 + i64::try_from(told.iter().filter(|status| **status == 403).count()).unwrap());
+    }
+
+    async fn who_reads_everything_that_is_known_of_a_person_leaves_a_line(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ada = door.person(&server, "ada", Role::Investor).await;
+        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let id = ada.get("/v1/investor/profile").await.text("/id");
+        let before = door.count("audit_log").await;
+        assert_eq!(auditor.get("/v1/investors").await.status, 200);
+        assert_eq!(auditor.get("/v1/investors/inv_01jc0000000000000000000000").await.status, 404);
+        assert_eq!(door.count("audit_log").await, before);
+        assert_eq!(auditor.get(&format!("/v1/investors/{id}")).await.status, 200);
+        assert_eq!(auditor.get(&format!("/v1/investors/{id}/documents")).await.status, 200);
+        assert_eq!(ada.get(&format!("/v1/investors/{id}")).await.status, 403);
+        let lines = auditor.get(&format!("/v1/audit-log?object={id}&limit=3")).await;
+        let line = |at: usize, field: &str| lines.text(&format!("/data/{at}/{field}"));
+        assert_eq!((line(0, "actor"), line(0, "detail/refused")), (ada.id.clone(), "role_forbidden".to_owned()));
+        assert_eq!((line(1, "action"), line(1, "actor")), ("GET /v1/investors/{id}/documents".to_owned(), auditor.id.clone()));
+        assert_eq!((line(2, "action"), line(2, "object_type")), ("GET /v1/investors/{id}".to_owned(), "investor".to_owned()));
     }
 
     async fn whoever_comes_in_by_the_door_is_named_and_a_key_is_named_with_its_owner(database: Database) {

@@ -289,6 +289,11 @@ impl Permission {
         matches!(self.path, "/v1/auth/login" | "/v1/auth/register" | "/v1/auth/password/forgot")
     }
 
+    /// Whether it is kept who has read this: everything that is known of a person.
+    pub fn is_kept(&self) -> bool {
+        self.method == "GET" && matches!(self.path, "/v1/investors/{id}" | "/v1/investors/{id}/documents")
+    }
+
     /// Whether the configuration lets everybody in: it can open the list of what is offered, and nothing else.
     pub fn is_opened(&self, app: &App) -> bool {
         app.public_offering_list && (self.method, self.path) == ("GET", "/v1/offerings")

@@ -5,7 +5,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use muniment_domain::audit::acting;
+use muniment_domain::audit::{self as domain, Act, acting};
 use muniment_domain::principal;
 use muniment_domain::session::Session;
 
@@ -62,16 +62,18 @@ pub async fn admit(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut standing = None;
+    let (mut standing, mut principal) = (None, None);
     let (mut parts, body) = request.into_parts();
-    let mut response = match judge(&app, permission, &parts, &mut standing).await {
-        Ok(principal) => {
-            // Known to the task before any handler runs: whatever it commits gets its line in the audit log.
-            let act = permission.and_then(|permission| audit::act_of(&app, permission, &parts, principal.as_ref()));
+    let verdict = judge(&app, permission, &parts, &mut standing, &mut principal).await;
+    let act = permission.and_then(|permission| audit::act_of(&app, permission, &parts, principal.as_ref()));
+    let kept = permission.zip(act.clone()).filter(|_| principal.is_some());
+    let mut response = match verdict {
+        Ok(()) => {
             if let Some(principal) = principal {
                 parts.extensions.insert(principal);
             }
             let answer = next.run(Request::from_parts(parts, body));
+            // Known to the task before any handler runs: whatever it commits gets its line in the audit log.
             match act {
                 Some(act) => acting(act, answer).await,
                 None => answer.await,
@@ -79,10 +81,26 @@ pub async fn admit(
         }
         Err(problem) => problem.into_response(),
     };
+    if let Some((permission, act)) = kept {
+        response = keep(&app, permission, act, response).await;
+    }
     if let Some(standing) = standing {
         standing.tell(response.headers_mut());
     }
     response
+}
+
+/// Keeps that a known caller was turned away, or has read what is a person's own: without its line the answer is not given.
+async fn keep(app: &App, permission: &Permission, act: Act, response: Response) -> Response {
+    let refused = audit::refusal(permission, &response).map(Code::as_str);
+    let read = permission.is_kept() && response.status().is_success();
+    if refused.is_none() && !read {
+        return response;
+    }
+    match domain::note(&app.db, act, refused).await {
+        Ok(()) => response,
+        Err(error) => Problem::from(error).into_response(),
+    }
 }
 
 /// In this order: who calls (401), whether a page of somebody else made it call (403), how often (429), and whether it may (403).
@@ -91,7 +109,8 @@ async fn judge(
     permission: Option<&Permission>,
     request: &Parts,
     standing: &mut Option<Standing>,
-) -> Result<Option<Principal>> {
+    caller: &mut Option<Principal>,
+) -> Result<()> {
     let Some(permission) = permission else { return Err(Problem::bare(Code::RoleForbidden)) };
     let headers = &request.headers;
     let origin = Origin::of(headers, request.extensions.get(), &app.limits.trusted_proxies);
@@ -106,7 +125,7 @@ async fn judge(
         }
     };
     let token = match (permission.access, headers.get(header::AUTHORIZATION)) {
-        (Access::Open, _) => return Ok(None),
+        (Access::Open, _) => return Ok(()),
         (Access::Door, _) => {
             let (name, quota) = match permission.takes_guesses() {
                 true => ("login", app.rates.login_per_minute),
@@ -114,15 +133,15 @@ async fn judge(
             };
             limit(name, &origin.network(), quota)?;
             origin::check_page(headers, &app.limits.origins)?;
-            return Ok(None);
+            return Ok(());
         }
         (Access::Public, None) => {
             limit("anonymous", &origin.network(), app.rates.anonymous_per_minute)?;
-            return Ok(None);
+            return Ok(());
         }
         (_, None) if permission.is_opened(app) => {
             limit("anonymous", &origin.network(), app.rates.anonymous_per_minute)?;
-            return Ok(None);
+            return Ok(());
         }
         (_, None) => Err(missing()),
         (_, Some(value)) => value.to_str().ok().and_then(bearer).ok_or_else(|| invalid(Code::TokenInvalid)),
@@ -139,13 +158,13 @@ async fn judge(
             return Err(problem);
         }
     };
-    if !request.method.is_safe() {
-        csrf::check(app, &principal.0, headers)?;
-    }
+    let page = if request.method.is_safe() { Ok(()) } else { csrf::check(app, &principal.0, headers) };
     let (name, who, quota) = bucket(app, &principal.0, request);
-    limit(name, who, quota)?;
-    permission.admit(app, &principal)?;
-    Ok(Some(principal))
+    let often = limit(name, who, quota);
+    let verdict = page.and_then(|()| often.clone()).and_then(|()| permission.admit(app, &principal));
+    // Whoever comes too often is nobody here: a refusal that is kept costs a write.
+    *caller = often.is_ok().then_some(principal);
+    verdict
 }
 
 fn bucket<'a>(app: &App, principal: &'a principal::Principal, request: &Parts) -> (&'static str, &'a str, u32) {

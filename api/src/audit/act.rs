@@ -1,9 +1,12 @@
 //! What a request is about to do, as its line in the log will say.
 
 use axum::http::request::Parts;
+use axum::response::Response;
 use muniment_domain::audit::{Act, ActorKind};
 
 use crate::app::App;
+use crate::code::Code;
+use crate::error::Problem;
 use crate::origin::Origin;
 use crate::permission::Permission;
 use crate::principal::Principal;
@@ -12,9 +15,9 @@ use crate::request_id::RequestId;
 /// Longer texts in a path are the id of nothing.
 const ID_CHARACTERS_MAX: usize = 64;
 
-/// The act of a request that may change something; none for one that only reads.
+/// The act of a request that may change something, or that shows what is somebody's own; none for any other read.
 pub fn of(app: &App, permission: &Permission, request: &Parts, principal: Option<&Principal>) -> Option<Act> {
-    if request.method.is_safe() {
+    if request.method.is_safe() && !permission.is_kept() {
         return None;
     }
     let caller = principal.map(|principal| &principal.0);
@@ -33,6 +36,15 @@ pub fn of(app: &App, permission: &Permission, request: &Parts, principal: Option
         object_id: named(permission.path, request.uri.path()).map(str::to_owned),
         request_id: request.extensions.get::<RequestId>().map(|id| id.0.clone()),
     })
+}
+
+/// Why a known caller was turned away, if that is worth a line: somebody was not allowed to, or did not show who they are. Of a decision about
+/// what another one asked for, every refusal is.
+pub fn refusal(permission: &Permission, answer: &Response) -> Option<Code> {
+    // What was refused by the rules is an answer that was stored, with a line of its own.
+    let code = answer.extensions().get::<Problem>()?.code;
+    let decides = permission.path.starts_with("/v1/approvals/") && code.status() < 500;
+    (decides || matches!(code.status(), 401 | 403)).then_some(code)
 }
 
 /// The last id in a path.

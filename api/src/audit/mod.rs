@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-pub use act::of as act_of;
+pub use act::{of as act_of, refusal};
 
 use crate::app::App;
 use crate::config::Config;

@@ -20,7 +20,7 @@ pub use list::{COUNTED_MAX, Filter, count, list};
 pub use seal::seal;
 pub use verify::{Bad, Flaw, Verdict, verify};
 
-use crate::db::Tx;
+use crate::db::{Db, Tx};
 use crate::point::Point;
 use crate::rows::portions;
 use crate::{Result, canonical, on};
@@ -61,6 +61,18 @@ impl Line {
     fn hash_after(&self, previous: &str) -> String {
         canonical::sha256(&format!("{previous}{}", self.canonical()))
     }
+}
+
+/// Writes a line of something that changed nothing: a look at what is somebody's own, or, with a code, a refusal.
+pub async fn note(db: &Db, act: Act, refused: Option<&'static str>) -> Result<()> {
+    acting(act, async {
+        let mut tx = db.begin().await?;
+        if let Some(code) = refused {
+            tx.doing().refuse(code);
+        }
+        tx.commit(Point::Account).await
+    })
+    .await
 }
 
 /// Writes the lines of what was done, into its own transaction.
