@@ -23,3 +23,18 @@ alter table audit_log_with_engine rename to audit_log;
 create index audit_log_by_actor on audit_log (actor, id) where actor is not null;
 create index audit_log_by_action on audit_log (action, id);
 create index audit_log_by_object on audit_log (object_id, id);
+
+-- What the chain had come to, day by day: a Merkle root over the seals since the anchor before, signed by a key that the database does not
+-- have, and noted in the log of the process. What is cut off at the end of the chain, or written anew, does not fit them.
+create table audit_anchors (
+    from_position bigint primary key check (from_position >= 1),
+    to_position bigint not null unique,
+    -- The last day of the anchored lines, in UTC.
+    day text not null,
+    root text not null,
+    -- Of the seal at the last position.
+    head_hash text not null,
+    signature text not null,
+    created_at timestamptz not null,
+    check (to_position >= from_position)
+);

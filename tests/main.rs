@@ -8,6 +8,7 @@ mod api_keys;
 mod approval;
 mod architecture;
 mod audit;
+mod audit_anchor;
 mod audit_engine;
 mod backup;
 mod bulk_retry;

@@ -8,6 +8,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use muniment_domain::session::Session;
 use muniment_domain::user::Roles;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
@@ -142,6 +143,24 @@ impl AccessTokens {
             Err(error) if matches!(error.kind(), ErrorKind::ExpiredSignature) => Err(Code::TokenExpired),
             Err(_) => Err(Code::TokenInvalid),
         }
+    }
+
+    /// Signs a statement of ours that is no access token: its type says what it is.
+    pub fn sign_statement(&self, kind: &str, statement: &Value) -> Result<String, jsonwebtoken::errors::Error> {
+        let key = &self.keys[0];
+        let header = Header { typ: Some(kind.to_owned()), kid: Some(key.kid.clone()), ..Header::new(Algorithm::EdDSA) };
+        jsonwebtoken::encode(&header, statement, &key.encoding)
+    }
+
+    /// What a signed statement of this type says; none if no key of ours has signed it.
+    pub fn read_statement(&self, kind: &str, signed: &str) -> Option<Value> {
+        let header = jsonwebtoken::decode_header(signed).ok().filter(|header| header.typ.as_deref() == Some(kind))?;
+        let key = self.keys.iter().find(|key| header.kid.as_deref() == Some(&key.kid))?;
+        // It holds for ever and is for whoever reads it.
+        let mut validation = Validation::new(Algorithm::EdDSA);
+        validation.set_required_spec_claims::<&str>(&[]);
+        (validation.validate_exp, validation.validate_aud) = (false, false);
+        jsonwebtoken::decode::<Value>(signed, &key.decoding, &validation).ok().map(|statement| statement.claims)
     }
 
     /// The public keys (RFC 7517).

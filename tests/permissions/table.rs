@@ -186,6 +186,7 @@ POST   /v1/users/{id}/revoke-sessions                                     A     
 # The platform itself.
 GET    /v1/audit-log                                                      OAU    audit:read
 GET    /v1/audit-log/verify                                               OAU    audit:read
+GET    /v1/audit-log/{id}/proof                                           OAU    audit:read
 GET    /healthz                                                           open   -
 GET    /readyz                                                            open   -
 GET    /version                                                           open   -
@@ -276,6 +277,7 @@ pub fn missing(noun: &str) -> String {
     let prefix = match noun {
         "api-keys" => "key",
         "approvals" => "apr",
+        "audit-log" => "aud",
         "distributions" => "dist",
         "documents" => "doc",
         "endpoints" => "whe",

@@ -1,6 +1,8 @@
 //! `/v1/audit-log`: who did what, and whether anybody changed it since.
 
 mod act;
+pub mod anchor;
+pub mod proof;
 
 use axum::Json;
 use axum::extract::State;
@@ -12,6 +14,9 @@ use utoipa::{IntoParams, ToSchema};
 
 pub use act::{of as act_of, refusal};
 
+use anchor::Shown as AnchorShown;
+
+use crate::access_token::AccessTokens;
 use crate::app::App;
 use crate::config::Config;
 use crate::database;
@@ -19,6 +24,7 @@ use crate::error::Result;
 use crate::failure::Failure;
 use crate::instant::Instant;
 use crate::pages::{Between, Page, Paging, Parameters, Place};
+use crate::secrets::Secrets;
 
 /// How many positions one request verifies; the command line has no such bound.
 const POSITIONS_MAX: i64 = 50_000;
@@ -88,19 +94,27 @@ pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<Shown>> {
     let from = parameters.integer("from", 1, i64::MAX)?;
     let to = parameters.text("to").map(|_| parameters.integer("to", 1, i64::MAX)).transpose()?;
     let verdict = audit::verify(&mut app.db.read().await?, from, to, POSITIONS_MAX).await?;
-    Ok(Json(shown(&verdict)))
+    Ok(Json(shown(&verdict, Some(&app.auth.tokens))))
 }
 
 /// `muniment audit verify`: all of it. Fails if anything is wrong.
 pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
-    let verdict = audit::verify(&mut db.read().await?, 1, None, i64::MAX).await?;
-    println!("{:#}", json!(shown(&verdict)));
-    if verdict.is_ok() {
+    // On a machine without the secrets no signature can be checked, and none is made up.
+    let tokens = match config.auth.key_file.exists() {
+        true => {
+            let secrets = Secrets::open(&config.auth.key_file, || db.ids().bytes())?;
+            Some(AccessTokens::new(&secrets, &config.auth.issuer, config.auth.access_seconds)?)
+        }
+        false => None,
+    };
+    let verdict = shown(&audit::verify(&mut db.read().await?, 1, None, i64::MAX).await?, tokens.as_ref());
+    println!("{:#}", json!(verdict));
+    if verdict.ok {
         return Ok(());
     }
     Err(Failure::new(
-        "The audit log is not what was written: see first_bad and unaccounted above, and keep the database as it is.",
+        "The audit log is not what was written: see first_bad, unaccounted and the anchors above, and keep the database as it is.",
     ))
 }
 
@@ -120,6 +134,8 @@ pub struct Shown {
     unsealed: i64,
     /// Lines that should have a position and have none.
     unaccounted: i64,
+    /// What the chain had come to at the end of each day, the newest first. One that was noted elsewhere and is missing here was taken away.
+    anchors: Vec<AnchorShown>,
 }
 
 /// The first position that is not what was written.
@@ -132,10 +148,11 @@ struct Spoilt {
     reason: Flaw,
 }
 
-fn shown(verdict: &Verdict) -> Shown {
+fn shown(verdict: &Verdict, tokens: Option<&AccessTokens>) -> Shown {
+    let anchors: Vec<_> = verdict.anchors.iter().map(|weighed| AnchorShown::of(&weighed.anchor, weighed.flaw, tokens)).collect();
     let spoilt = |bad: &Bad| Spoilt { position: bad.position, id: bad.audit_id.clone(), reason: bad.flaw };
     Shown {
-        ok: verdict.is_ok(),
+        ok: verdict.is_ok() && anchors.iter().all(AnchorShown::is_sound),
         from: verdict.from,
         to: verdict.to,
         hash: verdict.hash.clone(),
@@ -144,6 +161,7 @@ fn shown(verdict: &Verdict) -> Shown {
         head_hash: verdict.head.as_ref().map(|(_, hash)| hash.clone()),
         unsealed: verdict.unsealed,
         unaccounted: verdict.unaccounted,
+        anchors,
     }
 }
 

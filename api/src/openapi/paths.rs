@@ -51,6 +51,7 @@ use crate::{
         approval::detail,
         approval::list,
         audit::list,
+        audit::proof::handle,
         audit::verify,
         bulk_retry::handle,
         cancel::handle,

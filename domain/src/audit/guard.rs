@@ -7,8 +7,11 @@ use crate::Result;
 use crate::db::{Conn, Db};
 
 /// The tables, and what a row of each is known by.
-const TABLES: [(&str, &str); 2] =
-    [("audit_log", "id = new.id"), ("audit_seals", "position = new.position or audit_id = new.audit_id")];
+const TABLES: [(&str, &str); 3] = [
+    ("audit_log", "id = new.id"),
+    ("audit_seals", "position = new.position or audit_id = new.audit_id"),
+    ("audit_anchors", "from_position = new.from_position or to_position = new.to_position"),
+];
 /// Held while the triggers are put up, so that two processes that start at once do not.
 const LOCK: i64 = 0x6d75_6e69_6175_6469;
 
@@ -17,8 +20,8 @@ pub(crate) async fn raise(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
     match &mut tx.conn {
         Conn::Sqlite(conn) => {
-            let there = "select count(*) from sqlite_master where type = 'trigger' and tbl_name in ('audit_log', 'audit_seals')";
-            if sqlx::query_scalar::<_, i64>(there).fetch_one(&mut **conn).await? == 6 {
+            let there = "select count(*) from sqlite_master where type = 'trigger' and tbl_name in ('audit_log', 'audit_seals', 'audit_anchors')";
+            if sqlx::query_scalar::<_, i64>(there).fetch_one(&mut **conn).await? == 9 {
                 return Ok(());
             }
             for (table, same) in TABLES {
@@ -39,8 +42,8 @@ pub(crate) async fn raise(db: &Db) -> Result<()> {
         Conn::Postgres(conn) => {
             sqlx::query("select pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut **conn).await?;
             let enabled = "select count(*) from pg_trigger where tgname in ('only_grows', 'is_never_emptied') and tgenabled <> 'D' \
-                           and tgrelid in ('audit_log'::regclass, 'audit_seals'::regclass)";
-            if sqlx::query_scalar::<_, i64>(enabled).fetch_one(&mut **conn).await? == 4 {
+                           and tgrelid in ('audit_log'::regclass, 'audit_seals'::regclass, 'audit_anchors'::regclass)";
+            if sqlx::query_scalar::<_, i64>(enabled).fetch_one(&mut **conn).await? == 6 {
                 return Ok(());
             }
             let function = "create or replace function only_grows() returns trigger language plpgsql as \

@@ -2,22 +2,26 @@
 //! a chain of seals over the lines.
 
 mod act;
+mod anchor;
 mod change;
 mod doing;
 mod guard;
 mod list;
 mod seal;
+mod tree;
 mod verify;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::json;
 
 pub use act::{Act, ActorKind, acting};
+pub use anchor::{Anchor, AnchorFlaw, Proof, Weighed, draft, insert_anchor, proof};
 pub(crate) use change::Facts;
 pub(crate) use doing::Doing;
 pub(crate) use guard::raise;
 pub use list::{COUNTED_MAX, Filter, count, list};
-pub use seal::seal;
+pub use seal::{head, seal};
+pub use tree::{Side, Sibling};
 pub use verify::{Bad, Flaw, Verdict, verify};
 
 use crate::db::{Db, Tx};

@@ -5,15 +5,19 @@ use crate::db::{Tx, all_touched};
 use crate::rows::portions;
 use crate::{Result, on};
 
+/// Position and hash of the newest seal.
+pub async fn head(tx: &mut Tx) -> Result<Option<(i64, String)>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, (i64, String)>("select position, hash from audit_seals order by position desc limit 1")
+        .fetch_optional(conn).await?))
+}
+
 /// Seals up to so many lines that have no seal, in the order of their ids; how many it were. Of two at once, the second is stale.
 pub async fn seal(tx: &mut Tx, limit: i64) -> Result<usize> {
     let lines = on!(tx, conn => sqlx::query_as::<_, Line>(
         "select a.* from audit_unsealed u join audit_log a on a.id = u.audit_id order by a.id limit $1")
         .bind(limit).fetch_all(conn).await?);
     let Some(first) = lines.first() else { return Ok(0) };
-    let last = on!(tx, conn => sqlx::query_as::<_, (i64, String)>("select position, hash from audit_seals order by position desc limit 1")
-        .fetch_optional(conn).await?);
-    let (mut position, mut hash) = last.unwrap_or_else(|| (0, BEGINNING.to_owned()));
+    let (mut position, mut hash) = head(tx).await?.unwrap_or_else(|| (0, BEGINNING.to_owned()));
     let mut seals = Vec::with_capacity(lines.len());
     for line in &lines {
         let next = line.hash_after(&hash);

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{BEGINNING, Line};
+use super::anchor::{Weighed, weighed};
+use super::{BEGINNING, Line, head};
 use crate::db::Tx;
 use crate::{Result, on};
 
@@ -49,12 +50,14 @@ pub struct Verdict {
     pub unsealed: i64,
     /// Lines more than are sealed or wait; fewer, if it is negative. Both are somebody's work past the platform.
     pub unaccounted: i64,
+    /// The newest anchors, whatever part was asked for.
+    pub anchors: Vec<Weighed>,
 }
 
 impl Verdict {
     /// Whether nothing was found.
-    pub const fn is_ok(&self) -> bool {
-        self.first_bad.is_none() && self.unaccounted == 0
+    pub fn is_ok(&self) -> bool {
+        self.first_bad.is_none() && self.unaccounted == 0 && self.anchors.iter().all(|weighed| weighed.flaw.is_none())
     }
 }
 
@@ -68,8 +71,7 @@ struct Seal {
 
 /// Computes the chain again from one position to another; without a last one, up to so many.
 pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64) -> Result<Verdict> {
-    let head = on!(tx, conn => sqlx::query_as::<_, (i64, String)>("select position, hash from audit_seals order by position desc limit 1")
-        .fetch_optional(conn).await?);
+    let head = head(tx).await?;
     let newest = head.as_ref().map_or(0, |(position, _)| *position);
     let to = to.unwrap_or(newest).min(newest).min(from.saturating_add(positions_max - 1));
     // One statement, so that all three are of one moment.
@@ -95,7 +97,8 @@ pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64)
         }
         next = until + 1;
     }
-    Ok(Verdict { from, to, first_bad, hash, head, unsealed, unaccounted: lines - sealed - unsealed })
+    let anchors = weighed(tx).await?;
+    Ok(Verdict { from, to, first_bad, hash, head, unsealed, unaccounted: lines - sealed - unsealed, anchors })
 }
 
 async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<String, Line>)> {

@@ -1,0 +1,105 @@
+//! The anchors of the log: when a day is over, the process that serves the interface signs what the chain came to, and notes it in its own
+//! log, where whoever rules the database does not reach.
+
+use std::time::Duration;
+
+use muniment_domain::audit::{self, Anchor, AnchorFlaw};
+use muniment_domain::point::Point;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
+
+use crate::access_token::AccessTokens;
+use crate::app::App;
+use crate::error::{Problem, Result};
+use crate::failure::Failure;
+use crate::instant::Instant;
+
+/// The type of the signed statement.
+const TYPE: &str = "audit-anchor+jwt";
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How many looks go by before the head of the chain is noted again.
+const HEAD_LOOKS: u64 = 12;
+
+/// Anchors what is over, until told to stop.
+pub async fn run(app: App, stop: CancellationToken) -> Result<(), Failure> {
+    let (mut noted, mut looks) = (0, 0_u64);
+    while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+        let mut looked = anchor(&app).await;
+        if looked.is_ok() && looks.is_multiple_of(HEAD_LOOKS) {
+            looked = note_head(&app, &mut noted).await;
+        }
+        looks += 1;
+        if let Err(problem) = looked {
+            tracing::warn!(error.cause = problem.cause(), "the anchor of the audit log waits for the database");
+        }
+    }
+    Ok(())
+}
+
+async fn anchor(app: &App) -> Result<()> {
+    loop {
+        let drafted = audit::draft(&mut app.db.read().await?).await?;
+        let Some(draft) = drafted else { return Ok(()) };
+        let signature = app.auth.tokens.sign_statement(TYPE, &draft.statement()).map_err(Problem::internal)?;
+        let anchor = Anchor { signature, ..draft };
+        let mut tx = app.db.begin().await?;
+        if audit::insert_anchor(&mut tx, &anchor).await? {
+            tx.commit(Point::Seal).await?;
+            tracing::info!(audit.day = anchor.day, audit.from = anchor.from_position, audit.to = anchor.to_position,
+                audit.root = anchor.root, audit.head_hash = anchor.head_hash, audit.signature = anchor.signature,
+                "the audit log is anchored");
+        }
+    }
+}
+
+async fn note_head(app: &App, noted: &mut i64) -> Result<()> {
+    let head = audit::head(&mut app.db.read().await?).await?;
+    if let Some((position, hash)) = head.filter(|(position, _)| position != noted) {
+        tracing::info!(audit.head_position = position, audit.head_hash = hash, "the audit log goes on");
+        *noted = position;
+    }
+    Ok(())
+}
+
+/// What the chain had come to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditAnchor)]
+pub struct Shown {
+    #[schema(example = "2026-11-20")]
+    day: String,
+    from_position: i64,
+    to_position: i64,
+    /// Over the hashes of these positions, as in RFC 6962 with SHA-256 over hexadecimal texts.
+    root: String,
+    /// The hash at the last one.
+    head_hash: String,
+    /// A JWS of what stands above, by a key of `/.well-known/jwks.json`.
+    signature: String,
+    created_at: Instant,
+    /// What is wrong with it, or with the chain that should have come to it.
+    flaw: Option<AnchorFlaw>,
+}
+
+impl Shown {
+    /// An anchor beside what was found of it.
+    pub fn of(anchor: &Anchor, flaw: Option<AnchorFlaw>, tokens: Option<&AccessTokens>) -> Self {
+        let said = tokens.map(|tokens| tokens.read_statement(TYPE, &anchor.signature));
+        let signed = said.is_none_or(|said| said == Some(anchor.statement()));
+        Self {
+            day: anchor.day.clone(),
+            from_position: anchor.from_position,
+            to_position: anchor.to_position,
+            root: anchor.root.clone(),
+            head_hash: anchor.head_hash.clone(),
+            signature: anchor.signature.clone(),
+            created_at: Instant(anchor.created_at),
+            flaw: flaw.or((!signed).then_some(AnchorFlaw::SignatureInvalid)),
+        }
+    }
+
+    /// Whether nothing is wrong with it.
+    pub const fn is_sound(&self) -> bool {
+        self.flaw.is_none()
+    }
+}

@@ -1,0 +1,128 @@
+//! What the chain of the audit log came to each day is signed and noted: a tail that was cut off, or written anew, does not fit it.
+
+use muniment_domain::audit::{Act, ActorKind, acting, seal};
+use muniment_domain::canonical::sha256;
+use muniment_domain::clock::Clock;
+use muniment_domain::db::Db;
+use muniment_domain::event;
+use muniment_domain::point::Point;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::audit::{disarm, past};
+use crate::installation::{Answer, Door, PATIENCE, Person, Server, in_days, open, open_at};
+
+/// So many acts of some days ago, sealed.
+async fn acted(door: &Door, days: i64, acts: usize) {
+    let db = open_at(&door.database.url(), Clock::manual(in_days(-days))).await;
+    for number in 0..acts {
+        let act = Act { actor: Some(format!("usr_{number}")), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") };
+        acting(act, async {
+            let mut tx = db.begin().await.unwrap();
+            event::write(&mut tx, "thing.done", "offering", &format!("off_{days}_{number}"), 1, json!({})).await.unwrap();
+            tx.commit(Point::Account).await.unwrap();
+        })
+        .await;
+    }
+    seal_all(&db).await;
+    db.close().await;
+}
+
+async fn seal_all(db: &Db) {
+    let mut tx = db.begin().await.unwrap();
+    seal(&mut tx, 1000).await.unwrap();
+    tx.commit(Point::Seal).await.unwrap();
+}
+
+/// What verifying says, once there are so many anchors.
+async fn anchored(auditor: &Person, anchors: usize) -> Answer {
+    let start = std::time::Instant::now();
+    loop {
+        let found = auditor.get("/v1/audit-log/verify").await;
+        if found.body["anchors"].as_array().unwrap().len() >= anchors {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "{found:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+/// The root that a proof leads to.
+fn climbed(proof: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    assert_eq!(sha256(&format!("{}{}", text(&proof["prev_hash"]), text(&proof["text"]))), text(&proof["hash"]));
+    let leaf = sha256(&format!("\0{}", text(&proof["hash"])));
+    proof["path"].as_array().unwrap().iter().fold(leaf, |below, step| match step["side"].as_str().unwrap() {
+        "left" => sha256(&format!("\u{1}{}{below}", text(&step["hash"]))),
+        _ => sha256(&format!("\u{1}{below}{}", text(&step["hash"]))),
+    })
+}
+
+/// Writes past the platform, as somebody with the rights of the database could.
+async fn forged(door: &Door, statements: &[&str]) {
+    let db = open(&door.database.url()).await;
+    assert!(past(&db, "delete from audit_anchors").await.is_err(), "the tables guard themselves");
+    disarm(&db).await;
+    for sql in statements {
+        past(&db, sql).await.unwrap();
+    }
+    db.close().await;
+}
+
+async fn flaws(server: &Server, auditor: &Person) -> (Value, Vec<Value>) {
+    let mut auditor = auditor.clone();
+    auditor.server = server.anybody();
+    let found = auditor.get("/v1/audit-log/verify").await;
+    let flaws = found.body["anchors"].as_array().unwrap().iter().map(|anchor| anchor["flaw"].clone()).collect();
+    (found.body["ok"].clone(), flaws)
+}
+
+on_both_databases! {
+    async fn each_day_has_a_signed_anchor_to_which_every_line_leads_and_a_cut_tail_shows(database: Database) {
+        let door = Door::new(database).await;
+        acted(&door, 3, 5).await;
+        acted(&door, 2, 6).await;
+        let mut server = door.open().await;
+        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let verified = anchored(&auditor, 1).await;
+        assert_eq!(verified.body["ok"], true, "{verified:?}");
+        let anchor = &verified.body["anchors"][0];
+        // Both days were over when somebody looked: one anchor has them, under the day of the last line.
+        assert_eq!((&anchor["from_position"], &anchor["to_position"], &anchor["flaw"]), (&json!(1), &json!(11), &Value::Null));
+        assert_eq!(anchor["day"], in_days(-2).format("%Y-%m-%d").to_string());
+        let noted = server.process.line_with(anchor["root"].as_str().unwrap(), PATIENCE);
+        assert!(noted.is_some(), "noted where no database reaches");
+        for position in 1..=11 {
+            let proof = auditor.get(&format!("/v1/audit-log/{position}/proof")).await;
+            assert_eq!((&proof.body["position"], climbed(&proof.body)), (&json!(position), anchor["root"].as_str().unwrap().to_owned()));
+        }
+        let id = door.rows("select audit_id from audit_seals where position = 4").await.concat().concat();
+        let proof = auditor.get(&format!("/v1/audit-log/{id}/proof")).await;
+        assert!(proof.text("/text").contains(&id) && climbed(&proof.body) == anchor["root"].as_str().unwrap(), "{proof:?}");
+        for unknown in ["0", "-1", "99999", "aud_01jc0000000000000000000000", "x"] {
+            assert_eq!(auditor.get(&format!("/v1/audit-log/{unknown}/proof")).await.problem(), (404, "not_found".to_owned()));
+        }
+
+        server.process.kill();
+        // The newest lines with their seals: what is left is a chain without a flaw.
+        let newest = "delete from audit_log where id not in (select audit_id from audit_seals where position <= 8)";
+        forged(&door, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
+        let mut server = door.open().await;
+        assert_eq!(flaws(&server, &auditor).await, (json!(false), vec![json!("cut")]));
+        server.process.kill();
+        // Somebody else's lines in their place.
+        acted(&door, 1, 4).await;
+        let mut server = door.open().await;
+        let (ok, found) = flaws(&server, &auditor).await;
+        assert_eq!((ok, found.last()), (json!(false), Some(&json!("differs"))));
+        server.process.kill();
+        // An anchor that fits the new chain is not signed by who never had the key.
+        let fitting = "update audit_anchors set head_hash = (select hash from audit_seals where position = 11) where from_position = 1";
+        forged(&door, &[fitting]).await;
+        let mut server = door.open().await;
+        let (ok, found) = flaws(&server, &auditor).await;
+        assert_eq!((ok, found.last()), (json!(false), Some(&json!("signature_invalid"))));
+        server.process.kill();
+    }
+}
