@@ -94,10 +94,10 @@ on_both_databases! {
         let headers = [("x-request-id", "req-of-the-test")];
         assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
         assert_eq!(door.count("audit_log").await, before + 3);
-        let listed = admin.get("/v1/audit-log?limit=1").await;
-        let session = &listed.body["data"][0];
-        assert_eq!((&session["object_type"], &session["detail"]["events"]), (&json!("session"), &json!(["session.revoked"])));
-        let lines = admin.get(&format!("/v1/audit-log?limit=2&after={}", listed.text("/data/0/id"))).await;
+        let session = door.rows("select detail from audit_log where object_type = 'session' and detail like '%session.revoked%'").await;
+        assert_eq!(session, [[r#"{"events":["session.revoked"]}"#]], "what the act moved beside the person");
+        let mut lines = admin.get("/v1/audit-log?limit=3").await;
+        lines.body["data"].as_array_mut().unwrap().retain(|line| line["object_type"] != "session");
         let shown = |at: usize, field: &str| lines.text(&format!("/data/{at}/{field}"));
         assert_eq!(shown(0, "action"), "POST /v1/users/{id}/disable");
         assert_eq!((shown(0, "object_type"), shown(0, "object_id")), ("user".to_owned(), auditor.id.clone()));

@@ -17,10 +17,13 @@ use crate::installation::{Answer, Door, PATIENCE, Person, Server, in_days, open,
 async fn acted(door: &Door, days: i64, acts: usize) {
     let db = open_at(&door.database.url(), Clock::manual(in_days(-days))).await;
     for number in 0..acts {
-        let act = Act { actor: Some(format!("usr_{number}")), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") };
+        let act =
+            Act { actor: Some(format!("usr_{number}")), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") };
         acting(act, async {
             let mut tx = db.begin().await.unwrap();
-            event::write(&mut tx, "thing.done", "offering", &format!("off_{days}_{number}"), 1, json!({})).await.unwrap();
+            event::write(&mut tx, "thing.done", "offering", &format!("off_{days}_{number}"), 1, json!({}))
+                .await
+                .unwrap();
             tx.commit(Point::Account).await.unwrap();
         })
         .await;
@@ -100,7 +103,7 @@ on_both_databases! {
         let id = door.rows("select audit_id from audit_seals where position = 4").await.concat().concat();
         let proof = auditor.get(&format!("/v1/audit-log/{id}/proof")).await;
         assert!(proof.text("/text").contains(&id) && climbed(&proof.body) == anchor["root"].as_str().unwrap(), "{proof:?}");
-        for unknown in ["0", "-1", "99999", "aud_01jc0000000000000000000000", "x"] {
+        for unknown in ["0", "-1", "+1", "01", "99999", "aud_01jc0000000000000000000000", "x"] {
             assert_eq!(auditor.get(&format!("/v1/audit-log/{unknown}/proof")).await.problem(), (404, "not_found".to_owned()));
         }
 

@@ -8,7 +8,10 @@ use muniment_domain::narrow::Created;
 use muniment_domain::offering::{self, Order};
 use muniment_domain::subscription::{self, Scope as Whose};
 use muniment_domain::total::Total;
-use muniment_domain::{investor, migrate, on, operation, user};
+use muniment_domain::{
+    attempt_counter, email_link, idempotency, investor, login_attempt, migrate, on, operation, session, user,
+    wallet_challenge,
+};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
 use world::{Database, Engine, on_both_databases};
 
@@ -95,6 +98,16 @@ async fn ask(tx: &mut Tx) {
     }
 }
 
+/// What is forgotten is found by its age.
+async fn forget(tx: &mut Tx) {
+    idempotency::prune(tx, LIMIT).await.unwrap();
+    login_attempt::prune(tx, LIMIT).await.unwrap();
+    attempt_counter::prune(tx, LIMIT).await.unwrap();
+    session::prune(tx, LIMIT).await.unwrap();
+    email_link::prune(tx, LIMIT).await.unwrap();
+    wallet_challenge::prune(tx, LIMIT).await.unwrap();
+}
+
 /// Tables that are read from their beginning to their end, by SQLite's plan.
 async fn walked_by_sqlite(connection: &mut SqliteConnection, statement: &str) -> Vec<String> {
     let plan = connection.fetch_all(AssertSqlSafe(format!("explain query plan {statement}"))).await.unwrap();
@@ -121,6 +134,7 @@ async fn every_list_is_found_by_an_index_on_both_databases() {
     migrated(&file).await.close().await;
     let (statements, guard) = Statements::follow();
     ask(&mut db.read().await.unwrap()).await;
+    forget(&mut db.begin().await.unwrap()).await;
     drop(guard);
     let mut texts = statements.texts();
     texts.sort();

@@ -28,6 +28,7 @@ mod fault_proxy;
 mod faulty_node;
 mod force_transfer;
 mod foreign_key;
+mod forgetting;
 mod freeze;
 mod funding;
 mod holdings;

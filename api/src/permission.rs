@@ -148,7 +148,7 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/users/{id}/revoke-sessions", ADMIN),
     row("GET", "/v1/audit-log", AUDIT),
     row("GET", "/v1/audit-log/verify", AUDIT),
-    row("GET", "/v1/audit-log/{id}/proof", AUDIT),
+    row("GET", "/v1/audit-log/{line}/proof", AUDIT),
     row("GET", "/v1/offerings", OFFERING_LIST),
     row("POST", "/v1/offerings", OFFERING),
     row("GET", "/v1/webhooks/event-types", Access::Public),

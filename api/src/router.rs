@@ -42,7 +42,7 @@ pub fn routes() -> Vec<Route> {
         on_get("/version", get(health::version)),
         on_get("/v1/audit-log", get(audit::list)),
         on_get("/v1/audit-log/verify", get(audit::verify)),
-        on_get("/v1/audit-log/{id}/proof", get(audit::proof::handle)),
+        on_get("/v1/audit-log/{line}/proof", get(audit::proof::handle)),
         on_get("/openapi.json", get(openapi::serve)),
         on_get("/docs", get(docs::page)),
         on_get("/docs/page.css", get(docs::style)),

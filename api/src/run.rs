@@ -38,6 +38,9 @@ pub struct Running {
 
 /// Runs these roles until the process is told to stop.
 pub async fn run(config: Config, roles: Roles) -> Result<(), Failure> {
+    if roles.api {
+        config.auth.check(config.profile)?;
+    }
     // Before anything else, so that a port that is taken changes nothing.
     let listener = if roles.api { Some(serve::bind(config.listen, "MUNIMENT_LISTEN").await?) } else { None };
     let db = database::open_current(&config).await?;

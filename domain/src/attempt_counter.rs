@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::Tx;
+use crate::rows::delete_older;
 use crate::{Result, on};
 
 /// For how many minutes a subject waits after its last free failure and each further one; the last number for all that follow.
@@ -44,4 +45,12 @@ pub async fn forgive(tx: &mut Tx, subject: &str) -> Result<()> {
         "update attempt_counters set failures = failures - 1, blocked_until = null where subject = $1 and failures > 0")
         .bind(subject).execute(conn).await?.rows_affected());
     Ok(())
+}
+
+/// Forgets so many of the counters that no longer count.
+pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
+    let oldest = tx.now() - Duration::hours(FORGOTTEN_HOURS);
+    let delete = "delete from attempt_counters where subject in \
+        (select subject from attempt_counters where updated_at < $1 order by updated_at limit $2)";
+    delete_older(tx, delete, oldest, limit).await
 }

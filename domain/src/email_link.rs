@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::{Tx, touched};
+use crate::rows::delete_older;
 use crate::{Result, event, on};
 
 crate::words! {
@@ -53,6 +54,8 @@ pub struct Due {
 /// How many links for one purpose somebody may ask for while they are open. Older ones stay good, or whoever knows the address could void each mail before
 /// it is read; and beyond these no mail is sent, or they could fill the box.
 const OPEN_MAX: i64 = 3;
+/// How long a link is kept after its end.
+const KEPT_DAYS: i64 = 30;
 /// How often the time between two tries doubles: from a minute to about an hour.
 const TRIES_DOUBLE: i64 = 6;
 
@@ -131,4 +134,11 @@ pub async fn sent(tx: &mut Tx, id: &str) -> Result<()> {
     let now = tx.now();
     on!(tx, conn => sqlx::query("update email_links set sent_at = $2 where id = $1").bind(id).bind(now).execute(conn).await?.rows_affected());
     Ok(())
+}
+
+/// Forgets so many of the links that ended long ago.
+pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
+    let oldest = tx.now() - Duration::days(KEPT_DAYS);
+    let delete = "delete from email_links where id in (select id from email_links where expires_at < $1 order by expires_at limit $2)";
+    delete_older(tx, delete, oldest, limit).await
 }

@@ -3,6 +3,7 @@
 use chrono::Duration;
 
 use crate::db::Tx;
+use crate::rows::delete_older;
 use crate::{Code, Error, Result, on};
 
 /// How long an answer is given again.
@@ -108,9 +109,10 @@ pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::Stale { what: "idempotency key", id: k.key.clone() }) }
 }
 
-/// Forgets answers that are no longer given again.
-pub async fn prune(tx: &mut Tx) -> Result<u64> {
+/// Forgets so many of the answers that are no longer given again.
+pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
-    Ok(on!(tx, conn => sqlx::query("delete from idempotency_keys where created_at <= $1").bind(oldest)
-        .execute(conn).await?.rows_affected()))
+    let delete = "delete from idempotency_keys where (principal, method, path, key) in \
+        (select principal, method, path, key from idempotency_keys where created_at <= $1 order by created_at limit $2)";
+    delete_older(tx, delete, oldest, limit).await
 }

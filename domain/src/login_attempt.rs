@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::Tx;
+use crate::rows::delete_older;
 use crate::{Result, on};
 
 crate::words! {
@@ -50,9 +51,10 @@ pub async fn of_user(tx: &mut Tx, user_id: &str, limit: i64) -> Result<Vec<Login
         .bind(user_id).bind(limit).fetch_all(conn).await?))
 }
 
-/// Forgets what is too old to be of use.
-pub async fn prune(tx: &mut Tx) -> Result<u64> {
+/// Forgets so many of those that are too old to be of use.
+pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::days(KEPT_DAYS);
-    Ok(on!(tx, conn => sqlx::query("delete from login_attempts where created_at < $1").bind(oldest)
-        .execute(conn).await?.rows_affected()))
+    let delete = "delete from login_attempts where id in \
+        (select id from login_attempts where created_at < $1 order by created_at limit $2)";
+    delete_older(tx, delete, oldest, limit).await
 }

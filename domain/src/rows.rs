@@ -1,5 +1,15 @@
 //! Many rows in one statement, so that what a commit costs is not what each of its rows would cost.
 
+use chrono::{DateTime, Utc};
+
+use crate::db::Tx;
+use crate::{Result, on};
+
+/// Deletes up to so many rows that are older than this, by a statement that takes both; how many it were.
+pub async fn delete_older(tx: &mut Tx, delete: &'static str, oldest: DateTime<Utc>, limit: i64) -> Result<u64> {
+    Ok(on!(tx, conn => sqlx::query(delete).bind(oldest).bind(limit).execute(conn).await?.rows_affected()))
+}
+
 /// The most rows of one statement, as a power of two.
 const ROWS_LOG_MAX: u32 = 6;
 

@@ -3,10 +3,13 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::{Tx, touched};
+use crate::rows::delete_older;
 use crate::{Code, Error, Result, event, on};
 
 /// How many sessions one person has at most; the oldest makes room.
 const SESSIONS_MAX: i64 = 10;
+/// How long a session is kept after its end, for whoever looks into what somebody did in it.
+const KEPT_DAYS: i64 = 90;
 
 /// A session.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -155,4 +158,12 @@ pub async fn revoke_all(tx: &mut Tx, user_id: &str, but: Option<&str>, reason: &
         }
     }
     Ok(())
+}
+
+/// Forgets so many of the sessions that ended long ago. What was done in them is in the audit log.
+pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
+    let oldest = tx.now() - Duration::days(KEPT_DAYS);
+    let delete = "delete from sessions where id in \
+        (select id from sessions where absolute_expires_at < $1 order by absolute_expires_at limit $2)";
+    delete_older(tx, delete, oldest, limit).await
 }

@@ -1,11 +1,15 @@
 //! Texts that the holder of a wallet's key is asked to sign, each once and not for long.
 
 use alloy_primitives::Address;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
 use crate::column::Hex;
 use crate::db::{Tx, touched};
+use crate::rows::delete_older;
 use crate::{Result, on};
+
+/// How long a text is kept after its end. What was proved by one is on the wallet.
+const KEPT_DAYS: i64 = 30;
 
 /// One row of `wallet_challenges`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -54,4 +58,12 @@ pub async fn take(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
 pub async fn forget(tx: &mut Tx, wallet_id: &str) -> Result<()> {
     on!(tx, conn => sqlx::query("delete from wallet_challenges where wallet_id = $1").bind(wallet_id).execute(conn).await?.rows_affected());
     Ok(())
+}
+
+/// Forgets so many of the texts that ended long ago.
+pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
+    let oldest = tx.now() - Duration::days(KEPT_DAYS);
+    let delete = "delete from wallet_challenges where id in \
+        (select id from wallet_challenges where expires_at < $1 order by expires_at limit $2)";
+    delete_older(tx, delete, oldest, limit).await
 }

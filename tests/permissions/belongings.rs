@@ -106,6 +106,7 @@ impl Belongings {
             all.put("issuers", id, org, &[]);
         }
         all.put("users", ines.id.clone(), "second", &["ines"]);
+        all.of_the_log().await;
         let ada = all.market.investor.clone();
         let bruno = all.market.door.person(all.server(), "bruno", Role::Investor).await;
         let carl = all.market.door.person(all.server(), "carl", Role::Investor).await;
@@ -186,6 +187,21 @@ impl Belongings {
     pub(super) async fn key(&mut self, name: &'static str, who: &Person) {
         let id = sound(&who.post("/v1/api-keys", json!({ "name": "k", "scopes": ["me:read"] })).await, 201);
         self.put("api-keys", id, "", &[name]);
+    }
+
+    /// Lines with a place in the chain.
+    async fn of_the_log(&mut self) {
+        for (number, row) in
+            self.market.door.rows("select id from audit_log order by id limit 2").await.iter().enumerate()
+        {
+            let seal = format!(
+                "insert into audit_seals (position, audit_id, prev_hash, hash) values ({}, '{}', 'a', 'b')",
+                number + 1,
+                row[0]
+            );
+            self.market.door.write(&seal).await;
+            self.put("audit-log", row[0].clone(), "", &[]);
+        }
     }
 
     async fn of_an_investor(&mut self, name: &'static str, who: &Person, number: usize) {

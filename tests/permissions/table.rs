@@ -186,7 +186,7 @@ POST   /v1/users/{id}/revoke-sessions                                     A     
 # The platform itself.
 GET    /v1/audit-log                                                      OAU    audit:read
 GET    /v1/audit-log/verify                                               OAU    audit:read
-GET    /v1/audit-log/{id}/proof                                           OAU    audit:read
+GET    /v1/audit-log/{line}/proof                                         OAU    audit:read
 GET    /healthz                                                           open   -
 GET    /readyz                                                            open   -
 GET    /version                                                           open   -

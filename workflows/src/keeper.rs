@@ -21,6 +21,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const QUICK: Duration = Duration::from_millis(5);
 /// How often what is final is looked for when the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
+/// How often one turn of the sweep seals a page of the audit log at most.
+const SEAL_PASSES: usize = 20;
 const PRUNE: Duration = Duration::from_secs(3600);
 
 /// Keeps one chain until it is told to stop: follows and tends it, and settles beside that what is final, so that neither waits for the
@@ -172,7 +174,12 @@ async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
     while sweep::sweep_approvals(engine).await? > 0 {}
     while sweep::sweep_snapshots(engine).await? > 0 {}
     while timer::sweep(engine).await? > 0 {}
-    while sweep::seal(engine).await? > 0 {}
+    // What is left after these passes has its turn in the next one: a mass payout must not keep the sweep from what is overdue.
+    for _ in 0..SEAL_PASSES {
+        if sweep::seal(engine).await? == 0 {
+            break;
+        }
+    }
     if pruned.is_none_or(|at| at.elapsed() >= PRUNE) {
         sweep::prune(engine).await?;
         *pruned = Some(Instant::now());

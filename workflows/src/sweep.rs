@@ -6,11 +6,16 @@ use std::collections::HashSet;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, approval, audit, distribution, idempotency, login_attempt};
+use muniment_domain::{
+    Error, Result, approval, attempt_counter, audit, distribution, email_link, idempotency, login_attempt, session,
+    wallet_challenge,
+};
 
 use crate::engine::Engine;
 use crate::{queue, reconciliation, wish};
 
+/// How many rows of a table one commit forgets.
+const FORGOTTEN_PER_PASS: i64 = 500;
 /// How many operations one commit wakes.
 const WAKES_PER_PASS: i64 = 500;
 /// How many lines of the audit log one commit seals.
@@ -89,13 +94,27 @@ fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::PATIENCE_SECONDS)
 }
 
-/// Forgets what nobody asks for any more: answers past their day, old attempts to log in, finished jobs of the queue.
+/// Forgets what nobody asks for any more: answers past their day, counters and attempts of old, what ended long ago, finished jobs of the
+/// queue. A commit takes a part of each, so that whoever writes beside it does not wait for the whole.
 pub async fn prune(engine: &Engine) -> Result<()> {
     let mut tx = engine.db.begin().await?;
-    idempotency::prune(&mut tx).await?;
-    login_attempt::prune(&mut tx).await?;
     queue::prune(&mut tx, engine.settings.queue_retention_hours).await?;
-    tx.commit(Point::Housekeeping).await
+    tx.commit(Point::Housekeeping).await?;
+    loop {
+        let mut tx = engine.db.begin().await?;
+        let forgotten = [
+            idempotency::prune(&mut tx, FORGOTTEN_PER_PASS).await?,
+            login_attempt::prune(&mut tx, FORGOTTEN_PER_PASS).await?,
+            attempt_counter::prune(&mut tx, FORGOTTEN_PER_PASS).await?,
+            session::prune(&mut tx, FORGOTTEN_PER_PASS).await?,
+            email_link::prune(&mut tx, FORGOTTEN_PER_PASS).await?,
+            wallet_challenge::prune(&mut tx, FORGOTTEN_PER_PASS).await?,
+        ];
+        tx.commit(Point::Housekeeping).await?;
+        if forgotten.iter().all(|rows| *rows < FORGOTTEN_PER_PASS.cast_unsigned()) {
+            return Ok(());
+        }
+    }
 }
 
 /// Wakes, at start, every operation that was about to act: whoever had its wake may be gone. Those in a pause keep their time.

@@ -46,9 +46,15 @@ async fn anchor(app: &App) -> Result<()> {
         let mut tx = app.db.begin().await?;
         if audit::insert_anchor(&mut tx, &anchor).await? {
             tx.commit(Point::Seal).await?;
-            tracing::info!(audit.day = anchor.day, audit.from = anchor.from_position, audit.to = anchor.to_position,
-                audit.root = anchor.root, audit.head_hash = anchor.head_hash, audit.signature = anchor.signature,
-                "the audit log is anchored");
+            tracing::info!(
+                audit.day = anchor.day,
+                audit.from = anchor.from_position,
+                audit.to = anchor.to_position,
+                audit.root = anchor.root,
+                audit.head_hash = anchor.head_hash,
+                audit.signature = anchor.signature,
+                "the audit log is anchored"
+            );
         }
     }
 }
@@ -71,10 +77,12 @@ pub struct Shown {
     from_position: i64,
     to_position: i64,
     /// Over the hashes of these positions, as in RFC 6962 with SHA-256 over hexadecimal texts.
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     root: String,
     /// The hash at the last one.
     head_hash: String,
     /// A JWS of what stands above, by a key of `/.well-known/jwks.json`.
+    #[schema(example = "eyJ0eXAiOiJhdWRpdC1hbmNob3Irand0In0.eyJkYXkiOiIyMDI2LTExLTIwIn0.c2lnbmVk")]
     signature: String,
     created_at: Instant,
     /// What is wrong with it, or with the chain that should have come to it.

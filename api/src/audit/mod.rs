@@ -149,7 +149,8 @@ struct Spoilt {
 }
 
 fn shown(verdict: &Verdict, tokens: Option<&AccessTokens>) -> Shown {
-    let anchors: Vec<_> = verdict.anchors.iter().map(|weighed| AnchorShown::of(&weighed.anchor, weighed.flaw, tokens)).collect();
+    let anchors: Vec<_> =
+        verdict.anchors.iter().map(|weighed| AnchorShown::of(&weighed.anchor, weighed.flaw, tokens)).collect();
     let spoilt = |bad: &Bad| Spoilt { position: bad.position, id: bad.audit_id.clone(), reason: bad.flaw };
     Shown {
         ok: verdict.is_ok() && anchors.iter().all(AnchorShown::is_sound),

@@ -1,4 +1,4 @@
-//! `GET /v1/audit-log/{id}/proof`: that a line is what was written, for somebody who has noted an anchor and trusts nobody here.
+//! `GET /v1/audit-log/{line}/proof`: that a line is what was written, for somebody who has noted an anchor and trusts nobody here.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -15,10 +15,12 @@ use crate::error::Result;
 #[schema(as = AuditProof)]
 pub struct Proof {
     position: i64,
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     prev_hash: String,
     /// SHA-256 over `prev_hash` and `text`, as they stand.
     hash: String,
     /// The whole line as canonical JSON.
+    #[schema(example = "{\"action\":\"POST /v1/users/{id}/disable\"}")]
     text: String,
     /// Null until its day is over.
     anchor: Option<Anchor>,
@@ -37,11 +39,11 @@ struct Step {
 /// The proof of a line by its id, or by its position in the chain.
 #[utoipa::path(
     get,
-    path = "/v1/audit-log/{id}/proof",
+    path = "/v1/audit-log/{line}/proof",
     responses((status = 200, body = Proof)),
 )]
-pub async fn handle(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Proof>> {
-    let found = audit::proof(&mut app.db.read().await?, &id).await?;
+pub async fn handle(State(app): State<App>, Path(line): Path<String>) -> Result<Json<Proof>> {
+    let found = audit::proof(&mut app.db.read().await?, &line).await?;
     let step = |sibling: audit::Sibling| Step { side: sibling.side, hash: sibling.hash };
     Ok(Json(Proof {
         position: found.position,

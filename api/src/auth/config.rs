@@ -1,8 +1,20 @@
 //! The `[auth]` section of the configuration.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
+use muniment_activities::config::Profile;
 use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// The memory of a password hash times its passes that production takes at least, in KiB: the smallest setting that OWASP names.
+const PASSWORD_WORK_MIN: u64 = 38_912;
+/// And the memory alone.
+const PASSWORD_MEMORY_MIN: u32 = 19_456;
+/// How long what a browser holds may be good in production, in seconds: key, from, to.
+const SECONDS_MAX: [(&str, i64); 4] =
+    [("access_seconds", 3_600), ("csrf_seconds", 86_400), ("step_up_seconds", 3_600), ("refresh_grace_seconds", 60)];
 
 /// How people log in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -60,5 +72,105 @@ impl Default for Auth {
             email_verification: EmailVerification::Profile,
             public_url: "http://localhost:8080".to_owned(),
         }
+    }
+}
+
+impl Auth {
+    /// Refuses in production what would make it weak to log in: what is written for a try-out must not be carried over unseen.
+    pub fn check(&self, profile: Profile) -> Result<(), Failure> {
+        if profile == Profile::Development {
+            return Ok(());
+        }
+        if !self.staff_second_factor {
+            return Err(refused(
+                "staff_second_factor",
+                "has to be true: one stolen password must not move other people's money",
+            ));
+        }
+        let work = u64::from(self.password_memory_kib) * u64::from(self.password_passes);
+        if self.password_memory_kib < PASSWORD_MEMORY_MIN || work < PASSWORD_WORK_MIN {
+            let detail = format!(
+                "is too little: write at least {PASSWORD_MEMORY_MIN} with password_passes = 2, or leave both out for 47104 and 1"
+            );
+            return Err(refused("password_memory_kib", &detail));
+        }
+        let given = [self.access_seconds, self.csrf_seconds, self.step_up_seconds, self.refresh_grace_seconds];
+        for ((key, most), seconds) in SECONDS_MAX.into_iter().zip(given) {
+            // No grace at all is a choice, a token that is never good is a mistake.
+            let least = i64::from(key != "refresh_grace_seconds");
+            if !(least..=most).contains(&seconds) {
+                return Err(refused(key, &format!("is {seconds}: write a number from {least} to {most}")));
+            }
+        }
+        if !is_of_the_internet(&self.public_url) {
+            let detail = "has to be where people find the platform, such as https://portal.example: wallets are shown it when they sign";
+            return Err(refused("public_url", detail));
+        }
+        Ok(())
+    }
+}
+
+fn refused(key: &str, detail: &str) -> Failure {
+    Failure::new(format!("auth.{key} {detail}. The development profile alone goes without."))
+}
+
+/// Whether an address is one that somebody else's browser can open, and safely.
+fn is_of_the_internet(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("https://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(literal) => literal.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    let own = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
+    !host.is_empty() && !own && host != "localhost" && !host.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(profile: Profile, line: &str) -> Result<(), String> {
+        let text = format!("public_url = \"https://portal.example\"\n{line}");
+        toml::from_str::<Auth>(&text).unwrap().check(profile).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn what_makes_logging_in_weak_is_for_development_alone() {
+        let weak = [
+            "staff_second_factor = false",
+            "password_memory_kib = 64",
+            "password_memory_kib = 19456",
+            "access_seconds = 31536000",
+            "access_seconds = 0",
+            "csrf_seconds = 31536000",
+            "step_up_seconds = 86400",
+            "refresh_grace_seconds = 3600",
+        ];
+        for line in weak {
+            let refused = check(Profile::Production, line).unwrap_err();
+            let key = line.split(' ').next().unwrap();
+            assert!(refused.starts_with(&format!("auth.{key} ")), "{line}: {refused}");
+            check(Profile::Development, line).unwrap();
+        }
+        check(Profile::Production, "password_memory_kib = 19456\npassword_passes = 2").unwrap();
+        check(Profile::Production, "refresh_grace_seconds = 0").unwrap();
+    }
+
+    #[test]
+    fn the_platform_is_found_where_somebody_elses_browser_finds_it() {
+        let own = [
+            "http://localhost:8080",
+            "https://localhost",
+            "https://127.0.0.1/x",
+            "http://portal.example",
+            "https://[::1]",
+            "https://",
+        ];
+        assert_eq!(own.map(is_of_the_internet), [false; 6]);
+        let found = ["https://portal.example", "https://[2001:db8::1]:8443/portal", "https://portal.example:8443?x"];
+        assert_eq!(found.map(is_of_the_internet), [true; 3]);
+        let refused = Auth::default().check(Profile::Production).unwrap_err().to_string();
+        assert!(refused.contains("auth.public_url"), "{refused}");
     }
 }

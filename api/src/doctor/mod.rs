@@ -56,6 +56,9 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
             "add a [[chains]] section; ops/muniment.toml shows one",
         ));
     }
+    if let Err(weak) = config.auth.check(config.profile) {
+        checks.push(Check::fail("auth", "it is weak to log in", weak.to_string()));
+    }
     if config.mail.command.is_empty() && config.profile == Profile::Production {
         checks.push(Check::warn(
             "mail",

@@ -121,8 +121,9 @@ const IDS: [(&str, &str); 16] = [
 ];
 
 /// What stands in a path and is no id: its name, its form and an example.
-const OTHERS: [(&str, &str, &str); 2] = [
+const OTHERS: [(&str, &str, &str); 3] = [
     ("address", "^0x[0-9a-fA-F]{40}$", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
+    ("line", "^(aud_[0-7][0-9a-hjkmnp-tv-z]{25}|[1-9][0-9]{0,17})$", "aud_01jc8yq3k5e9v8w2m4n6p7r9st"),
     ("partition", "^(0|[1-9][0-9]{0,9})$", "1"),
 ];
 

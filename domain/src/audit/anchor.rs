@@ -130,11 +130,18 @@ pub(super) async fn weighed(tx: &mut Tx) -> Result<Vec<Weighed>> {
 
 /// The proof of a line, by its id or its position; `not_found` if there is none, or it is not sealed yet.
 pub async fn proof(tx: &mut Tx, line: &str) -> Result<Proof> {
-    let position = line.parse::<i64>().unwrap_or(0);
+    // One spelling for each: no signs, no zeros in front.
+    let is_number = line.bytes().all(|byte| byte.is_ascii_digit()) && !line.starts_with('0');
+    let position = line.parse::<i64>().ok().filter(|_| is_number).unwrap_or(0);
     let seal = on!(tx, conn => sqlx::query_as::<_, (i64, String, String, String)>(
         "select position, audit_id, prev_hash, hash from audit_seals where audit_id = $1 or position = $2")
         .bind(line).bind(position).fetch_optional(conn).await?);
-    let unknown = || Error::refused(Code::NotFound, format!("There is no sealed line {line}; a new one waits some seconds for its seal."));
+    let unknown = || {
+        Error::refused(
+            Code::NotFound,
+            format!("There is no sealed line {line}; a new one waits some seconds for its seal."),
+        )
+    };
     let (position, audit_id, prev_hash, hash) = seal.ok_or_else(unknown)?;
     let stored = on!(tx, conn => sqlx::query_as::<_, Line>("select * from audit_log where id = $1").bind(&audit_id).fetch_optional(conn).await?);
     let text = stored.ok_or_else(unknown)?.canonical();
@@ -152,8 +159,10 @@ pub async fn proof(tx: &mut Tx, line: &str) -> Result<Proof> {
 }
 
 async fn hashes(tx: &mut Tx, from: i64, to: i64) -> Result<Vec<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>("select hash from audit_seals where position between $1 and $2 order by position")
-        .bind(from).bind(to).fetch_all(conn).await?))
+    Ok(
+        on!(tx, conn => sqlx::query_scalar::<_, String>("select hash from audit_seals where position between $1 and $2 order by position")
+        .bind(from).bind(to).fetch_all(conn).await?),
+    )
 }
 
 async fn written_at(tx: &mut Tx, position: i64) -> Result<Option<DateTime<Utc>>> {

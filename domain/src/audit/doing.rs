@@ -7,9 +7,9 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use super::Line;
 use super::act::{Act, ActorKind, current};
 use super::change::{Change, Facts, moved};
-use super::Line;
 use crate::canonical;
 use crate::point::Point;
 
@@ -167,7 +167,7 @@ impl Doing {
             None => {
                 let mut moves = subject.told.iter().filter_map(|told| told.moved.as_ref());
                 let first = moves.next();
-                moved(first.map(|(from, _)| from.as_deref()), moves.last().or(first).map(|(_, to)| to.as_str()))
+                moved(first.map(|(from, _)| from.as_deref()), moves.next_back().or(first).map(|(_, to)| to.as_str()))
             }
         };
         detail["events"] = json!(names);

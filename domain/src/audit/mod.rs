@@ -21,7 +21,7 @@ pub(crate) use doing::Doing;
 pub(crate) use guard::raise;
 pub use list::{COUNTED_MAX, Filter, count, list};
 pub use seal::{head, seal};
-pub use tree::{Side, Sibling};
+pub use tree::{Sibling, Side};
 pub use verify::{Bad, Flaw, Verdict, verify};
 
 use crate::db::{Db, Tx};

@@ -7,8 +7,10 @@ use crate::{Result, on};
 
 /// Position and hash of the newest seal.
 pub async fn head(tx: &mut Tx) -> Result<Option<(i64, String)>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, (i64, String)>("select position, hash from audit_seals order by position desc limit 1")
-        .fetch_optional(conn).await?))
+    Ok(
+        on!(tx, conn => sqlx::query_as::<_, (i64, String)>("select position, hash from audit_seals order by position desc limit 1")
+        .fetch_optional(conn).await?),
+    )
 }
 
 /// Seals up to so many lines that have no seal, in the order of their ids; how many it were. Of two at once, the second is stale.

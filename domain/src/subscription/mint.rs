@@ -157,7 +157,8 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
             query.build_query_as::<Subscription>().fetch_all(conn).await?
         });
         all_touched(minted.len() as u64, portion.len(), "subscription", portion[0])?;
-        let beside = json!({ "from": Status::Accepted, "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
+        let beside =
+            json!({ "from": Status::Accepted, "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
         let told: Vec<_> = minted.iter().map(|s| told(m.currency, s, "minted", beside.clone())).collect();
         event::write_all(tx, &told).await?;
     }

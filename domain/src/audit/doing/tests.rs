@@ -25,10 +25,10 @@ fn a_line_names_what_the_path_names_else_what_the_events_tell_of_and_everything_
     named.note("distribution.updated", "distribution", "dist_1", &json!({}));
     named.note("distribution.entitlement_held", "entitlement", "ent_7", &json!({ "from": null, "status": "held" }));
     let told = lines(&named);
-    assert_eq!(told.iter().map(about).collect::<Vec<_>>(), [
-        (Some("entitlement"), Some("ent_7")),
-        (Some("distribution"), Some("dist_1"))
-    ]);
+    assert_eq!(
+        told.iter().map(about).collect::<Vec<_>>(),
+        [(Some("entitlement"), Some("ent_7")), (Some("distribution"), Some("dist_1"))]
+    );
     let moved = r#""diff_redacted":{"status":{"from":null,"to":"held"}}"#;
     assert_eq!(told[0].detail, format!(r#"{{{moved},"events":["distribution.entitlement_held"]}}"#));
     assert_eq!(told[1].detail, r#"{"events":["distribution.updated"]}"#);
@@ -36,7 +36,10 @@ fn a_line_names_what_the_path_names_else_what_the_events_tell_of_and_everything_
     made.note("api_key.created", "api_key", "key_3", &json!({}));
     made.answered(201);
     let told = lines(&made);
-    assert_eq!((told.len(), told[0].object_type.as_deref(), told[0].detail.contains("201")), (1, Some("api_key"), true));
+    assert_eq!(
+        (told.len(), told[0].object_type.as_deref(), told[0].detail.contains("201")),
+        (1, Some("api_key"), true)
+    );
 }
 
 #[test]

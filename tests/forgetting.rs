@@ -1,0 +1,107 @@
+//! What ended long ago is forgotten, in parts and by its age; what still counts stays.
+
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::clock::Clock;
+use muniment_domain::column::Hex;
+use muniment_domain::db::Db;
+use muniment_domain::email_link::Purpose;
+use muniment_domain::idempotency::{Answer, Key};
+use muniment_domain::login_attempt::Outcome;
+use muniment_domain::point::Point;
+use muniment_domain::session::{Lifetime, New};
+use muniment_domain::user::Role;
+use muniment_domain::wallet_challenge::WalletChallenge;
+use muniment_domain::{
+    attempt_counter, email_link, idempotency, investor, login_attempt, session, user, wallet_challenge,
+};
+use muniment_workflows::engine::Engine;
+use muniment_workflows::settings::Settings;
+use muniment_workflows::sweep;
+use world::{Database, on_both_databases};
+
+use crate::installation::{in_days, ledger_rows, open, open_at, wallet};
+
+const TABLES: [&str; 6] =
+    ["attempt_counters", "email_links", "idempotency_keys", "login_attempts", "sessions", "wallet_challenges"];
+const PART: i64 = 2;
+
+/// One row of each table, made at this time, for somebody new.
+async fn live(database: &Database, at: DateTime<Utc>, name: &str) {
+    let db = open_at(&database.url(), Clock::manual(at)).await;
+    let mut tx = db.begin().await.unwrap();
+    let user_id = user::insert(&mut tx, &format!("{name}@people.example"), name, Role::Investor).await.unwrap();
+    let investor_id = tx.new_id("inv");
+    investor::register(&mut tx, &investor_id, &user_id, name, "PT").await.unwrap();
+    attempt_counter::count(&mut tx, name, 5).await.unwrap();
+    login_attempt::insert(&mut tx, Some(&user_id), "127.0.0.1", "test", Outcome::Accepted).await.unwrap();
+    email_link::insert(&mut tx, &user_id, Purpose::VerifyEmail).await.unwrap();
+    let new = New {
+        user_id: &user_id,
+        amr: "pwd",
+        lifetime: Lifetime::of(false),
+        ip: "127.0.0.1",
+        user_agent: "test",
+        device_name: None,
+    };
+    session::insert(&mut tx, &new).await.unwrap();
+    let text = |text: &str| text.to_owned();
+    let key =
+        Key { principal: user_id, method: text("POST"), path: text("/x"), key: text("one"), fingerprint: text("ab") };
+    idempotency::store(&mut tx, &key, &Answer { status: 202, location: None, body: text("{}") }).await.unwrap();
+    let (id, wallet_id) = (tx.new_id("wch"), tx.new_id("wal"));
+    let challenge = WalletChallenge {
+        id,
+        wallet_id,
+        investor_id,
+        address: Hex(wallet(1)),
+        label: None,
+        chain_id: 1,
+        nonce: text(name),
+        message: text(name),
+        expires_at: at + Duration::minutes(10),
+        used_at: None,
+        created_at: at,
+    };
+    wallet_challenge::insert(&mut tx, &challenge).await.unwrap();
+    tx.commit(Point::Housekeeping).await.unwrap();
+    db.close().await;
+}
+
+async fn counts(database: &Database) -> Vec<String> {
+    let mut counts = Vec::new();
+    for table in TABLES {
+        counts.extend(ledger_rows(database, &format!("select cast(count(*) as text) from {table}")).await.concat());
+    }
+    counts
+}
+
+/// A part of each, as a test sees it: nothing is kept.
+async fn parts(db: &Db) -> [u64; 6] {
+    let mut tx = db.begin().await.unwrap();
+    [
+        attempt_counter::prune(&mut tx, PART).await.unwrap(),
+        email_link::prune(&mut tx, PART).await.unwrap(),
+        idempotency::prune(&mut tx, PART).await.unwrap(),
+        login_attempt::prune(&mut tx, PART).await.unwrap(),
+        session::prune(&mut tx, PART).await.unwrap(),
+        wallet_challenge::prune(&mut tx, PART).await.unwrap(),
+    ]
+}
+
+on_both_databases! {
+    async fn what_ended_long_ago_is_forgotten_in_parts_and_what_counts_stays(database: Database) {
+        open(&database.url()).await.close().await;
+        for (number, days) in [200, 199, 198, 29].into_iter().enumerate() {
+            live(&database, in_days(-days), &format!("old{number}")).await;
+        }
+        live(&database, in_days(0), "new").await;
+        let db = open(&database.url()).await;
+        assert_eq!(parts(&db).await, [2; 6]);
+        let engine = Engine::reader(db.clone(), Settings::default(), Vec::new());
+        sweep::prune(&engine).await.unwrap();
+        // Counters and answers hold a day; attempts, links, sessions and texts are kept for a while after their end.
+        db.close().await;
+        drop(engine);
+        assert_eq!(counts(&database).await, ["1", "2", "1", "2", "2", "2"]);
+    }
+}
