@@ -1,16 +1,15 @@
 //! The process ends before and after each durable write on the way of every kind of operation. Each life goes on where the one before it
 //! was ended, and the last one finds everything done once.
 
+use std::time::Instant;
+
 use muniment_domain::point::Point;
 use world::{Database, Fault, FaultProxy, Rule, on_both_databases};
 
 use super::kind::{ALL, Kind};
 use super::stage::{Node, Stage};
 use crate::crash::{SIDES, died, ends};
-use crate::installation::Server;
-
-/// More lives than a write takes that is made in parts.
-const LIVES_MAX: usize = 8;
+use crate::installation::{PATIENCE, Server};
 
 /// How far everything is that was asked for, as a life left it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,12 +94,14 @@ impl Lives {
         assert_eq!(self.left().await.signed, signed + 1, "{kind:?}: {plan}");
     }
 
-    /// Ends before a point, which changes nothing, and after it, until this is left.
+    /// Ends before a point, which changes nothing, and after it, until this is left: a write may be made in parts, and what a node refused
+    /// is sent again when a block's time is over.
     async fn ends_around(&self, point: Point, after: Left) {
         let before = self.left().await;
         ends(self.stage.site(), &format!("{point}.before:1")).await;
         assert_eq!(self.left().await, before, "{point}.before");
-        for _ in 0..LIVES_MAX {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
             ends(self.stage.site(), &format!("{point}.after:1")).await;
             if self.left().await == after {
                 return;
