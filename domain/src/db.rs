@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -20,6 +20,8 @@ use crate::{Error, Result};
 
 /// How long a connection to a server may have been idle before it is asked whether it still stands.
 const PROBED_AFTER: Duration = Duration::from_millis(100);
+/// How long the lock of a file is waited for: a process that ends, or one that was just begun by a program that has it, holds it a moment longer.
+const LOCK_GRACE: Duration = Duration::from_secs(1);
 /// How long a statement of a request may take.
 const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 
@@ -112,7 +114,7 @@ impl Db {
             .busy_timeout(Duration::from_secs(10))
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal);
-        let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename())?)) };
+        let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename()).await?)) };
         let write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
         // A file in this process needs no asking whether it is still there.
         // Back to the queue's pace: see SQLITE_BEGIN.
@@ -306,18 +308,22 @@ fn server_pool(connections_max: u32) -> PgPoolOptions {
         })
 }
 
-fn lock(database: &Path) -> Result<File> {
+async fn lock(database: &Path) -> Result<File> {
     let path = database.with_extension("lock");
     let failed = |e: std::io::Error| Error::Database(sqlx::Error::Io(e));
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(failed)?;
     }
     let file = File::create(&path).map_err(failed)?;
-    file.try_lock().map_err(|_| {
-        Error::Migration(format!(
-            "{} is in use by another muniment process. SQLite serves one process at a time: stop the other one, or use PostgreSQL.",
-            database.display()
-        ))
-    })?;
+    let start = Instant::now();
+    while file.try_lock().is_err() {
+        if start.elapsed() > LOCK_GRACE {
+            return Err(Error::Migration(format!(
+                "{} is in use by another muniment process. SQLite serves one process at a time: stop the other one, or use PostgreSQL.",
+                database.display()
+            )));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     Ok(file)
 }
