@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::db::{Tx, touched};
-use crate::{Code, Error, Result, event, on};
+use crate::{Code, Error, Result, event, on, user};
 
 /// How many characters of a key are kept, so that its owner knows it again.
 const PREFIX_LENGTH: usize = 13;
@@ -64,7 +64,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
 /// Refuses one key more than somebody may have in use. Who makes several at once makes them one after the other.
 pub async fn make_room(tx: &mut Tx, user_id: &str, max: i64) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query("update users set status = status where id = $1").bind(user_id).execute(conn).await?.rows_affected());
+    user::hold(tx, user_id).await?;
     let used = on!(tx, conn => sqlx::query_scalar::<_, i64>(
         "select count(*) from api_keys where user_id = $1 and revoked_at is null and replaced_by is null and expires_at > $2")
         .bind(user_id).bind(now).fetch_one(conn).await?);

@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::db::{Tx, touched};
 use crate::rows::delete_older;
-use crate::{Result, event, on};
+use crate::{Result, event, on, user};
 
 crate::words! {
     /// What a link is for.
@@ -76,7 +76,7 @@ pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Emai
 /// the other.
 pub async fn ask(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query("update users set status = status where id = $1").bind(user_id).execute(conn).await?.rows_affected());
+    user::hold(tx, user_id).await?;
     let open = on!(tx, conn => sqlx::query_scalar::<_, i64>(
         "select count(*) from email_links where user_id = $1 and purpose = $2 and used_at is null and expires_at > $3")
         .bind(user_id).bind(purpose).bind(now).fetch_one(conn).await?);

@@ -151,6 +151,12 @@ pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(V
     Ok((rows, Total::counted(count, offset)))
 }
 
+/// Takes the row of a person for this commit: what several requests of theirs count at once, they count one after the other.
+pub async fn hold(tx: &mut Tx, id: &str) -> Result<()> {
+    on!(tx, conn => sqlx::query("update users set status = status where id = $1").bind(id).execute(conn).await?.rows_affected());
+    Ok(())
+}
+
 /// How many people other than this one may log in as an admin. They stay so until the end of the transaction: two admins who take
 /// each other away at once wait for one another here.
 pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
