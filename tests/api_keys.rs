@@ -11,7 +11,8 @@ on_both_databases! {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
-        let made = admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["ops:read"], "rate_limit": 50 })).await;
+        let second = door.person(&server, "second", Role::Admin).await;
+        let made = admin.key(&second, json!({ "name": "reader", "scopes": ["ops:read"], "rate_limit": 50 })).await;
         assert_eq!(made.status, 201, "{made:?}");
         let key = made.text("/key");
         let with = |key: &str| server.client().with_key(key);
@@ -32,7 +33,8 @@ on_both_databases! {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
-        let made = admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["ops:read"] })).await;
+        let second = door.person(&server, "second", Role::Admin).await;
+        let made = admin.key(&second, json!({ "name": "reader", "scopes": ["ops:read"] })).await;
         let rotated = admin.post(&format!("/v1/api-keys/{}/rotate", made.text("/id")), json!({})).await;
         assert_eq!(rotated.status, 201, "{rotated:?}");
         let standing = async |key: &str| server.client().with_key(key).get("/blockchain/operations").await.unwrap().status;
@@ -54,8 +56,9 @@ on_both_databases! {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
+        let second = door.person(&server, "second", Role::Admin).await;
         for (networks, status) in [(json!(["203.0.113.0/24"]), 403), (json!(["203.0.113.0/24", "127.0.0.0/8"]), 200)] {
-            let made = admin.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"], "allowed_cidrs": networks })).await;
+            let made = admin.key(&second, json!({ "name": "k", "scopes": ["ops:read"], "allowed_cidrs": networks })).await;
             let answer = server.client().with_key(&made.text("/key")).get("/blockchain/operations").await.unwrap();
             assert_eq!(answer.status, status, "{answer:?}");
         }

@@ -83,13 +83,14 @@ on_both_databases! {
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
         let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let issuer = door.person(&server, "issuer", Role::Issuer).await;
         let before = door.count("audit_log").await;
         admin.get("/v1/auth/me").await;
-        admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
+        issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
         assert_eq!(server.log_in(&admin.email, "not the password at all").await.status, 401);
         assert_eq!(door.count("audit_log").await, before);
 
-        let made = admin.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
+        let made = issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
         let path = format!("/v1/users/{}/disable", auditor.id);
         let headers = [("x-request-id", "req-of-the-test")];
         assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
@@ -182,7 +183,8 @@ on_both_databases! {
         let registered = admin.get(&format!("/v1/audit-log?object={}", ada.id)).await;
         assert_eq!(registered.text("/data/0/action"), "POST /v1/auth/register");
 
-        let key = admin.post("/v1/api-keys", json!({ "name": "k", "scopes": ["audit:read", "ops:write"] })).await;
+        let second = door.person(&server, "second", Role::Admin).await;
+        let key = admin.key(&second, json!({ "name": "k", "scopes": ["audit:read", "ops:write"] })).await;
         let with_key = server.client().with_key(&key.text("/key"));
         let refused = with_key.post("/blockchain/deploy-token", "one", json!({ "offering_id": "off_01jc0000000000000000000000" })).await;
         let refused = refused.unwrap();

@@ -11,16 +11,6 @@ async fn ask(person: &Person, method: &str, path: &str, key: &str, body: Value) 
     person.client().send(method, path, &headers, Some(body.to_string())).await.unwrap()
 }
 
-/// The yes of a second admin to what was asked for.
-async fn allow(person: &Person, asked: &Answer) -> Answer {
-    assert_eq!(asked.status, 202, "{asked:?}");
-    let path = asked.headers["location"].to_str().unwrap();
-    let read = person.get(path).await;
-    let client = person.client().on_version(read.body["version"].as_i64().unwrap());
-    let body = json!({ "payload_sha256": read.text("/payload_sha256") });
-    client.post(&format!("{path}/approve"), &format!("allow-{path}"), body).await.unwrap()
-}
-
 async fn admins(door: &Door, server: &Server) -> (Person, Person) {
     (door.person(server, "admin-a", Role::Admin).await, door.person(server, "admin-b", Role::Admin).await)
 }
@@ -37,8 +27,8 @@ on_both_databases! {
         door.write("delete from idempotency_keys").await;
         let spent = ask(&a, "POST", "/v1/users", "invite", body).await;
         assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), asked.headers["location"].to_str().unwrap().to_owned()));
-        assert_eq!(allow(&a, &asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        let allowed = allow(&b, &asked).await;
+        assert_eq!(a.allow(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        let allowed = b.allow(&asked).await;
         assert!(allowed.status < 300, "{allowed:?}");
         assert_eq!(server.log_in("olga@people.example", PASSWORD).await.problem(), (401, "invalid_credentials".to_owned()));
         let users = a.get("/v1/users?limit=1").await;
@@ -68,7 +58,7 @@ on_both_databases! {
         assert_eq!((wrong.status, wrong.text("/errors/0/pointer")), (422, "/roles".to_owned()));
         let asked = ask(&a, "PATCH", &path, "2", json!({ "roles": ["auditor"], "reason": "moves on" })).await;
         assert_eq!(olga.get("/blockchain/operations").await.status, 200);
-        let allowed = allow(&b, &asked).await;
+        let allowed = b.allow(&asked).await;
         assert!(allowed.status < 300, "{allowed:?}");
         assert_eq!(olga.standing().await, (401, "session_revoked".to_owned()));
         let auditor = Person::log_in(&server, &olga.email).await;

@@ -11,12 +11,15 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Code, Error};
+use muniment_workflows::action::Action;
+use muniment_workflows::api_key::{Request, collect};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::approval::{self, Asked};
 use crate::auth::register::check_name;
 use crate::body::Optional;
 use crate::error::{Problem, Result};
@@ -54,19 +57,28 @@ pub struct Wanted {
     /// Requests a minute; for who is none of the staff no more than the platform's limit for keys.
     #[schema(minimum = 1, maximum = 100000)]
     rate_limit: Option<i64>,
+    #[serde(skip)]
+    of_platform: bool,
 }
 
 /// `POST /v1/api-keys`: the answer is the only place where the key stands. A person has at most twenty that are in use, and may set a limit
 /// above the platform's only as staff.
+///
+/// A key of the platform is asked for, 202, and another admin allows it: then whoever asked takes it, by `POST /v1/approvals/{id}/api-key`.
 #[utoipa::path(
     post,
     path = "/v1/api-keys",
     request_body = Wanted,
     params(IdempotencyKey),
-    responses((status = 201, body = Made)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    responses((status = 201, body = Made), (status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
-pub async fn create(State(app): State<App>, principal: Principal, submission: Submission<Wanted>) -> Result<Response> {
+pub async fn create(
+    State(app): State<App>,
+    principal: Principal,
+    mut submission: Submission<Wanted>,
+) -> Result<Response> {
+    submission.body.of_platform = principal.is_staff();
     check_rights(&submission.body, &principal.0.roles, &app)?;
     idempotency::once(&app, &submission).await
 }
@@ -80,19 +92,74 @@ impl Intent for Wanted {
         api_key::make_room(tx, &by.actor, KEYS_MAX).await?;
         let mut scopes = self.scopes.clone();
         scopes.sort_unstable();
+        let expires_at = self.expires_at.map_or(tx.now() + Duration::days(DAYS_DEFAULT), |at| at.0);
+        if self.of_platform {
+            let action = Action::CreateApiKey(Request {
+                user_id: by.actor.clone(),
+                name: self.name.trim().to_owned(),
+                scopes,
+                allowed_cidrs: self.allowed_cidrs.clone(),
+                per_minute: self.rate_limit,
+                expires_at,
+            });
+            return approval::ask(app, tx, action, &by).await;
+        }
         let new = New {
             user_id: &by.actor,
             name: self.name.trim(),
             scopes: &scopes.join(" "),
             allowed_cidrs: &self.allowed_cidrs.join(" "),
             per_minute: self.rate_limit,
-            expires_at: self.expires_at.map_or(tx.now() + Duration::days(DAYS_DEFAULT), |at| at.0),
+            expires_at,
+            approval_id: None,
             secret: secret(app),
         };
         let (id, key) = api_key::insert(tx, &new).await?;
-        let made = Made { shown: item(&api_key::find(tx, &id, None).await?), key };
-        Ok(Answer { status: 201, location: Some("/v1/api-keys".to_owned()), body: json!(made).to_string() })
+        made(tx, &id, key).await
     }
+}
+
+/// The taking of a key that was allowed: the path says which.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TakenApiKey)]
+#[serde(deny_unknown_fields)]
+pub struct Taking {
+    #[serde(skip)]
+    approval_id: String,
+}
+
+/// `POST /v1/approvals/{id}/api-key`: makes the key of the platform that another admin allowed, for whoever asked for it, and once. The answer
+/// is the only place where it stands.
+#[utoipa::path(
+    post,
+    path = "/v1/approvals/{id}/api-key",
+    request_body = Taking,
+    params(IdempotencyKey),
+    responses((status = 201, body = Made)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn take(
+    State(app): State<App>,
+    Path(approval_id): Path<String>,
+    submission: Submission<Taking>,
+) -> Result<Response> {
+    idempotency::once_for(&app, "apr", approval_id, submission, |body, id| body.approval_id = id).await
+}
+
+impl Intent for Taking {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let (id, key) = collect(tx, &self.approval_id, KEYS_MAX, secret(app), &by).await?;
+        made(tx, &id, key).await
+    }
+}
+
+async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Answer> {
+    let made = Made { shown: item(&api_key::find(tx, id, None).await?), key };
+    Ok(Answer { status: 201, location: Some("/v1/api-keys".to_owned()), body: json!(made).to_string() })
 }
 
 /// `GET /v1/api-keys`: one's own; an admin and an auditor see all.
@@ -147,6 +214,7 @@ pub async fn rotate(
         allowed_cidrs: &old.allowed_cidrs,
         per_minute: old.per_minute,
         expires_at: tx.now() + life,
+        approval_id: None,
         secret: secret(&app),
     };
     let (new_id, key) = api_key::insert(&mut tx, &new).await?;
@@ -264,6 +332,8 @@ pub struct Shown {
     expires_at: Instant,
     revoked_at: Option<Instant>,
     replaced_by: Option<String>,
+    /// What another admin allowed, for a key of the platform; null for one that took another's place.
+    approval_id: Option<String>,
     created_at: Instant,
 }
 
@@ -289,6 +359,7 @@ fn item(key: &ApiKey) -> Shown {
         expires_at: Instant(key.expires_at),
         revoked_at: key.revoked_at.map(Instant),
         replaced_by: key.replaced_by.clone(),
+        approval_id: key.approval_id.clone(),
         created_at: Instant(key.created_at),
     }
 }

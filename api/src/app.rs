@@ -71,6 +71,11 @@ impl App {
         self.auth.secrets.seal(owner, plain, self.db.ids().bytes()).ok_or(Error::Unreadable { what: "secret", id, why })
     }
 
+    /// The chains of the configuration.
+    pub fn chains(&self) -> &[ChainConfig] {
+        &self.chains
+    }
+
     /// What the configuration says about a chain.
     pub fn chain(&self, chain_id: i64) -> Option<&ChainConfig> {
         self.chains.iter().find(|chain| i64::try_from(chain.chain_id) == Ok(chain_id))

@@ -107,7 +107,7 @@ fn item(row: &Holder, decimals: u32, masked: bool) -> Shown {
 }
 
 /// The share of the partition in percent, with four decimals, rounded down: nobody is shown more than they have.
-fn percentage(units: u128, supply: u128) -> String {
+pub fn percentage(units: u128, supply: u128) -> String {
     let parts = U256::from(units) * U256::from(1_000_000) / U256::from(supply.max(1));
     let parts: u64 = parts.saturating_to();
     format!("{}.{:04}", parts / 10_000, parts % 10_000)

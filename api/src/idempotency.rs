@@ -39,8 +39,8 @@ const CHARACTERS_MAX: usize = 255;
 /// How often a request that lost a race looks again before it says that it is busy.
 const TRIES: usize = 3;
 
-/// The answers that hold a secret, by the path that gives them: they are stored sealed.
-const SECRET: [&str; 2] = ["/v1/api-keys", "/v1/webhooks/endpoints"];
+/// The answers that hold a secret, by the end of the path that gives them: they are stored sealed.
+const SECRET: [&str; 3] = ["/v1/api-keys", "/v1/webhooks/endpoints", "/api-key"];
 
 /// The key of a request, bare or as a quoted string, if it has one.
 pub fn key_of(headers: &HeaderMap) -> Result<Option<String>> {
@@ -147,7 +147,7 @@ pub async fn keep(app: &App, tx: &mut Tx, key: &Key, answer: &Answer) -> Result<
 }
 
 fn is_secret(key: &Key) -> bool {
-    SECRET.contains(&key.path.as_str())
+    SECRET.iter().any(|end| key.path.ends_with(end))
 }
 
 /// Whose a sealed answer is: it cannot be moved to another key.

@@ -67,16 +67,29 @@ impl Mail {
                 "Somebody asked for a new password for your account. If it was you, choose it here:",
             ),
             Purpose::Invitation => ("You are invited", "An account was made for you. Choose your password here:"),
+            Purpose::Notice => (
+                "An admin asks for something alone",
+                "There is one admin, who asked for what takes two. After a day he can do it alone. Look at it, and reject it if it is wrong:",
+            ),
         };
         let (from, to, page) = (&self.from, &due.email, &self.page);
         let host = from.rsplit('@').next().unwrap_or_default();
         let (date, until) = (Utc::now().to_rfc2822(), due.link.expires_at.format("%Y-%m-%d %H:%M UTC"));
         let join = if page.contains('?') { '&' } else { '?' };
+        // A notice opens nothing, so it has no token: it names what it is about.
+        let (field, value, end) = match &due.link.subject_id {
+            Some(subject) => {
+                ("about", subject.as_str(), format!("It can be rejected until it is done, {until} at the latest."))
+            }
+            None => {
+                let end = "If you did not expect this mail, you need not do anything.";
+                ("token", token, format!("The link works once, until {until}. {end}"))
+            }
+        };
         // What people wrote themselves, such as their names, stays out: a mail of ours carries no words of a stranger.
         format!(
             "From: {from}\r\nTo: {to}\r\nSubject: {subject}\r\nDate: {date}\r\nMessage-ID: <{id}@{host}>\r\nAuto-Submitted: auto-generated\r\n\
-            MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n\r\n{page}{join}purpose={purpose}&token={token}\r\n\r\n\
-            The link works once, until {until}. If you did not expect this mail, you need not do anything.\r\n",
+            MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n\r\n{page}{join}purpose={purpose}&{field}={value}\r\n\r\n{end}\r\n",
             id = due.link.id,
             purpose = due.link.purpose,
         )

@@ -19,6 +19,7 @@ mod cause;
 mod code;
 mod config;
 mod csrf;
+mod csv;
 mod database;
 #[cfg(feature = "devchain")]
 mod demo;
@@ -59,11 +60,13 @@ mod password;
 mod permission;
 #[cfg(test)]
 mod permission_test;
+mod policy;
 mod principal;
 mod rate;
 mod reconcile;
 mod reconciliation;
 mod recover;
+mod report;
 mod request_id;
 mod restrict;
 mod retry;

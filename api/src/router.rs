@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, delete, get, patch, post};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use crate::app::App;
 use crate::code::Code;
@@ -12,8 +12,8 @@ use crate::error::Problem;
 use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
     freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, permission,
-    principal, reconcile, reconciliation, recover, restrict, retry, signer, speed_up, subscription, token_view,
-    unfreeze, unlock, unrestrict, user, webhook,
+    policy, principal, reconcile, reconciliation, recover, report, restrict, retry, signer, speed_up, subscription,
+    token_view, unfreeze, unlock, unrestrict, user, webhook,
 };
 
 /// One route.
@@ -40,6 +40,12 @@ pub fn routes() -> Vec<Route> {
         on_get("/healthz", get(health::alive)),
         on_get("/readyz", get(health::ready)),
         on_get("/version", get(health::version)),
+        on_get("/v1/reports/cap-table", get(report::cap_table::read)),
+        on_get("/v1/reports/distributions", get(report::distribution::read)),
+        on_get("/v1/reports/transactions", get(report::transaction::read)),
+        on_get("/v1/reports/tax", get(report::tax::read)),
+        on_get("/v1/policies", get(policy::read)),
+        Route { method: Method::PUT, path: "/v1/policies", handler: put(policy::change) },
         on_get("/v1/audit-log", get(audit::list)),
         on_get("/v1/audit-log/verify", get(audit::verify)),
         on_get("/v1/audit-log/{line}/proof", get(audit::proof::handle)),
@@ -54,6 +60,7 @@ pub fn routes() -> Vec<Route> {
         on_post("/v1/approvals/{id}/approve", post(approval::decide::approve)),
         on_post("/v1/approvals/{id}/reject", post(approval::decide::reject)),
         on_post("/v1/approvals/{id}/cancel", post(approval::decide::cancel)),
+        on_post("/v1/approvals/{id}/api-key", post(api_key::take)),
         on_post("/blockchain/deploy-token", post(deploy::deploy_token)),
         on_post("/blockchain/trigger-mint", post(mint::trigger_mint)),
         on_post("/blockchain/freeze", post(freeze::freeze)),

@@ -24,6 +24,8 @@ pub struct ApiKey {
     pub expires_at: DateTime<Utc>,
     pub revoked_at: Option<DateTime<Utc>>,
     pub replaced_by: Option<String>,
+    /// What another admin allowed, for a key of the platform.
+    pub approval_id: Option<String>,
     pub created_at: DateTime<Utc>,
 }
 
@@ -44,18 +46,24 @@ pub struct New<'a> {
     pub allowed_cidrs: &'a str,
     pub per_minute: Option<i64>,
     pub expires_at: DateTime<Utc>,
+    pub approval_id: Option<&'a str>,
     pub secret: [u8; 32],
 }
 
-/// Stores a key and returns its id and the key itself, which cannot be read again.
+/// Stores a key and returns its id and the key itself, which cannot be read again. Of one approval one key is made.
 pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
     let key = format!("rap_live_{}", hex(&new.secret));
     let (id, now) = (tx.new_id("key"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into api_keys (id, user_id, name, prefix, key_sha256, scopes, allowed_cidrs, per_minute, expires_at, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
+    let rows = on!(tx, conn => sqlx::query(
+        "insert into api_keys (id, user_id, name, prefix, key_sha256, scopes, allowed_cidrs, per_minute, expires_at, created_at, approval_id) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing")
         .bind(&id).bind(new.user_id).bind(new.name).bind(&key[..PREFIX_LENGTH]).bind(digest(&key)).bind(new.scopes)
-        .bind(new.allowed_cidrs).bind(new.per_minute).bind(new.expires_at).bind(now).execute(conn).await?.rows_affected());
+        .bind(new.allowed_cidrs).bind(new.per_minute).bind(new.expires_at).bind(now).bind(new.approval_id)
+        .execute(conn).await?.rows_affected());
+    if rows == 0 {
+        let detail = "The key was made, and shown once. Who has lost it revokes it, and asks for another one.";
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
     let data = serde_json::json!({ "user_id": new.user_id, "scopes": new.scopes.split(' ').collect::<Vec<_>>() });
     event::write(tx, "api_key.created", "api_key", &id, 1, data).await?;
     Ok((id, key))
@@ -87,7 +95,8 @@ pub async fn issue(
     secret: [u8; 32],
 ) -> Result<String> {
     let expires_at = tx.now() + Duration::days(days);
-    let new = New { user_id, name, scopes, allowed_cidrs: "", per_minute: None, expires_at, secret };
+    let (allowed_cidrs, per_minute, approval_id) = ("", None, None);
+    let new = New { user_id, name, scopes, allowed_cidrs, per_minute, expires_at, approval_id, secret };
     Ok(insert(tx, &new).await?.1)
 }
 

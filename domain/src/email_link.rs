@@ -15,6 +15,8 @@ crate::words! {
         ResetPassword = "reset_password",
         /// Sets the first password of somebody who was invited.
         Invitation = "invitation",
+        /// Tells the staff of what an admin wants to do alone. It opens nothing.
+        Notice = "notice",
     }
 }
 
@@ -24,7 +26,7 @@ impl Purpose {
         match self {
             Self::VerifyEmail => Duration::hours(24),
             Self::ResetPassword => Duration::hours(1),
-            Self::Invitation => Duration::days(7),
+            Self::Invitation | Self::Notice => Duration::days(7),
         }
     }
 }
@@ -36,6 +38,8 @@ pub struct EmailLink {
     pub id: String,
     pub user_id: String,
     pub purpose: Purpose,
+    /// What a notice is about.
+    pub subject_id: Option<String>,
     pub expires_at: DateTime<Utc>,
     pub used_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
@@ -61,15 +65,35 @@ const TRIES_DOUBLE: i64 = 6;
 
 /// Makes a link and tells the mailer.
 pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<EmailLink> {
+    write(tx, user_id, purpose, None).await
+}
+
+/// Tells everybody of the staff by mail of what this is about.
+pub async fn tell_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
+    for person in user::staff(tx).await? {
+        write(tx, &person.id, Purpose::Notice, Some(subject_id)).await?;
+    }
+    Ok(())
+}
+
+/// How many of the mails about this have not gone out.
+pub async fn untold(tx: &mut Tx, subject_id: &str) -> Result<i64> {
+    Ok(
+        on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from email_links where subject_id = $1 and sent_at is null")
+        .bind(subject_id).fetch_one(conn).await?),
+    )
+}
+
+async fn write(tx: &mut Tx, user_id: &str, purpose: Purpose, subject_id: Option<&str>) -> Result<EmailLink> {
     let (id, now) = (tx.new_id("lnk"), tx.now());
     let expires_at = now + purpose.life();
     on!(tx, conn => sqlx::query(
-        "insert into email_links (id, user_id, purpose, expires_at, created_at, try_at) values ($1, $2, $3, $4, $5, $5)")
-        .bind(&id).bind(user_id).bind(purpose).bind(expires_at).bind(now).execute(conn).await?.rows_affected());
+        "insert into email_links (id, user_id, purpose, expires_at, created_at, try_at, subject_id) values ($1, $2, $3, $4, $5, $5, $6)")
+        .bind(&id).bind(user_id).bind(purpose).bind(expires_at).bind(now).bind(subject_id).execute(conn).await?.rows_affected());
     let data = serde_json::json!({ "link_id": id, "purpose": purpose, "expires_at": expires_at });
     event::write(tx, "user.email_requested", "user", user_id, 0, data).await?;
-    let user_id = user_id.to_owned();
-    Ok(EmailLink { id, user_id, purpose, expires_at, used_at: None, created_at: now, tries: 0 })
+    let (user_id, subject_id) = (user_id.to_owned(), subject_id.map(str::to_owned));
+    Ok(EmailLink { id, user_id, purpose, subject_id, expires_at, used_at: None, created_at: now, tries: 0 })
 }
 
 /// The same for whoever asks; none if enough of them are open. The person's row is taken first: many who ask at once are counted one after

@@ -96,6 +96,7 @@ pub const CATALOG: &[EventType] = &[
     staff("operation.pending", "An intent was accepted."),
     staff("operation.resolved", "A person dealt with a failure."),
     staff("operation.submitted", "The first transaction is signed."),
+    staff("policy.changed", "Two admins agreed on other limits."),
     staff("reconciliation.difference_found", "Chain and database do not agree."),
     both("subscription.accepted", "Every gate is passed."),
     both("subscription.binding", "The time to withdraw is over."),

@@ -8,11 +8,11 @@ use sqlx::types::Json;
 
 use crate::audit::Facts;
 use crate::db::{Tx, touched};
-use crate::event;
 use crate::narrow::{self, Created};
 pub use crate::role::{Role, Roles};
 use crate::total::Total;
 use crate::{Code, Error, Result, on};
+use crate::{approval, event};
 
 crate::words! {
     /// How far a person is.
@@ -49,6 +49,13 @@ pub struct User {
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
+}
+
+impl User {
+    /// Whether this person may log in as an admin.
+    pub fn is_admin(&self) -> bool {
+        self.status == Status::Active && self.roles.has(Role::Admin)
+    }
 }
 
 /// Somebody new.
@@ -91,6 +98,9 @@ pub async fn create_as(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> {
         .bind(now).execute(conn).await?.rows_affected());
     if rows == 0 {
         return Err(Error::refused(Code::EmailTaken, "There is an account with this e-mail address."));
+    }
+    if new.status == Status::Active && new.roles.has(Role::Admin) {
+        approval::end_alone(tx).await?;
     }
     let data = serde_json::json!({ "roles": new.roles.list(), "status": new.status });
     event::write(tx, "user.created", "user", id, 1, data).await
@@ -167,6 +177,14 @@ pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
         .bind(id).fetch_one(conn).await?))
 }
 
+/// Those of the platform's own people who may log in.
+pub async fn staff(tx: &mut Tx) -> Result<Vec<User>> {
+    let active = on!(tx, conn => sqlx::query_as::<_, User>(
+        "select * from users where status = 'active' and (roles like '%admin%' or roles like '%operator%' or roles like '%auditor%') order by id")
+        .fetch_all(conn).await?);
+    Ok(active)
+}
+
 /// Writes what may change of a user, guarded by the version that was read, and tells of it under this name.
 pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     let (now, before) = (tx.now(), find(tx, &user.id).await?);
@@ -176,6 +194,9 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
         .bind(&user.id).bind(user.version).bind(&user.name).bind(user.roles.to_string()).bind(user.status).bind(&user.password_hash)
         .bind(user.email_verified_at).bind(&user.locale).bind(&user.issuer_id).bind(now).bind(&user.notification_prefs).execute(conn).await?.rows_affected());
     touched(rows, "user", &user.id)?;
+    if user.is_admin() && !before.is_admin() {
+        approval::end_alone(tx).await?;
+    }
     let data = serde_json::json!({ "roles": user.roles.list(), "status": user.status });
     event::write(tx, event, "user", &user.id, user.version + 1, data).await?;
     let after = User { version: user.version + 1, updated_at: now, ..user.clone() };

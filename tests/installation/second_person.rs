@@ -3,7 +3,7 @@
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 
-use super::server::{Answer, Server};
+use super::server::{Answer, Remote, Server};
 use super::{Installation, Person};
 
 impl Installation {
@@ -21,13 +21,7 @@ impl Server {
 
     /// The same; none if the process ends before it answers.
     pub async fn try_approve(&self, second: &Person, asked: &Answer) -> Option<Answer> {
-        assert_eq!(asked.status, 202, "{asked:?}");
-        let path = asked.headers["location"].to_str().unwrap();
-        let client = self.client().in_session(&second.access_token, &second.csrf_token);
-        let shown = client.get(path).await?;
-        let body = json!({ "payload_sha256": shown.text("/payload_sha256") });
-        let client = client.on_version(shown.body["version"].as_i64().unwrap());
-        client.post(&format!("{path}/approve"), &format!("allow-{path}"), body).await
+        allow(self.client().in_session(&second.access_token, &second.csrf_token), asked).await
     }
 
     /// Asks, and lets the second person allow it: the operation that comes of it.
@@ -37,4 +31,31 @@ impl Server {
         assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");
         self.get(allowed.headers["location"].to_str().unwrap()).await
     }
+}
+
+impl Person {
+    /// Allows what an answer says is waiting, as it is now.
+    pub async fn allow(&self, asked: &Answer) -> Answer {
+        allow(self.client(), asked).await.unwrap()
+    }
+
+    /// Has a key made; one of the platform is allowed by another admin first.
+    pub async fn key(&self, second: &Self, wanted: Value) -> Answer {
+        let asked = self.post("/v1/api-keys", wanted).await;
+        if asked.status != 202 {
+            return asked;
+        }
+        let allowed = second.allow(&asked).await;
+        assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");
+        self.post(&format!("/v1/approvals/{}/api-key", asked.text("/approval/id")), json!({})).await
+    }
+}
+
+async fn allow(client: Remote, asked: &Answer) -> Option<Answer> {
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let path = asked.headers["location"].to_str().unwrap();
+    let shown = client.get(path).await?;
+    let body = json!({ "payload_sha256": shown.text("/payload_sha256") });
+    let client = client.on_version(shown.body["version"].as_i64().unwrap());
+    client.post(&format!("{path}/approve"), &format!("allow-{path}"), body).await
 }

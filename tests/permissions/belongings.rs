@@ -61,6 +61,8 @@ impl Caller {
             "api-keys" => own || "AU".contains(self.letter) && !line.path.ends_with("/rotate"),
             "endpoints" if self.is_staff() => thing.people == ["staff"],
             "endpoints" => of_org || self.letter == 'I' && own,
+            // What was allowed is taken by whoever asked, and by nobody else.
+            "approvals" if line.path.ends_with("/api-key") => own,
             "approvals" | "investors" => self.is_staff() || own,
             "offerings" => self.is_staff() || of_org || thing.public && is_for_everybody(line),
             // A part of something is found there and nowhere else.
@@ -115,14 +117,14 @@ impl Belongings {
         }
         for (name, org, who) in [("ida", "first", &ida), ("ivo", "first", &ivo), ("ines", "second", &ines)] {
             all.of_everybody(name, org, who, name != "ivo").await;
-            all.key(name, who).await;
+            all.key(name, who, who).await;
         }
         all.of_an_organisation("first", &[("ida", &ida), ("ivo", &ivo)], &[("ada", &ada), ("bruno", &bruno)]).await;
         all.of_an_organisation("second", &[("ines", &ines)], &[("carl", &carl)]).await;
         all.callers.push(Caller { name: "", letter: ' ', org: "", keyed: false, client: all.server().anybody() });
         all.calls("ada", 'I', "", &ada);
         all.calls("ida", 'S', "first", &ida);
-        all.keyed("ida", 'S', "first", &ida).await;
+        all.keyed("ida", 'S', "first", &ida, &ida).await;
         all
     }
 
@@ -154,10 +156,17 @@ impl Belongings {
         self.callers.push(Caller { name, letter, org, keyed: false, client });
     }
 
-    pub(super) async fn keyed(&mut self, name: &'static str, letter: char, org: &'static str, person: &Person) {
+    pub(super) async fn keyed(
+        &mut self,
+        name: &'static str,
+        letter: char,
+        org: &'static str,
+        person: &Person,
+        second: &Person,
+    ) {
         let scopes = super::scopes_that_are_given_by(letter);
         let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
-        let client = super::key(person, self.server(), &scopes).await.on_version(1);
+        let client = super::key(person, second, self.server(), &scopes).await.on_version(1);
         self.callers.push(Caller { name, letter, org, keyed: true, client });
     }
 
@@ -184,8 +193,9 @@ impl Belongings {
         }
     }
 
-    pub(super) async fn key(&mut self, name: &'static str, who: &Person) {
-        let id = sound(&who.post("/v1/api-keys", json!({ "name": "k", "scopes": ["me:read"] })).await, 201);
+    /// A key, for which an admin needs another one.
+    pub(super) async fn key(&mut self, name: &'static str, who: &Person, second: &Person) {
+        let id = sound(&who.key(second, json!({ "name": "k", "scopes": ["me:read"] })).await, 201);
         self.put("api-keys", id, "", &[name]);
     }
 

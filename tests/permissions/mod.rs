@@ -56,8 +56,8 @@ fn expected(line: &Line, caller: &Caller) -> &'static str {
     }
 }
 
-async fn key(owner: &Person, server: &Server, scopes: &[&str]) -> Remote {
-    let made = owner.post("/v1/api-keys", json!({ "name": "matrix", "scopes": scopes })).await;
+async fn key(owner: &Person, second: &Person, server: &Server, scopes: &[&str]) -> Remote {
+    let made = owner.key(second, json!({ "name": "matrix", "scopes": scopes })).await;
     assert_eq!(made.status, 201, "{made:?}");
     server.client().with_key(&made.text("/key"))
 }
@@ -72,11 +72,12 @@ const PEOPLE: [(char, &str, Role); 5] = [
 
 async fn callers(door: &Door, server: &Server) -> Vec<Caller> {
     let nobody = server.anybody();
+    let second = door.person(server, "second", Role::Admin).await;
     let mut callers = vec![Caller { name: "nobody", letter: None, scopes: None, fresh: false, client: nobody }];
     for (letter, name, role) in PEOPLE {
         let person = door.person(server, name, role).await;
         if matches!(role, Role::Issuer | Role::Admin) {
-            callers.extend(keys(&person, server, letter).await);
+            callers.extend(keys(&person, &second, server, letter).await);
         }
         let letter = Some(letter);
         callers.push(Caller { name, letter, scopes: None, fresh: true, client: person.client() });
@@ -95,14 +96,14 @@ async fn callers(door: &Door, server: &Server) -> Vec<Caller> {
 }
 
 /// A key with all that its owner may give, and one with each scope alone.
-async fn keys(owner: &Person, server: &Server, letter: char) -> Vec<Caller> {
+async fn keys(owner: &Person, second: &Person, server: &Server, letter: char) -> Vec<Caller> {
     let all = scopes_that_are_given_by(letter);
     let words: Vec<_> = all.iter().map(String::as_str).collect();
     let mut keys = Vec::new();
     for given in std::iter::once(words.as_slice()).chain(words.chunks(1)) {
         let name = if given.len() == 1 { "a key with one scope" } else { "a key with every scope" };
         let scopes = Some(given.iter().map(|scope| (*scope).to_owned()).collect());
-        let client = key(owner, server, given).await;
+        let client = key(owner, second, server, given).await;
         keys.push(Caller { name, letter: Some(letter), scopes, fresh: true, client });
     }
     keys

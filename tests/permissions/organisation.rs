@@ -58,13 +58,13 @@ impl Belongings {
         ] {
             self.of_everybody(name, "staff", who, name == "oleg").await;
             if letter == 'A' {
-                self.key(name, who).await;
+                self.key(name, who, if name == "adam" { &anna } else { &adam }).await;
             }
             if ["olga", "adam", "aude"].contains(&name) {
                 self.calls(name, letter, "", who);
             }
         }
-        self.keyed("adam", 'A', "", &adam).await;
+        self.keyed("adam", 'A', "", &adam, &anna).await;
         let invited = json!({ "email": "new@people.example", "name": "New", "roles": ["auditor"], "reason": "x" });
         let asked = adam.client().post("/v1/users", "invite", invited).await.unwrap();
         self.put("approvals", asked.text("/approval/id"), "", &["adam"]);

@@ -152,6 +152,8 @@ POST   /blockchain/reconciliation-runs                                    OA    
 GET    /v1/approvals                                                      SOAU   -
 GET    /v1/approvals/{id}                                                 SOAU   -
 POST   /v1/approvals/{id}/approve                                         OA+    -                   {"payload_sha256":"abababababababababababababababababababababababababababababababab"}
+# What was allowed is taken by whoever asked for it, and for a key of the platform that is an admin.
+POST   /v1/approvals/{id}/api-key                                         A+     -
 POST   /v1/approvals/{id}/reject                                          OA     -                   {"comment":"x"}
 # Its maker takes it back, whoever that is.
 POST   /v1/approvals/{id}/cancel                                          SOA    -
@@ -167,8 +169,7 @@ POST   /v1/webhooks/endpoints/{id}/rotate-secret                          ISOA  
 GET    /v1/events                                                         ISOAU  webhooks:write
 GET    /v1/events/{id}                                                    ISOAU  webhooks:write
 
-# Keys. Each acts for the person who made it, so an admin makes his own alone, by a step-up instead of a second person; and nobody gets
-# the secret of a colleague's.
+# Keys. Each acts for the person who made it, and nobody gets the secret of a colleague's. An admin's takes another admin.
 GET    /v1/api-keys                                                       SAU    -
 POST   /v1/api-keys                                                       SA+    -                   {"name":"k","scopes":["me:read"]}
 POST   /v1/api-keys/{id}/rotate                                           SA+    -
@@ -182,6 +183,16 @@ POST   /v1/users/{id}/invitation                                          A     
 POST   /v1/users/{id}/disable                                             A      -
 POST   /v1/users/{id}/enable                                              A      -
 POST   /v1/users/{id}/revoke-sessions                                     A      -
+
+# The limits of the platform: two admins change them.
+GET    /v1/policies                                                       OAU    -
+PUT    /v1/policies                                                       A+     -                   {"limits":{"mint_dual_control_threshold":"1.00","payout_dual_control_threshold":"1.00","payout_dust_threshold":"1.00","payment_due_days":1,"approval_hours":25,"kyc_months":1,"kyc_months_at_high_risk":1},"reason":"x"}
+
+# Reports are of everybody: for staff, and for a program that audits.
+GET    /v1/reports/cap-table                                              OAU    audit:read
+GET    /v1/reports/distributions                                          OAU    audit:read
+GET    /v1/reports/transactions                                           OAU    audit:read
+GET    /v1/reports/tax                                                    OAU    audit:read
 
 # The platform itself.
 GET    /v1/audit-log                                                      OAU    audit:read

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::{
-    abandon, entitlement, force_transfer, mint, mint_list, offering, payout_approval, reclaim, recover, reissue, staff,
-    suspension, unfreeze, unlock, unrestrict,
+    abandon, api_key, entitlement, force_transfer, mint, mint_list, offering, payout_approval, policy, reclaim,
+    recover, reissue, staff, suspension, unfreeze, unlock, unrestrict,
 };
 
 /// What was asked for, as it is stored, hashed, shown and executed.
@@ -50,6 +50,10 @@ pub enum Action {
     Invite(staff::Invite),
     /// Other roles for somebody, where staff is concerned.
     SetRoles(staff::SetRoles),
+    /// A key of the platform.
+    CreateApiKey(api_key::Request),
+    /// Other business limits.
+    ChangePolicies(policy::Change),
 }
 
 /// What an action is about, for lists and for the one live approval of its subject.
@@ -105,6 +109,8 @@ impl Action {
             Self::Reinstate(_) => "reinstate",
             Self::Invite(_) => "invite",
             Self::SetRoles(_) => "set_roles",
+            Self::CreateApiKey(_) => "create_api_key",
+            Self::ChangePolicies(_) => "change_policies",
         }
     }
 
@@ -125,8 +131,13 @@ impl Action {
             | Self::ForceTransfer(_)
             | Self::Recover(_)
             | Self::Reinstate(_) => &[Role::Operator, Role::Admin],
-            Self::Invite(_) | Self::SetRoles(_) => &[Role::Admin],
+            Self::Invite(_) | Self::SetRoles(_) | Self::CreateApiKey(_) | Self::ChangePolicies(_) => &[Role::Admin],
         }
+    }
+
+    /// Whether admins alone may allow it, of whom there may be one only.
+    pub fn takes_admins(&self) -> bool {
+        self.checkers() == [Role::Admin]
     }
 
     /// Whether it can only be done by a look at the chain, and so by the engine and not by the commit that allows it.
@@ -153,6 +164,8 @@ impl Action {
             Self::Reinstate(request) => request.about(),
             Self::Invite(request) => request.about(),
             Self::SetRoles(request) => request.about(),
+            Self::CreateApiKey(request) => request.about(),
+            Self::ChangePolicies(change) => change.about(),
         }
     }
 
@@ -175,6 +188,8 @@ impl Action {
             Self::Reinstate(request) => request.check(tx).await,
             Self::Invite(request) => request.check(tx).await,
             Self::SetRoles(request) => request.check(tx).await,
+            Self::CreateApiKey(request) => request.check(tx).await,
+            Self::ChangePolicies(change) => change.check(tx, settings).await,
         }
     }
 
@@ -188,6 +203,9 @@ impl Action {
             Self::Reinstate(request) => request.execute(tx, by).await.map(|()| Done::default()),
             Self::Invite(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::SetRoles(request) => request.execute(tx).await.map(|()| Done::default()),
+            // Its maker takes it: the secret is for nobody else's eyes.
+            Self::CreateApiKey(request) => request.check(tx).await.map(|()| Done::default()),
+            Self::ChangePolicies(change) => change.execute(tx, settings, by).await.map(|()| Done::default()),
             Self::Unfreeze(request) => Ok(Done::operation(&unfreeze::request(tx, settings, request, by).await?)),
             Self::Unlock(request) => Ok(Done::operation(&unlock::request(tx, settings, request, by).await?)),
             Self::Unrestrict(request) => Ok(Done::operation(&unrestrict::request(tx, settings, request, by).await?)),

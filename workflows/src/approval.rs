@@ -11,7 +11,9 @@ use muniment_domain::{Code, Error, Result};
 use crate::abandon;
 use crate::action::Action;
 use crate::engine::Engine;
+use crate::lone_admin;
 use crate::payout_approval;
+use crate::policy;
 use crate::queue;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -35,7 +37,9 @@ pub struct Decision {
 pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requester) -> Result<Approval> {
     action.check(tx, settings).await?;
     let about = action.about();
-    let expires_at = tx.now() + Duration::hours(settings.approval_hours.cast_signed());
+    let hours = policy::limits(tx, settings).await?.approval_hours;
+    let expires_at = tx.now() + Duration::hours(hours.into());
+    let alone_from = lone_admin::from(tx, &action, &by.actor).await?;
     let new = NewApproval {
         action: action.word(),
         subject_type: about.subject_type,
@@ -49,15 +53,18 @@ pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requeste
         request_id: by.request_id.clone(),
         idempotency_key: by.idempotency_key.clone(),
         expires_at,
+        alone_from,
     };
     let approval = approval::insert(tx, new).await?;
+    lone_admin::tell(tx, &approval).await?;
     queue::wake_approval(tx, &approval.id, expires_at).await?;
     Ok(approval)
 }
 
-/// Allows it, and does it. What the rules refuse by now ends it as `execution_failed`, with nothing else changed.
+/// Allows it, and does it. What the rules refuse by now ends it as `execution_failed`, with nothing else changed. A lone admin allows what he
+/// asked for himself, when he waited for it.
 pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, false).await?;
+    let mut a = decidable(tx, &d, Word::Yes).await?;
     let payload = a.sealed().inspect_err(|_| {
         tracing::error!(approval.id = %a.id, "the payload of an approval was changed behind the platform's back");
     })?;
@@ -73,6 +80,10 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         return Err(Error::refused(Code::RoleForbidden, detail));
     }
     a.checker = Some(d.by.actor.clone());
+    if a.maker == d.by.actor {
+        lone_admin::take(tx, &mut a).await?;
+        a.checker = Some(lone_admin::CHECKER.to_owned());
+    }
     a.decision_reason.clone_from(&d.comment);
     a.next_action_at =
         action.asks_chain().then(|| tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed()));
@@ -117,7 +128,7 @@ fn must_show(a: &Approval, action: &Action) -> Result<()> {
 
 /// Says no.
 pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, false).await?;
+    let mut a = decidable(tx, &d, Word::No).await?;
     a.checker = Some(d.by.actor.clone());
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Reject, &d.by.actor, d.comment.as_deref().unwrap_or("rejected")).await?;
@@ -127,22 +138,28 @@ pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
 
 /// Takes it back: its maker alone can.
 pub async fn cancel(tx: &mut Tx, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, true).await?;
+    let mut a = decidable(tx, &d, Word::NeverMind).await?;
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Cancel, &d.by.actor, d.comment.as_deref().unwrap_or("cancelled")).await?;
     payout_approval::lapse(tx, &a, &d.by.actor).await?;
     Ok(a)
 }
 
+/// What somebody says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Yes,
+    No,
+    NeverMind,
+}
+
 /// The approval, if this person may decide, saw what stands there, and it still waits.
-async fn decidable(tx: &mut Tx, d: &Decision, by_maker: bool) -> Result<Approval> {
+async fn decidable(tx: &mut Tx, d: &Decision, word: Word) -> Result<Approval> {
     let a = approval::find(tx, &d.approval_id).await?;
     payout_approval::hold(tx, &a).await?;
-    match (a.maker == d.by.actor, by_maker) {
-        (true, false) => {
-            let detail = "You asked for this yourself. Another person has to decide; you can cancel it.";
-            return Err(Error::refused(Code::SelfApprovalForbidden, detail));
-        }
+    match (a.maker == d.by.actor, word == Word::NeverMind) {
+        // The right of a lone admin is looked at when all else is well.
+        (true, false) if word == Word::No || a.alone_from.is_none() => return Err(lone_admin::not_by_the_maker()),
         // To whoever is none of the staff, what others asked for is not there.
         (false, true) if !d.roles.is_staff() => return Err(approval::missing(&a.id)),
         (false, true) => {

@@ -8,12 +8,14 @@ use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Move, New, Scope, Status, agreement};
 use muniment_domain::entitlement::{self, HoldReason};
 use muniment_domain::moment::Moment;
+use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::snapshot::{self, Holder};
 use muniment_domain::{Code, Error, Result, holding, merkle, payout_token, share, wallet};
 
 use crate::compliance;
 use crate::payout_approval;
+use crate::policy;
 use crate::queue;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -143,7 +145,7 @@ pub async fn calculate(
     if d.status == Status::Snapshotted {
         let total = total(&d, &offering, &holders)?;
         d.total_amount = Some(total);
-        let mut parts = parts(settings, total, holders);
+        let mut parts = parts(policy::limits(tx, settings).await?.payout_dust_threshold, total, holders);
         for part in parts.iter_mut().filter(|part| part.payee != part.wallet) {
             part.payee = last_successor(tx, part.payee).await?;
         }
@@ -178,10 +180,10 @@ fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i6
     })
 }
 
-fn parts(settings: &Settings, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New> {
+fn parts(dust: Money, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New> {
     let balances: Vec<_> = holders.iter().map(|h| (h.wallet_address.0, h.balance.0)).collect();
     let shares = share::largest_remainder(total, &balances);
-    let dust = settings.payout_dust_threshold.minor().max(1);
+    let dust = dust.minor().max(1);
     let part = |(holder, gross): (Holder, i64)| {
         let rate = holder.rate_basis_points.unwrap_or(0);
         let withholding = share::withheld(gross, rate);

@@ -5,18 +5,15 @@ use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Accreditation, Finding, Investor, Level, Move, Screening, Status};
 use muniment_domain::kyc::{self, Ground, NewCase};
+use muniment_domain::policy::Limits;
 use muniment_domain::{Code, Error, Result, country};
 
-use crate::entitlement;
 use crate::requester::Requester;
-use crate::timer;
+use crate::settings::Settings;
+use crate::{entitlement, policy, timer};
 
 /// How long somebody who was rejected waits before trying again.
 const REJECTED_DAYS: i64 = 30;
-/// How long an approval holds.
-const MONTHS: u32 = 24;
-/// How long it holds for somebody of high risk.
-const MONTHS_AT_HIGH_RISK: u32 = 12;
 
 /// What a reviewer says.
 #[derive(Clone, Debug)]
@@ -66,10 +63,17 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
 }
 
 /// Decides on what was handed in.
-pub async fn decide(tx: &mut Tx, investor_id: &str, d: &Decision, by: &Requester) -> Result<Investor> {
+pub async fn decide(
+    tx: &mut Tx,
+    settings: &Settings,
+    investor_id: &str,
+    d: &Decision,
+    by: &Requester,
+) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
     if matches!(d.word, Move::Approve | Move::Renew) {
-        approve(tx, &mut i, d)?;
+        let limits = policy::limits(tx, settings).await?;
+        approve(tx, &limits, &mut i, d)?;
         if let Some(finding) = finding(d, by) {
             finding.apply(&mut i);
         }
@@ -96,7 +100,7 @@ fn finding<'a>(d: &'a Decision, by: &'a Requester) -> Option<Finding<'a>> {
     Some(Finding { status, basis, evidence_sha256, expires_at, decided_by: &by.actor })
 }
 
-fn approve(tx: &Tx, i: &mut Investor, d: &Decision) -> Result<()> {
+fn approve(tx: &Tx, limits: &Limits, i: &mut Investor, d: &Decision) -> Result<()> {
     if d.screening != Some(Screening::Clear) {
         let detail = "Nobody is approved who was not screened, or was found on a list.";
         return Err(Error::field("/screening", "sanctions_not_clear", detail));
@@ -106,7 +110,7 @@ fn approve(tx: &Tx, i: &mut Investor, d: &Decision) -> Result<()> {
         return Err(Error::field("/decision", "country_required", detail));
     }
     let now = tx.now();
-    let months = Months::new(if d.high_risk { MONTHS_AT_HIGH_RISK } else { MONTHS });
+    let months = Months::new(if d.high_risk { limits.kyc_months_at_high_risk } else { limits.kyc_months });
     let latest = now.checked_add_months(months).unwrap_or(now);
     let expires_at = d.expires_at.unwrap_or(latest);
     if expires_at <= now || expires_at > latest {

@@ -26,7 +26,7 @@ use crate::action::Action;
 use crate::mint_list::MintList;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::{approval, queue};
+use crate::{approval, policy, queue};
 
 /// What is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,7 +102,8 @@ pub struct Skipped {
 pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Asked> {
     let offering = offering::hold(tx, &r.offering_id).await?;
     let (release_at, chosen) = look(tx, &offering, &r).await?;
-    if unaided_day::add(tx, &offering.id, "mint", chosen.amount(), settings.mint_dual_control_threshold).await? {
+    let threshold = policy::limits(tx, settings).await?.mint_dual_control_threshold;
+    if unaided_day::add(tx, &offering.id, "mint", chosen.amount(), threshold).await? {
         return Ok(Asked::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
     }
     let list = MintList::bind(&offering, release_at, &chosen);

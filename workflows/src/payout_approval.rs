@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::{About, Action};
 use crate::approval;
 use crate::entitlement::Request as Named;
+use crate::policy;
 use crate::requester::Requester;
 use crate::settings::Settings;
 
@@ -79,7 +80,7 @@ pub async fn submit(
     }
     let gross_total = entitlement::totals(tx, id).await?.gross;
     d.list_sha256 = Some(agreed.sha256());
-    let threshold = settings.payout_dual_control_threshold;
+    let threshold = policy::limits(tx, settings).await?.payout_dual_control_threshold;
     if unaided_day::add(tx, &d.offering_id, "payout", gross_total, threshold).await? {
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold of a second person")
             .await?;

@@ -21,13 +21,17 @@ pub struct Settings {
     /// execution that day without one counts with it.
     pub payout_dual_control_threshold: Money,
     /// How long an approval waits for a second person, in hours.
-    pub approval_hours: u64,
+    pub approval_hours: u32,
+    /// How long the approval of an investor's identity holds, in months.
+    pub kyc_months: u32,
+    /// How long it holds for somebody of high risk, in months.
+    pub kyc_months_at_high_risk: u32,
     /// How many holders one payout transaction pays at most.
     pub payout_page_holders: usize,
     /// What an investor must at least get to be paid now; less is held.
     pub payout_dust_threshold: Money,
     /// How long a subscription may stay unpaid after it became binding, in days.
-    pub payment_due_days: u64,
+    pub payment_due_days: u32,
     /// How many transient faults of one cycle are borne before an operation is a dead letter.
     pub attempts_max: u32,
     /// The first pause after a transient fault, in seconds.
@@ -61,6 +65,8 @@ impl Default for Settings {
             mint_dual_control_threshold: Money::from_minor(25_000_000),
             payout_dual_control_threshold: Money::from_minor(1_000_000),
             approval_hours: 72,
+            kyc_months: 24,
+            kyc_months_at_high_risk: 12,
             payout_page_holders: 200,
             payout_dust_threshold: Money::from_minor(1),
             payment_due_days: 10,

@@ -84,13 +84,16 @@ pub struct Cancel {
 
 /// Allows it, by a person who has just shown again who they are: 202 and where its effect is to be seen; 200 with the reason if it cannot
 /// be done any more.
+///
+/// It takes another person than the one who asked. Where there is one admin only, what takes two of them waits from `alone_from` on for
+/// his own word; the staff was told by mail.
 #[utoipa::path(
     post,
     path = "/v1/approvals/{id}/approve",
     request_body = Approve,
     params(IdempotencyKey, version::Seen),
     responses((status = 200, body = Short), (status = 202, body = Short)),
-    extensions(("x-codes" = json!(["self_approval_forbidden", "approval_not_pending", "snapshot_mismatch", "version_conflict"]))),
+    extensions(("x-codes" = json!(["self_approval_forbidden", "approval_not_pending", "snapshot_mismatch", "version_conflict", "invalid_state"]))),
 )]
 pub async fn approve(
     State(app): State<App>,

@@ -30,7 +30,7 @@ pub struct Short {
     /// Who asked.
     maker: String,
     reason: Option<String>,
-    /// Who decided; null for an issuer, and so is by which operations it is done.
+    /// Who decided, or `break_glass`; null for an issuer, and so is by which operations it is done.
     checker: Option<String>,
     decision_reason: Option<String>,
     operation_id: Option<String>,
@@ -40,6 +40,8 @@ pub struct Short {
     created_at: Instant,
     decided_at: Option<Instant>,
     expires_at: Instant,
+    /// From when on whoever asked may allow it himself, as long as there is no other admin; null where it takes another person.
+    alone_from: Option<Instant>,
     updated_at: Instant,
     version: i64,
 }
@@ -119,6 +121,7 @@ pub fn short(a: &Approval) -> Short {
         created_at: Instant(a.created_at),
         decided_at: a.decided_at.map(Instant),
         expires_at: Instant(a.expires_at),
+        alone_from: a.alone_from.map(Instant),
         updated_at: Instant(a.updated_at),
         version: a.version,
     }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{Uri, header};
+use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use muniment_domain::distribution::{Distribution, Scope};
 use muniment_domain::entitlement::{self, Reported};
@@ -16,10 +16,10 @@ use super::{find, record};
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
-use crate::instant;
 use crate::investor::masked_name;
 use crate::pages::Parameters;
 use crate::principal::Principal;
+use crate::{csv, instant};
 
 const COLUMNS: &str = "entitlement_id,investor_id,legal_name,wallet_address,payee_address,balance_at_record,gross_amount,\
     withholding_amount,net_amount,currency,status,hold_reason,paid_to,units,payout_token,tx_hash,block_number,paid_at";
@@ -48,15 +48,7 @@ pub async fn report(
         lines.iter_mut().for_each(|line| line.legal_name = line.legal_name.as_deref().map(masked_name));
     }
     match parameters.text("format").unwrap_or("json") {
-        "csv" => {
-            let name = format!("attachment; filename=\"{id}.csv\"");
-            let kept = [
-                (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-                (header::CONTENT_DISPOSITION, name),
-                (header::CACHE_CONTROL, "no-store".to_owned()),
-            ];
-            Ok((kept, table(&d, decimals, &lines)).into_response())
-        }
+        "csv" => Ok((csv::headers(&id), table(&d, decimals, &lines)).into_response()),
         "json" => {
             let entitlements = lines.iter().map(|line| shown(line, decimals)).collect();
             Ok(Json(Report { full: record::full(&mut tx, &d, &of).await?, report_sha256, entitlements })
@@ -130,27 +122,7 @@ fn table(d: &Distribution, decimals: u32, lines: &[Reported]) -> String {
             e.block_number.map(|number| number.to_string()).unwrap_or_default(),
             instant::optional(e.paid_at).unwrap_or_default(),
         ];
-        text.push_str(&fields.map(|field| cell(&field)).join(","));
-        text.push_str("\r\n");
+        text.push_str(&csv::line(fields));
     }
     text
-}
-
-/// A cell as every reader of tables takes it: quoted where it must be, and never a formula.
-fn cell(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_is_quoted_where_it_must_be_and_never_a_formula() {
-        assert_eq!(cell("Ada Brandt"), "Ada Brandt");
-        assert_eq!(cell("Brandt, \"Ada\""), "\"Brandt, \"\"Ada\"\"\"");
-        assert_eq!(cell("=1+1"), "'=1+1");
-    }
 }

@@ -135,7 +135,7 @@ impl Intent for Body {
         }
     }
 
-    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let decision = Decision {
             word: self.decision.into(),
             level: self.level,
@@ -146,7 +146,7 @@ impl Intent for Body {
             high_risk: self.high_risk,
             accreditation: self.accreditation.as_ref().map(|a| (a.basis.clone(), a.expires_at.map(|end| end.0))),
         };
-        let i = kyc::decide(tx, &self.investor_id, &decision, &by).await?;
+        let i = kyc::decide(tx, &app.settings, &self.investor_id, &decision, &by).await?;
         let body = json!(record::for_staff(tx, &i, false).await?).to_string();
         Ok(Answer { status: 200, location: Some(path(&i.id)), body })
     }

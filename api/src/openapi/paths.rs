@@ -4,8 +4,9 @@ use utoipa::OpenApi;
 
 use crate::{
     api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, error, force_transfer,
-    freeze, health, holder, investor, issuer, lock, mint, offering, openapi, operation, reconcile, reconciliation,
-    recover, restrict, retry, signer, speed_up, subscription, token_view, unfreeze, unlock, unrestrict, user, webhook,
+    freeze, health, holder, investor, issuer, lock, mint, offering, openapi, operation, policy, reconcile,
+    reconciliation, recover, report, restrict, retry, signer, speed_up, subscription, token_view, unfreeze, unlock,
+    unrestrict, user, webhook,
 };
 
 /// The interface of the platform, as a portal integrates it.
@@ -45,6 +46,7 @@ use crate::{
         api_key::list,
         api_key::revoke,
         api_key::rotate,
+        api_key::take,
         approval::decide::approve,
         approval::decide::cancel,
         approval::decide::reject,
@@ -74,6 +76,12 @@ use crate::{
         distribution::list,
         distribution::reissue::reissue,
         distribution::report::report,
+        report::cap_table::read,
+        report::distribution::read,
+        report::tax::read,
+        report::transaction::read,
+        policy::change,
+        policy::read,
         docs::page,
         docs::script,
         docs::style,

@@ -10,7 +10,7 @@ use crate::permission::PERMISSIONS;
 use crate::router::routes;
 
 /// The methods that a path can have, as the document writes them.
-const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 fn operations(document: &Value) -> Vec<(String, Value)> {
     let paths = document["paths"].as_object().unwrap();

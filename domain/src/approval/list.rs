@@ -26,6 +26,13 @@ pub fn missing(id: &str) -> Error {
     Error::refused(Code::NotFound, format!("There is no approval {id}."))
 }
 
+/// The approval by which this was done to this subject.
+pub async fn executed(tx: &mut Tx, action: &str, subject_id: &str) -> Result<Option<Approval>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Approval>(
+        "select * from approvals where action = $1 and subject_id = $2 and status = 'executed'")
+        .bind(action).bind(subject_id).fetch_optional(conn).await?))
+}
+
 /// What a list shows.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {

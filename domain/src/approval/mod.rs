@@ -1,5 +1,6 @@
 //! Approvals: what one person asked for and another one has to allow, kept as it was asked for.
 
+mod alone;
 mod list;
 mod state;
 
@@ -7,7 +8,8 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-pub use list::{Filter, find, list, missing, of_operation, overdue, see};
+pub use alone::{end_alone, take_alone};
+pub use list::{Filter, executed, find, list, missing, of_operation, overdue, see};
 pub use state::{Move, Status};
 
 use crate::db::{Tx, touched};
@@ -45,6 +47,7 @@ pub struct Approval {
     pub decided_at: Option<DateTime<Utc>>,
     pub expires_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
+    pub alone_from: Option<DateTime<Utc>>,
 }
 
 /// What a maker asks for.
@@ -64,6 +67,8 @@ pub struct NewApproval {
     pub request_id: Option<String>,
     pub idempotency_key: Option<String>,
     pub expires_at: DateTime<Utc>,
+    /// From when on its maker may allow it himself; only where nobody else could.
+    pub alone_from: Option<DateTime<Utc>>,
 }
 
 impl Approval {
@@ -96,12 +101,12 @@ pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
     let (amount, currency) = new.amount.unzip();
     let inserted = on!(tx, conn => sqlx::query_as::<_, Approval>(
         "insert into approvals (id, action, status, subject_type, subject_id, offering_id, amount, currency, payload, payload_canonical, \
-         payload_sha256, live_key, maker, reason, request_id, idempotency_key, next_action_at, version, created_at, expires_at, updated_at) \
-         values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 1, $17, $16, $17) \
+         payload_sha256, live_key, maker, reason, request_id, idempotency_key, next_action_at, version, created_at, expires_at, updated_at, alone_from) \
+         values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 1, $17, $16, $17, $18) \
          on conflict do nothing returning *")
         .bind(&id).bind(new.action).bind(new.subject_type).bind(&new.subject_id).bind(&new.offering_id).bind(amount).bind(&currency)
         .bind(Json(&new.payload)).bind(&text).bind(&sha256).bind(&new.live_key).bind(&new.maker).bind(&new.reason)
-        .bind(&new.request_id).bind(&new.idempotency_key).bind(new.expires_at).bind(now)
+        .bind(&new.request_id).bind(&new.idempotency_key).bind(new.expires_at).bind(now).bind(new.alone_from)
         .fetch_optional(conn).await?);
     let Some(approval) = inserted else {
         return Err(in_progress(tx, &new.live_key).await?);
@@ -133,14 +138,15 @@ pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, re
     if !to.is_live() {
         a.live_key = None;
         a.next_action_at = None;
+        a.alone_from = None;
     }
     let rows = on!(tx, conn => sqlx::query(
         "update approvals set status = $3, live_key = $4, checker = $5, decision_reason = $6, error_code = $7, error_message = $8, \
-         operation_id = $9, batch_id = $10, next_action_at = $11, version = $12, decided_at = $13, updated_at = $14 \
+         operation_id = $9, batch_id = $10, next_action_at = $11, version = $12, decided_at = $13, updated_at = $14, alone_from = $15 \
          where id = $1 and version = $2")
         .bind(&a.id).bind(read).bind(a.status).bind(&a.live_key).bind(&a.checker).bind(&a.decision_reason).bind(&a.error_code)
         .bind(&a.error_message).bind(&a.operation_id).bind(&a.batch_id).bind(a.next_action_at).bind(a.version).bind(a.decided_at)
-        .bind(a.updated_at)
+        .bind(a.updated_at).bind(a.alone_from)
         .execute(conn).await?.rows_affected());
     touched(rows, "approval", &a.id)?;
     record(tx, a, Some(from), actor, reason).await

@@ -205,6 +205,7 @@ fn noun(told: &str, id: &str) -> &'static str {
         ("lan", "lane"),
         ("off", "offering"),
         ("op", "operation"),
+        ("pol", "policy"),
         ("rec", "reconciliation_run"),
         ("ses", "session"),
         ("sub", "subscription"),

@@ -1,5 +1,7 @@
 //! Reading entitlements: those that can be paid, a page of them, their sums.
 
+use std::collections::BTreeMap;
+
 use alloy_primitives::Address;
 use serde::Serialize;
 use sqlx::QueryBuilder;
@@ -7,6 +9,7 @@ use sqlx::QueryBuilder;
 use super::{Entitlement, Status};
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::rows::portions;
 use crate::{Result, narrow, on};
 
 /// Everything of a distribution that nothing stands in the way of, in the order of the wallets.
@@ -144,25 +147,59 @@ pub struct Totals {
 
 /// The sums of a distribution's entitlements.
 pub async fn totals(tx: &mut Tx, distribution_id: &str) -> Result<Totals> {
-    let sums = on!(tx, conn => sqlx::query_as::<_, (Status, i64, i64, i64, i64)>(
-        "select status, count(*), cast(sum(gross) as bigint), cast(sum(withholding) as bigint), cast(sum(net) as bigint) \
-         from entitlements where distribution_id = $1 group by status").bind(distribution_id).fetch_all(conn).await?);
-    let mut totals = Totals::default();
-    for (status, count, gross, withholding, net) in sums {
-        totals.count += count;
-        totals.gross += gross;
-        totals.withholding += withholding;
-        totals.net += net;
-        match status {
-            Status::Paid => totals.paid += net,
-            Status::Held => totals.held += net,
-            Status::Excluded => totals.excluded += net,
-            Status::Failed => totals.failed += net,
-            Status::Calculated | Status::Queued => totals.open += net,
-        }
-        if !matches!(status, Status::Paid | Status::Excluded) {
-            totals.left += count;
+    Ok(totals_of(tx, &[distribution_id]).await?.remove(distribution_id).unwrap_or_default())
+}
+
+/// The sums of several ones, by their ids; none where nothing is calculated.
+pub async fn totals_of(tx: &mut Tx, distribution_ids: &[&str]) -> Result<BTreeMap<String, Totals>> {
+    let mut all = BTreeMap::<String, Totals>::new();
+    for portion in portions(distribution_ids) {
+        let sums = on!(tx, conn => {
+            let mut query = QueryBuilder::new(
+                "select distribution_id, status, count(*), cast(sum(gross) as bigint), cast(sum(withholding) as bigint), \
+                 cast(sum(net) as bigint) from entitlements where distribution_id in (");
+            let mut list = query.separated(", ");
+            portion.iter().for_each(|id| _ = list.push_bind((*id).to_owned()));
+            query.push(") group by distribution_id, status");
+            query.build_query_as::<(String, Status, i64, i64, i64, i64)>().fetch_all(conn).await?
+        });
+        for (id, status, count, gross, withholding, net) in sums {
+            all.entry(id).or_default().add(status, [count, gross, withholding, net]);
         }
     }
-    Ok(totals)
+    Ok(all)
+}
+
+impl Totals {
+    /// Adds those of another distribution.
+    pub fn add_all(&mut self, more: &Self) {
+        self.count += more.count;
+        self.gross += more.gross;
+        self.withholding += more.withholding;
+        self.net += more.net;
+        self.paid += more.paid;
+        self.held += more.held;
+        self.excluded += more.excluded;
+        self.failed += more.failed;
+        self.open += more.open;
+        self.left += more.left;
+    }
+
+    /// Adds what has one status.
+    fn add(&mut self, status: Status, [count, gross, withholding, net]: [i64; 4]) {
+        self.count += count;
+        self.gross += gross;
+        self.withholding += withholding;
+        self.net += net;
+        match status {
+            Status::Paid => self.paid += net,
+            Status::Held => self.held += net,
+            Status::Excluded => self.excluded += net,
+            Status::Failed => self.failed += net,
+            Status::Calculated | Status::Queued => self.open += net,
+        }
+        if !matches!(status, Status::Paid | Status::Excluded) {
+            self.left += count;
+        }
+    }
 }

@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 
 pub use list::{
-    Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, report, totals, unpaid,
-    unpaid_to, withheld_of,
+    Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, report, totals,
+    totals_of, unpaid, unpaid_to, withheld_of,
 };
 pub use new::{New, insert_all};
 pub use pay::{Paid, fail, queue, set_paid, take_over, withhold};

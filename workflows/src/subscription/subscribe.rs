@@ -13,7 +13,7 @@ use muniment_domain::{Code, Error, Result, exemption, principal};
 use super::wallet;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::timer;
+use crate::{policy, timer};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -65,13 +65,15 @@ pub async fn subscribe(
         muniment_domain::wallet::insert_unverified(tx, &investor.id, new.address).await?;
     }
     let now = tx.now();
+    let cooling_off_expires_at = exemption::cooling_off_expires_at(&offering, now);
+    let payment_due_at = payment_due_at(tx, settings, cooling_off_expires_at).await?;
     let new = New {
         offering: &offering,
         investor_id: &investor.id,
         amount: asked.amount.minor(),
         wallet: wallet.map(|wallet| wallet.address),
-        cooling_off_expires_at: exemption::cooling_off_expires_at(&offering, now),
-        payment_due_at: payment_due_at(settings, exemption::cooling_off_expires_at(&offering, now)),
+        cooling_off_expires_at,
+        payment_due_at,
         payment_method: offering.payment_methods.split(' ').next().unwrap_or_default(),
         reference: asked.reference.as_deref(),
         consent_document_id: asked.consent_document_id.as_deref(),
@@ -106,14 +108,15 @@ pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Reque
         checks,
         wallet_address: wallet.map(|wallet| wallet.address),
         cooling_off_expires_at,
-        payment_due_at: payment_due_at(settings, cooling_off_expires_at),
+        payment_due_at: payment_due_at(tx, settings, cooling_off_expires_at).await?,
         offering,
     })
 }
 
 /// Nobody has to pay while they may still withdraw.
-pub fn payment_due_at(settings: &Settings, from: DateTime<Utc>) -> DateTime<Utc> {
-    from + Duration::days(settings.payment_due_days.cast_signed())
+pub async fn payment_due_at(tx: &mut Tx, settings: &Settings, from: DateTime<Utc>) -> Result<DateTime<Utc>> {
+    let days = policy::limits(tx, settings).await?.payment_due_days;
+    Ok(from + Duration::days(days.into()))
 }
 
 async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &Asked) -> Result<Vec<Check>> {

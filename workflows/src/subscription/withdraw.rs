@@ -84,7 +84,8 @@ pub async fn reconfirm(
     }
     s.terms_version = offering.terms_version;
     // Whoever said yes has the whole time to pay again.
-    s.payment_due_at = s.payment_due_at.map(|at| at.max(subscribe::payment_due_at(settings, now)));
+    let due_at = subscribe::payment_due_at(tx, settings, now).await?;
+    s.payment_due_at = s.payment_due_at.map(|at| at.max(due_at));
     subscription::transition(tx, &offering, &mut s, Move::Reconfirm, &by.actor, "").await?;
     timer::set(tx, &s.id, s.next_look()).await?;
     Ok((offering, s))

@@ -1,0 +1,164 @@
+//! `GET /v1/reports/tax`: what each investor was paid in a year, and what was withheld of it.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::Uri;
+use axum::response::Response;
+use muniment_domain::db::Tx;
+use muniment_domain::investor::TaxForm;
+use muniment_domain::money::Money;
+use muniment_domain::report::Filter;
+use muniment_domain::report::tax as domain;
+use muniment_domain::user::Role;
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{PAGE, Report, answer, asked};
+use crate::amount::Amount;
+use crate::app::App;
+use crate::error::Result;
+use crate::instant::Instant;
+use crate::investor::masked_name;
+use crate::pages::Parameters;
+use crate::principal::Principal;
+
+/// Each investor with what was finally paid in the year (UTC): a line for each currency and rate, and the sums of each currency. An auditor
+/// sees the first letters of a name.
+#[utoipa::path(
+    get,
+    path = "/v1/reports/tax",
+    params(
+        ("offering_id" = Option<String>, Query, example = "off_01jc8yq3k5e9v8w2m4n6p7r9st"),
+        ("year" = Option<i32>, Query, minimum = 1, maximum = 9000, description = "All years, if none is named.", example = 2026),
+        ("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json"),
+    ),
+    responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+)]
+pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Response> {
+    let parameters = Parameters::read(&uri, &["offering_id", "year", "format"])?;
+    let (filter, format) = asked(&mut app.db.read().await?, &parameters).await?;
+    let masked = principal.0.has_role(Role::Auditor);
+    Ok(answer(app, Tax { filter, masked, after: Some(String::new()), sums: BTreeMap::new() }, format))
+}
+
+/// The report, as the document shows it.
+#[derive(ToSchema)]
+#[schema(as = TaxReport)]
+#[allow(dead_code, reason = "the document reads it; answers are written line by line")]
+pub struct Shown {
+    #[schema(example = "tax")]
+    report: String,
+    offering_id: Option<String>,
+    from: Instant,
+    to: Instant,
+    lines: Vec<Line>,
+    totals: Vec<Total>,
+}
+
+/// What an investor was paid in one currency at one rate.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaxReportLine)]
+pub struct Line {
+    investor_id: String,
+    legal_name: String,
+    country: String,
+    #[schema(example = "PT")]
+    tax_residency: Option<String>,
+    tax_form: TaxForm,
+    #[schema(example = "PT")]
+    treaty_country: Option<String>,
+    currency: String,
+    /// In percent, as it was when the parts were calculated.
+    #[schema(example = "15.00")]
+    withholding_rate: String,
+    payments: i64,
+    gross: Amount,
+    withheld: Amount,
+    net: Amount,
+}
+
+/// The sums of a currency.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaxReportTotal)]
+struct Total {
+    currency: String,
+    payments: i64,
+    gross: Amount,
+    withheld: Amount,
+    net: Amount,
+}
+
+struct Tax {
+    filter: Filter,
+    masked: bool,
+    after: Option<String>,
+    sums: BTreeMap<String, [i64; 4]>,
+}
+
+const fn cents(minor: i64) -> Amount {
+    Amount(Money::from_minor(minor))
+}
+
+impl Tax {
+    fn line(&mut self, line: domain::Line) -> Line {
+        let parts = [line.payments, line.gross, line.withholding, line.net];
+        let sums = self.sums.entry(line.currency.clone()).or_default();
+        sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        Line {
+            investor_id: line.investor_id,
+            legal_name: if self.masked { masked_name(&line.legal_name) } else { line.legal_name },
+            country: line.country,
+            tax_residency: line.tax_residency,
+            tax_form: line.tax_form,
+            treaty_country: line.treaty_country,
+            currency: line.currency,
+            // Hundredths of a percent look like cents.
+            withholding_rate: Money::from_minor(line.rate_basis_points).to_string(),
+            payments: line.payments,
+            gross: cents(line.gross),
+            withheld: cents(line.withholding),
+            net: cents(line.net),
+        }
+    }
+}
+
+impl Report for Tax {
+    const NAME: &'static str = "tax";
+    const COLUMNS: &'static [&'static str] = &[
+        "investor_id",
+        "legal_name",
+        "country",
+        "tax_residency",
+        "tax_form",
+        "treaty_country",
+        "currency",
+        "withholding_rate",
+        "payments",
+        "gross",
+        "withheld",
+        "net",
+    ];
+    type Line = Line;
+
+    fn head(&self) -> Value {
+        super::head(Self::NAME, &self.filter)
+    }
+
+    async fn next(&mut self, tx: &mut Tx) -> muniment_domain::Result<Option<Vec<Line>>> {
+        let Some(after) = self.after.take() else { return Ok(None) };
+        let (lines, last) = domain::page(tx, &self.filter, &after, PAGE).await?;
+        self.after = last;
+        Ok(Some(lines.into_iter().map(|line| self.line(line)).collect()))
+    }
+
+    fn totals(&self) -> Vec<Value> {
+        let total = |(currency, sums): (&String, &[i64; 4])| {
+            let [payments, gross, withheld, net] = *sums;
+            let (gross, withheld, net) = (cents(gross), cents(withheld), cents(net));
+            json!(Total { currency: currency.clone(), payments, gross, withheld, net })
+        };
+        self.sums.iter().map(total).collect()
+    }
+}

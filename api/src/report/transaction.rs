@@ -1,0 +1,155 @@
+//! `GET /v1/reports/transactions`: what the platform did on chains, and what it took.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::Uri;
+use axum::response::Response;
+use muniment_domain::db::Tx;
+use muniment_domain::operation::Kind;
+use muniment_domain::report::Filter;
+use muniment_domain::report::transaction as domain;
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{PAGE, Report, answer, asked};
+use crate::address::Typed;
+use crate::app::App;
+use crate::error::Result;
+use crate::instant::Instant;
+use crate::pages::Parameters;
+
+/// The transactions of operations that were confirmed in the year (UTC), in the order of the operations, with their gas and the sums of each
+/// chain.
+#[utoipa::path(
+    get,
+    path = "/v1/reports/transactions",
+    params(
+        ("offering_id" = Option<String>, Query, example = "off_01jc8yq3k5e9v8w2m4n6p7r9st"),
+        ("year" = Option<i32>, Query, minimum = 1, maximum = 9000, description = "All years, if none is named.", example = 2026),
+        ("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json"),
+    ),
+    responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+)]
+pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
+    let parameters = Parameters::read(&uri, &["offering_id", "year", "format"])?;
+    let (filter, format) = asked(&mut app.db.read().await?, &parameters).await?;
+    Ok(answer(app, Transactions { filter, after: Some(String::new()), sums: BTreeMap::new() }, format))
+}
+
+/// The report, as the document shows it.
+#[derive(ToSchema)]
+#[schema(as = TransactionsReport)]
+#[allow(dead_code, reason = "the document reads it; answers are written line by line")]
+pub struct Shown {
+    #[schema(example = "transactions")]
+    report: String,
+    offering_id: Option<String>,
+    from: Instant,
+    to: Instant,
+    lines: Vec<Line>,
+    totals: Vec<Total>,
+}
+
+/// A transaction.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TransactionsReportLine)]
+pub struct Line {
+    tx_hash: String,
+    operation_id: String,
+    #[serde(rename = "type")]
+    kind: Kind,
+    #[schema(example = "mint")]
+    step: String,
+    offering_id: Option<String>,
+    chain_id: i64,
+    contract_address: Typed,
+    block_number: Option<i64>,
+    /// Null where somebody else sent it.
+    gas_used: Option<u64>,
+    effective_gas_price: Option<u64>,
+    /// What it cost, in the smallest units of the chain's own coin.
+    #[schema(example = "2500000000000000")]
+    fee: Option<String>,
+    confirmed_at: Instant,
+}
+
+/// The sums of a chain.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TransactionsReportTotal)]
+struct Total {
+    chain_id: i64,
+    transactions: i64,
+    gas_used: u64,
+    #[schema(example = "2500000000000000")]
+    fee: String,
+}
+
+struct Transactions {
+    filter: Filter,
+    after: Option<String>,
+    sums: BTreeMap<i64, (i64, u64, u128)>,
+}
+
+impl Transactions {
+    fn line(&mut self, line: domain::Line) -> Line {
+        let of_receipt = |key: &str| line.receipt.as_ref().and_then(|receipt| receipt.0[key].as_u64());
+        let (gas_used, effective_gas_price) = (of_receipt("gas_used"), of_receipt("effective_gas_price"));
+        let fee = gas_used.zip(effective_gas_price).map(|(gas, price)| u128::from(gas) * u128::from(price));
+        let sum = self.sums.entry(line.chain_id).or_default();
+        *sum = (sum.0 + 1, sum.1 + gas_used.unwrap_or_default(), sum.2 + fee.unwrap_or_default());
+        Line {
+            tx_hash: line.tx_hash.to_string(),
+            operation_id: line.operation_id,
+            kind: line.kind,
+            step: line.name,
+            offering_id: line.offering_id,
+            chain_id: line.chain_id,
+            contract_address: Typed(line.target.0),
+            block_number: line.block_number,
+            gas_used,
+            effective_gas_price,
+            fee: fee.map(|fee| fee.to_string()),
+            confirmed_at: Instant(line.confirmed_at),
+        }
+    }
+}
+
+impl Report for Transactions {
+    const NAME: &'static str = "transactions";
+    const COLUMNS: &'static [&'static str] = &[
+        "tx_hash",
+        "operation_id",
+        "type",
+        "step",
+        "offering_id",
+        "chain_id",
+        "contract_address",
+        "block_number",
+        "gas_used",
+        "effective_gas_price",
+        "fee",
+        "confirmed_at",
+    ];
+    type Line = Line;
+
+    fn head(&self) -> Value {
+        super::head(Self::NAME, &self.filter)
+    }
+
+    async fn next(&mut self, tx: &mut Tx) -> muniment_domain::Result<Option<Vec<Line>>> {
+        let Some(after) = self.after.take() else { return Ok(None) };
+        let (lines, last) = domain::page(tx, &self.filter, &after, PAGE).await?;
+        self.after = last;
+        Ok(Some(lines.into_iter().map(|line| self.line(line)).collect()))
+    }
+
+    fn totals(&self) -> Vec<Value> {
+        let total = |(chain_id, (transactions, gas_used, fee)): (&i64, &(i64, u64, u128))| {
+            let (chain_id, transactions, gas_used) = (*chain_id, *transactions, *gas_used);
+            json!(Total { chain_id, transactions, gas_used, fee: fee.to_string() })
+        };
+        self.sums.iter().map(total).collect()
+    }
+}

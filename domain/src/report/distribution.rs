@@ -1,0 +1,39 @@
+//! What was distributed, and what became of it.
+
+use crate::db::Tx;
+use crate::distribution::Distribution;
+use crate::entitlement::{self, Totals};
+use crate::{Result, on};
+
+use super::Filter;
+
+/// A distribution with its sums.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Line {
+    pub distribution: Distribution,
+    pub offering_name: String,
+    pub totals: Totals,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    #[sqlx(flatten)]
+    distribution: Distribution,
+    offering_name: String,
+}
+
+/// The next lines after an id, by the day of their payment.
+pub async fn page(tx: &mut Tx, f: &Filter, after: &str, limit: i64) -> Result<Vec<Line>> {
+    let rows = on!(tx, conn => sqlx::query_as::<_, Row>(
+        "select d.*, o.name as offering_name from distributions d join offerings o on o.id = d.offering_id \
+         where d.id > $1 and ($2 = '' or d.offering_id = $2) and d.payment_date >= $3 and d.payment_date < $4 order by d.id limit $5")
+        .bind(after).bind(f.offering_id.as_deref().unwrap_or_default()).bind(f.from).bind(f.to).bind(limit).fetch_all(conn).await?);
+    let ids: Vec<_> = rows.iter().map(|row| row.distribution.id.as_str()).collect();
+    let mut totals = entitlement::totals_of(tx, &ids).await?;
+    let line = |Row { distribution, offering_name }| {
+        let totals = totals.remove(&distribution.id).unwrap_or_default();
+        Line { distribution, offering_name, totals }
+    };
+    Ok(rows.into_iter().map(line).collect())
+}

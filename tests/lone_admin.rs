@@ -1,0 +1,172 @@
+//! Where there is one admin only, what takes two waits a day, and the whole staff is told; whoever comes meanwhile has to be asked.
+
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::approval::{Approval, Status};
+use muniment_domain::clock::Clock;
+use muniment_domain::db::Db;
+use muniment_domain::point::Point;
+use muniment_domain::user::{self, Role, Roles};
+use muniment_domain::{Code, Error, email_link};
+use muniment_workflows::action::Action;
+use muniment_workflows::approval::{self, Decision};
+use muniment_workflows::requester::Requester;
+use muniment_workflows::settings::Settings;
+use muniment_workflows::staff::Invite;
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::installation::{Answer, Door, Person, open_at};
+
+fn invitation(name: &str) -> Value {
+    json!({ "email": format!("{name}@people.example"), "name": name, "roles": ["operator"], "reason": "nights" })
+}
+
+async fn ask(admin: &Person, name: &str) -> Answer {
+    let asked = admin.post("/v1/users", invitation(name)).await;
+    assert_eq!(asked.status, 202, "{asked:?}");
+    asked
+}
+
+/// A day goes by, for what waits, and its mails are out.
+async fn a_day_later(door: &Door) {
+    let untold = "email_links where purpose = 'notice' and sent_at is null";
+    door.until("the staff is told", async || door.count(untold).await == 0).await;
+    door.write("update approvals set alone_from = created_at where alone_from is not null").await;
+}
+
+fn requester(id: &str) -> Requester {
+    Requester { actor: id.to_owned(), request_id: None, idempotency_key: None }
+}
+
+async fn approve(db: &Db, a: &Approval) -> Result<Status, Error> {
+    let mut tx = db.begin().await?;
+    let (approval_id, by) = (a.id.clone(), requester(&a.maker));
+    let d = Decision { approval_id, version: a.version, by, roles: Roles::only(Role::Admin), comment: None };
+    let approved = approval::approve(&mut tx, &Settings::default(), &a.payload_sha256, d).await?;
+    tx.commit(Point::Accept).await?;
+    Ok(approved.status)
+}
+
+/// What a lone admin asks for at this time, and everybody was told.
+async fn asked_alone(db: &Db, admin: &str, name: &str) -> Approval {
+    let mut tx = db.begin().await.unwrap();
+    let (email, name, user_id) = (format!("{name}@people.example"), name.to_owned(), tx.new_id("usr"));
+    let action = Action::Invite(Invite { user_id, email, name, roles: vec![Role::Operator], reason: "x".to_owned() });
+    let asked = approval::ask(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
+    for due in email_link::due(&mut tx, 100).await.unwrap() {
+        email_link::sent(&mut tx, &due.link.id).await.unwrap();
+    }
+    tx.commit(Point::Accept).await.unwrap();
+    asked
+}
+
+fn is_forbidden(outcome: &Result<Status, Error>) -> bool {
+    matches!(outcome, Err(Error::Refused { code: Code::SelfApprovalForbidden, .. }))
+}
+
+on_both_databases! {
+    async fn a_lone_admin_waits_for_a_day_and_not_longer_than_the_approval_does(database: Database) {
+        let clock = Clock::manual("2026-11-20T10:00:00Z".parse::<DateTime<Utc>>().unwrap());
+        let db = open_at(&database.url(), clock.clone()).await;
+        let mut tx = db.begin().await.unwrap();
+        let admin = user::insert(&mut tx, "adam@people.example", "Adam", Role::Admin).await.unwrap();
+        tx.commit(Point::Account).await.unwrap();
+        let (first, late) = (asked_alone(&db, &admin, "first").await, asked_alone(&db, &admin, "late").await);
+        clock.advance(Duration::hours(24) - Duration::seconds(1));
+        assert!(is_forbidden(&approve(&db, &first).await), "a second too early");
+        clock.advance(Duration::seconds(1));
+        assert_eq!(approve(&db, &first).await.unwrap(), Status::Executed);
+        clock.advance(Duration::hours(48));
+        let over = approve(&db, &late).await;
+        assert!(matches!(over, Err(Error::Refused { code: Code::ApprovalNotPending, .. })), "{over:?}");
+        db.close().await;
+    }
+
+    async fn what_a_lone_admin_asks_for_is_told_to_the_staff_who_can_stop_it(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let adam = door.person(&server, "adam", Role::Admin).await;
+        let olga = door.person(&server, "olga", Role::Operator).await;
+        let aude = door.person(&server, "aude", Role::Auditor).await;
+        door.person(&server, "ada", Role::Investor).await;
+        let asked = ask(&adam, "ben").await;
+        assert_ne!(asked.body["approval"]["alone_from"], Value::Null);
+        for told in [&adam, &olga, &aude] {
+            server.mailed("notice", &told.email).await;
+        }
+        assert_eq!(door.count("email_links where purpose = 'notice'").await, 3);
+        assert_eq!(adam.allow(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()), "at once");
+        a_day_later(&door).await;
+        door.write("update email_links set sent_at = null, try_at = null where purpose = 'notice'").await;
+        assert_eq!(adam.allow(&asked).await.problem(), (409, "invalid_state".to_owned()), "nobody was told");
+        door.write("update email_links set sent_at = created_at where purpose = 'notice'").await;
+        assert_eq!(olga.allow(&asked).await.problem(), (403, "role_forbidden".to_owned()));
+        // The refusal is given again under its key: another one asks anew.
+        door.write("delete from idempotency_keys").await;
+        let allowed = adam.allow(&asked).await;
+        assert_eq!((allowed.status, allowed.text("/status"), allowed.text("/checker")), (202, "executed".to_owned(), "break_glass".to_owned()));
+        assert_eq!(door.count("users where email = 'ben@people.example'").await, 1);
+
+        let stopped = ask(&adam, "mallory").await;
+        let path = format!("{}/reject", stopped.headers["location"].to_str().unwrap());
+        let rejected = olga.client().on_version(1).change("POST", &path, Some(json!({ "comment": "who is that?" }))).await.unwrap();
+        assert_eq!(rejected.text("/status"), "rejected", "{rejected:?}");
+        a_day_later(&door).await;
+        assert_eq!(adam.allow(&stopped).await.problem(), (403, "self_approval_forbidden".to_owned()));
+    }
+
+    async fn a_lone_admin_gets_a_key_of_the_platform_by_the_same_wait(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let adam = door.person(&server, "adam", Role::Admin).await;
+        let asked = adam.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"] })).await;
+        a_day_later(&door).await;
+        assert_eq!(adam.allow(&asked).await.status, 202);
+        let made = adam.post(&format!("/v1/approvals/{}/api-key", asked.text("/approval/id")), json!({})).await;
+        assert_eq!(server.client().with_key(&made.text("/key")).get("/blockchain/operations").await.unwrap().status, 200);
+    }
+
+    async fn another_admin_who_comes_has_to_be_asked_also_when_he_leaves_again(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let adam = door.person(&server, "adam", Role::Admin).await;
+        let olga = door.person(&server, "olga", Role::Operator).await;
+        let (kept, path) = (ask(&adam, "ben").await, format!("/v1/users/{}/roles", olga.id));
+        let body = json!({ "roles": ["admin"], "reason": "two are better" });
+        let promoted = adam.change("PATCH", &path, Some(body)).await;
+        a_day_later(&door).await;
+        assert_eq!(adam.allow(&promoted).await.status, 202);
+        assert_eq!(door.count("approvals where alone_from is not null").await, 0);
+        assert_eq!(adam.allow(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        assert_eq!(adam.change("POST", &format!("/v1/users/{}/disable", olga.id), None).await.status, 200);
+        door.write("delete from idempotency_keys").await;
+        assert_eq!(adam.allow(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        // With two admins nobody is ever alone.
+        assert_eq!(adam.change("POST", &format!("/v1/users/{}/enable", olga.id), None).await.status, 200);
+        assert_eq!(ask(&adam, "cleo").await.body["approval"]["alone_from"], Value::Null);
+    }
+
+    async fn a_lone_admin_who_acts_while_another_one_comes_is_either_first_or_refused(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let adam = door.person(&server, "adam", Role::Admin).await;
+        let (eve, enable) = (door.person(&server, "eve", Role::Operator).await, "enable");
+        let (disable, enable) = (format!("/v1/users/{}/disable", eve.id), format!("/v1/users/{}/{enable}", eve.id));
+        door.write(&format!("update users set roles = 'admin' where id = '{}'", eve.id)).await;
+        for round in 0..5 {
+            assert_eq!(adam.change("POST", &disable, None).await.status, 200);
+            let asked = ask(&adam, &format!("new-{round}")).await;
+            a_day_later(&door).await;
+            let (twice, allowed, came) = tokio::join!(adam.allow(&asked), adam.allow(&asked), adam.change("POST", &enable, None));
+            assert_eq!(came.status, 200, "{came:?}");
+            let status = door.rows(&format!("select status from approvals where id = '{}'", asked.text("/approval/id"))).await[0][0].clone();
+            match status.as_str() {
+                "executed" => assert!([&twice, &allowed].iter().any(|answer| answer.status == 202), "{twice:?} {allowed:?}"),
+                "pending" => assert!([&twice, &allowed].iter().all(|answer| answer.status >= 403 && answer.status < 500), "{twice:?} {allowed:?}"),
+                other => panic!("{other}"),
+            }
+            let made = door.count(&format!("users where email = 'new-{round}@people.example'")).await;
+            assert_eq!(made, i64::from(status == "executed"));
+        }
+    }
+}
