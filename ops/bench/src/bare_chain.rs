@@ -15,7 +15,8 @@ use world::Rpc;
 
 use crate::stand::CHAIN_ID;
 
-const IN_FLIGHT: usize = 16;
+/// How many transactions of a signer wait for a block at once, as the configuration's default has it.
+pub const IN_FLIGHT: usize = 16;
 const FEE: u128 = 100_000_000_000;
 
 /// A call without its signer.
@@ -25,6 +26,17 @@ pub struct Call {
     pub to: Address,
     /// Selector and arguments.
     pub data: Bytes,
+}
+
+/// What a loop asks the node before it sends a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing: it hopes.
+    Nothing,
+    /// What the call would do, with the gas that it will have.
+    Trial,
+    /// How much gas it needs.
+    Estimate,
 }
 
 /// What a run came to.
@@ -37,8 +49,8 @@ pub struct Run {
     pub gas: Vec<u64>,
 }
 
-/// Sends each signer's calls, each after an estimate of its own if asked for, and waits for all receipts.
-pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, estimate: bool) -> Run {
+/// Sends each signer's calls, each after the question that is asked for, and waits for all receipts.
+pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, before: Before, in_flight: usize) -> Run {
     let mut ready = Vec::new();
     for (key, calls) in lanes {
         let signer = PrivateKeySigner::from_bytes(&key).expect("a key");
@@ -50,7 +62,7 @@ pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, estimate: bool) -> Ru
     let started = Instant::now();
     let mut senders = JoinSet::new();
     for (signer, nonce, limit, calls) in ready {
-        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, estimate));
+        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, before, in_flight));
     }
     let found = senders.join_all().await.concat();
     let (included, gas) = found.into_iter().unzip();
@@ -63,15 +75,20 @@ async fn lane(
     nonce: u64,
     limit: u64,
     calls: Vec<Call>,
-    estimate: bool,
+    before: Before,
+    in_flight: usize,
 ) -> Vec<(Instant, u64)> {
-    let (room, mut waiting) = (Arc::new(Semaphore::new(IN_FLIGHT)), JoinSet::new());
+    let (room, mut waiting) = (Arc::new(Semaphore::new(in_flight)), JoinSet::new());
     for (nonce, call) in (nonce..).zip(calls) {
         let place = room.clone().acquire_owned().await.expect("the semaphore stays open");
         let (rpc, signer) = (rpc.clone(), signer.clone());
         waiting.spawn(async move {
-            let limit = if estimate { estimated(&rpc, signer.address(), &call).await } else { limit };
-            let found = receipt(&rpc, &sign(&signer, nonce, limit, call)).await;
+            let limit = match before {
+                Before::Nothing => limit,
+                Before::Estimate => estimated(&rpc, signer.address(), &call).await,
+                Before::Trial => tried(&rpc, signer.address(), &call, limit).await,
+            };
+            let found = receipt(&rpc, &sign(&signer, nonce, limit, call), in_flight).await;
             drop(place);
             found
         });
@@ -82,6 +99,15 @@ async fn lane(
 async fn estimated(rpc: &Rpc, from: Address, call: &Call) -> u64 {
     let params = json!([{ "from": from, "to": call.to, "data": call.data }, "latest"]);
     rpc.number("eth_estimateGas", params).await * 12 / 10
+}
+
+async fn tried(rpc: &Rpc, from: Address, call: &Call, limit: u64) -> u64 {
+    rpc.call(
+        "eth_call",
+        json!([{ "from": from, "to": call.to, "data": call.data, "gas": format!("{limit:#x}") }, "latest"]),
+    )
+    .await;
+    limit
 }
 
 fn sign(signer: &PrivateKeySigner, nonce: u64, gas_limit: u64, call: Call) -> String {
@@ -100,9 +126,10 @@ fn sign(signer: &PrivateKeySigner, nonce: u64, gas_limit: u64, call: Call) -> St
     hex::encode_prefixed(transaction.into_signed(signature).encoded_2718())
 }
 
-async fn receipt(rpc: &Rpc, raw: &str) -> (Instant, u64) {
+async fn receipt(rpc: &Rpc, raw: &str, in_flight: usize) -> (Instant, u64) {
     let hash = rpc.call("eth_sendRawTransaction", json!([raw])).await;
-    let mut pause = Duration::from_millis(2);
+    // Many that wait for one block ask less often each, or the node does nothing but answer them.
+    let (mut pause, longest) = (Duration::from_millis(2), Duration::from_millis(in_flight.max(20) as u64));
     loop {
         let found: Value = rpc.call("eth_getTransactionReceipt", json!([hash])).await;
         if !found.is_null() {
@@ -111,6 +138,6 @@ async fn receipt(rpc: &Rpc, raw: &str) -> (Instant, u64) {
             return (Instant::now(), u64::from_str_radix(gas, 16).unwrap_or_default());
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(20));
+        pause = (pause * 2).min(longest);
     }
 }

@@ -1,4 +1,4 @@
-//! The mint of ten thousand holders, beside a loop that signs and sends the same pages.
+//! The mint of ten thousand holders with lockup, beside a loop that signs and sends the same pages.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use world::{Engine, Mining, Rpc};
 
 use crate::arguments::Arguments;
-use crate::bare_chain::{self, Call};
+use crate::bare_chain::{self, Before, Call, IN_FLIGHT};
 use crate::ground::Ground;
 use crate::node::Kind;
 use crate::sample::since;
@@ -22,6 +22,8 @@ use crate::throughput::deployment;
 
 const PAGE: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Until when every token is locked: in seconds, and as a request says it.
+const RELEASE_AT: (u64, &str) = (1_893_456_000, "2030-01-01T00:00:00Z");
 const GOAL: &str = "gas ≤ 1.05 × the contract's own; ≤ 10 % over the node's own time";
 
 /// One line for each database, each with another chain.
@@ -37,17 +39,25 @@ struct Took {
     gas: u64,
 }
 
+impl Took {
+    fn mean(&self, other: &Self) -> Self {
+        Self { seconds: f64::midpoint(self.seconds, other.seconds), gas: self.gas }
+    }
+}
+
 async fn one(engine: Engine, kind: Kind, holders: usize) -> Line {
     let ground = Ground::new(kind, Mining::Mixed).await;
-    let before = bare(&ground, holders).await;
+    let tried_before = bare(&ground, holders, Before::Trial).await;
+    let sent_before = bare(&ground, holders, Before::Nothing).await;
     let (ours, accepted, confirmed) = ours(engine, &ground, holders).await;
-    let after = bare(&ground, holders).await;
-    let bare = Took { seconds: f64::midpoint(before.seconds, after.seconds), gas: before.gas };
+    let sent = sent_before.mean(&bare(&ground, holders, Before::Nothing).await);
+    let tried = tried_before.mean(&bare(&ground, holders, Before::Trial).await);
     let per_holder = |took: &Took| took.gas as f64 / holders as f64;
-    let (gas, time) = (per_holder(&ours) / per_holder(&bare), ours.seconds / bare.seconds);
+    let gas = per_holder(&ours) / per_holder(&sent);
+    let of = |bare: &Took| ours.seconds / bare.seconds;
     Line {
         row: "mint",
-        on: format!("{}, {holders} holders in {} pages", pair(engine, kind), holders.div_ceil(PAGE)),
+        on: format!("{}, {holders} holders in {} pages, locked", pair(engine, kind), holders.div_ceil(PAGE)),
         goal: GOAL,
         ours: format!(
             "{:.0} gas a holder; {:.1} s from the request to the last page on the chain (202 after {accepted:.1} s, all confirmed after \
@@ -55,9 +65,14 @@ async fn one(engine: Engine, kind: Kind, holders: usize) -> Line {
             per_holder(&ours),
             ours.seconds
         ),
-        bare: format!("{:.0} gas a holder; {:.1} s", per_holder(&bare), bare.seconds),
-        ratio: format!("gas × {gas:.3}; time × {time:.2}"),
-        met: Some(gas <= 1.05 && time <= 1.1),
+        bare: format!(
+            "{:.0} gas a holder; {:.1} s to send them; {:.1} s where each is tried first, as the engine must",
+            per_holder(&sent),
+            sent.seconds,
+            tried.seconds
+        ),
+        ratio: format!("gas × {gas:.3}; time × {:.2}; × {:.2} where each is tried", of(&sent), of(&tried)),
+        met: Some(gas <= 1.05 && of(&sent) <= 1.1),
     }
 }
 
@@ -74,7 +89,7 @@ async fn ours(engine: Engine, ground: &Ground, holders: usize) -> (Took, f64, f6
     let deployed = "select count(*) from offerings where token_status = 'deployed'";
     stand.view.reached(deployed, 1, PATIENCE).await.expect("the token is deployed");
     let start = Instant::now();
-    let body = format!("{{\"offering_id\":\"{offering}\"}}");
+    let body = json!({ "offering_id": offering, "lockup": { "release_at": RELEASE_AT.1 } }).to_string();
     let (status, answer) = client.post("/blockchain/trigger-mint", "mint-all", &body).await;
     assert_eq!(status, 202, "{answer}");
     let accepted = start.elapsed().as_secs_f64();
@@ -101,12 +116,12 @@ pub async fn gas_of(rpc: &Rpc, hashes: &[String]) -> u64 {
 }
 
 /// The same pages on a token of their own, by one signer.
-async fn bare(ground: &Ground, holders: usize) -> Took {
+async fn bare(ground: &Ground, holders: usize, before: Before) -> Took {
     let (rpc, key, offering) = (ground.node.rpc(), ground.bare_keys[0], Series::fresh().offering(0));
     let platform = ground.platform;
-    bare_chain::run(&rpc, vec![(key, vec![deployment(platform.factory, &offering)])], false).await;
+    bare_chain::run(&rpc, vec![(key, vec![deployment(platform.factory, &offering)])], Before::Nothing, IN_FLIGHT).await;
     let token = predict_token(platform.factory, platform.implementation, offering_id(&offering));
-    let run = bare_chain::run(&rpc, vec![(key, pages(token, holders))], false).await;
+    let run = bare_chain::run(&rpc, vec![(key, pages(token, holders))], before, IN_FLIGHT).await;
     let last = since(run.started, &run.included).into_iter().fold(0.0, f64::max);
     Took { seconds: last, gas: run.gas.iter().sum() }
 }
@@ -115,7 +130,7 @@ fn pages(token: Address, holders: usize) -> Vec<Call> {
     let line = |number: usize| HolderLine::new(seed::wallet(number), 100_000).expect("few units");
     let all: Vec<HolderLine> = (0..holders).map(line).collect();
     let page = |(op_id, lines): (u64, &[HolderLine])| {
-        let page = MintPage { op_id, partition: 1, release_at: 0, lines: lines.to_vec() };
+        let page = MintPage { op_id, partition: 1, release_at: RELEASE_AT.0, lines: lines.to_vec() };
         Call { to: token, data: token::mint_page(Address::ZERO, token, &page).data }
     };
     (1..).zip(all.chunks(PAGE)).map(page).collect()

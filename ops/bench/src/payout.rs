@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
-use crate::bare_chain::{self, Call};
+use crate::bare_chain::{self, Before, Call, IN_FLIGHT};
 use crate::client::Client;
 use crate::ground::Ground;
 use crate::mint::gas_of;
@@ -29,6 +29,8 @@ const PAGE: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(900);
 /// A chain that mines at once is believed to have no more blocks of a record date after five seconds of silence.
 const SILENCE: Duration = Duration::from_secs(6);
+/// A lane's room where each holder has a transaction of his own.
+const IN_FLIGHT_SINGLE: usize = 250;
 /// One euro a holder, in a coin of six decimals.
 const UNITS: u128 = 1_000_000;
 const GOAL: &str = "gas ≤ 1.05 × the contract's own; everybody paid once";
@@ -45,8 +47,6 @@ enum Route {
 }
 
 impl Route {
-    const ALL: [Self; 3] = [Self::BatchPayout, Self::Distributor, Self::Payout];
-
     const fn name(self) -> &'static str {
         match self {
             Self::Payout => "payout",
@@ -87,20 +87,35 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
 }
 
 async fn on(engine: Engine, kind: Kind, holders: usize, table: &mut Table) {
-    let ground = Ground::new(kind, Mining::Mixed).await;
+    let pages = [Route::BatchPayout, Route::Distributor];
+    by(engine, kind, holders, (Mining::Mixed, IN_FLIGHT), &pages, table).await;
+    // A block for each of ten thousand transactions makes anvil slower with every one: here they share a block a second.
+    by(engine, kind, holders, (Mining::Every(1), IN_FLIGHT_SINGLE), &[Route::Payout], table).await;
+}
+
+async fn by(
+    engine: Engine,
+    kind: Kind,
+    holders: usize,
+    (mining, in_flight): (Mining, usize),
+    routes: &[Route],
+    table: &mut Table,
+) {
+    let ground = Ground::new(kind, mining).await;
     let mut stand = Stand::new(engine, 1, ground.platform).await;
+    stand.in_flight = in_flight;
     let offering = stand.series.offering(0);
     seed::subscriptions(&stand.view, stand.series, &offering, holders as u64).await;
     minted(&stand, &ground, &offering, holders).await;
     let token = stand.view.texts("select token_address from offerings").await[0].parse().expect("an address");
     fund(&ground, token).await;
     // Who holds the coin already is paid for less: after this everybody does.
-    bare(&ground, token, Route::BatchPayout, holders).await;
-    for route in Route::ALL {
-        let bare = bare(&ground, token, route, holders).await;
+    bare(&ground, token, Route::BatchPayout, holders, in_flight).await;
+    for route in routes {
+        let bare = bare(&ground, token, *route, holders, in_flight).await;
         stand.payout_page_holders = route.page();
-        let ours = ours(&stand, &ground, &offering, route, holders).await;
-        table.add(line(engine, kind, route, holders, &ours, &bare));
+        let ours = ours(&stand, &ground, &offering, *route, holders).await;
+        table.add(line(engine, kind, *route, holders, &ours, &bare));
     }
 }
 
@@ -155,7 +170,7 @@ async fn fund(ground: &Ground, token: Address) {
         coin::approve(Address::ZERO, platform.coin, token),
         coin::approve(Address::ZERO, platform.coin, platform.distributor),
     ];
-    bare_chain::run(&ground.node.rpc(), vec![(bare, calls(wishes))], true).await;
+    bare_chain::run(&ground.node.rpc(), vec![(bare, calls(wishes))], Before::Estimate, IN_FLIGHT).await;
 }
 
 fn address(key: B256) -> Address {
@@ -167,7 +182,7 @@ fn calls(wishes: Vec<Wish>) -> Vec<Call> {
 }
 
 /// The same pages out of another pocket, by one signer.
-async fn bare(ground: &Ground, token: Address, route: Route, holders: usize) -> Took {
+async fn bare(ground: &Ground, token: Address, route: Route, holders: usize, in_flight: usize) -> Took {
     let (rpc, key, platform) = (ground.node.rpc(), ground.bare_keys[0], ground.platform);
     let lines: Vec<_> = (0..holders).map(|n| PayeeLine::new(seed::wallet(n), UNITS).expect("few units")).collect();
     // Numbers and ids that the engine never gives.
@@ -192,7 +207,11 @@ async fn bare(ground: &Ground, token: Address, route: Route, holders: usize) -> 
                 commitment: distributor::commitment(&lines),
             };
             let create = distributor::create(Address::ZERO, platform.distributor, &declared);
-            gas += bare_chain::run(&rpc, vec![(key, calls(vec![create]))], false).await.gas.iter().sum::<u64>();
+            gas += bare_chain::run(&rpc, vec![(key, calls(vec![create]))], Before::Nothing, IN_FLIGHT)
+                .await
+                .gas
+                .iter()
+                .sum::<u64>();
             let page = |(index, lines): (usize, &[PayeeLine])| {
                 let page = EscrowPage { id: first, from: (index * PAGE) as u64, lines: lines.to_vec() };
                 distributor::pay(Address::ZERO, platform.distributor, &page)
@@ -200,7 +219,7 @@ async fn bare(ground: &Ground, token: Address, route: Route, holders: usize) -> 
             lines.chunks(PAGE).enumerate().map(page).collect()
         }
     };
-    let run = bare_chain::run(&rpc, vec![(key, calls(wishes))], false).await;
+    let run = bare_chain::run(&rpc, vec![(key, calls(wishes))], Before::Nothing, in_flight).await;
     let seconds = since(run.started, &run.included).into_iter().fold(0.0, f64::max);
     Took { seconds, gas: gas + run.gas.iter().sum::<u64>() }
 }

@@ -104,6 +104,11 @@ pub async fn subscriptions(view: &View, series: Series, offering: &str, count: u
         series.sql("sub")
     );
     view.execute(&for_each(count, insert, &select)).await;
+    let committed = count * 100_000;
+    view.execute(&format!(
+        "update offerings set committed_total = committed_total + {committed} where id = '{offering}'"
+    ))
+    .await;
     wallets(view, series, count).await;
 }
 

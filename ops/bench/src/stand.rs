@@ -21,6 +21,7 @@ use muniment_workflows::settings::Settings;
 use tempfile::TempDir;
 use world::{Binary, Cluster, Database, Engine, Launch, Sqlite, free_port};
 
+use crate::bare_chain::IN_FLIGHT;
 use crate::client::Client;
 use crate::seed::{self, Series};
 use crate::view::View;
@@ -49,6 +50,8 @@ pub struct Stand {
     pub rates: &'static str,
     /// How many holders a payout pays in one transaction, from the next start on.
     pub payout_page_holders: usize,
+    /// How many transactions of a signer may wait for a block at once.
+    pub in_flight: usize,
     operator: String,
     url: String,
     folder: TempDir,
@@ -97,7 +100,18 @@ impl Stand {
         seed::offerings(&view, series, offerings, CHAIN_ID).await;
         let folder = tempfile::tempdir().expect("the temporary folder is writable");
         let rates = "key_per_minute = 0\nwrite_per_minute = 0\n";
-        Self { view, series, key, rates, payout_page_holders: PAYOUT_PAGE, operator, url, folder, _database: database }
+        Self {
+            view,
+            series,
+            key,
+            rates,
+            payout_page_holders: PAYOUT_PAGE,
+            in_flight: IN_FLIGHT,
+            operator,
+            url,
+            folder,
+            _database: database,
+        }
     }
 
     /// Accepts the deployment of offerings by the platform's own function, before any process is started.
@@ -151,10 +165,10 @@ impl Stand {
             let Link { url, platform, poll_milliseconds, block_seconds, .. } = link;
             text += &format!(
                 "[[chains]]\nkey = \"bench\"\nchain_id = {CHAIN_ID}\nendpoints = [\"{url}\"]\nfinality = \"tag\"\n\
-                 poll_milliseconds = {poll_milliseconds}\nblock_seconds = {block_seconds}\nfactory = \"{}\"\nregistry = \"{}\"\n\
+                 poll_milliseconds = {poll_milliseconds}\nblock_seconds = {block_seconds}\nin_flight_max = {}\nfactory = \"{}\"\nregistry = \"{}\"\n\
                  signers = [{signers}]\ndistributor = \"{}\"\npayout_tokens = [{{ address = \"{}\", symbol = \"DUSD\", decimals = 6, \
                  payer = \"{payer}\" }}]\n",
-                platform.factory, platform.registry, platform.distributor, platform.coin
+                self.in_flight, platform.factory, platform.registry, platform.distributor, platform.coin
             );
         }
         text

@@ -8,7 +8,7 @@ use muniment_activities::factory::{self, Deployment, PartitionTerms};
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
-use crate::bare_chain::{self, Call};
+use crate::bare_chain::{self, Before, Call, IN_FLIGHT};
 use crate::ground::{Ground, LANES};
 use crate::node::Kind;
 use crate::sample::{pace, since};
@@ -26,12 +26,13 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     for kind in &arguments.kinds {
         let mut alone: HashMap<&str, f64> = HashMap::new();
         for lanes in [1, LANES] {
-            let with_estimate = if arguments.quick { None } else { Some(bare(*kind, lanes, count / 3, true).await) };
-            let mut before = bare(*kind, lanes, count, false).await;
+            let with_estimate =
+                if arguments.quick { None } else { Some(bare(*kind, lanes, count / 3, Before::Estimate).await) };
+            let mut before = bare(*kind, lanes, count, Before::Nothing).await;
             for engine in &arguments.engines {
                 let ours = ours(*engine, *kind, lanes, count).await;
                 // Before and after: the machine may have other work in between.
-                let after = bare(*kind, lanes, count, false).await;
+                let after = bare(*kind, lanes, count, Before::Nothing).await;
                 let plain = f64::midpoint(before, after);
                 before = after;
                 let one = *alone.entry(table::engine(*engine)).or_insert(ours);
@@ -86,13 +87,13 @@ async fn ours(engine: Engine, kind: Kind, lanes: usize, count: usize) -> f64 {
     pace(&stand.view.moments(CONFIRMED_AT).await)
 }
 
-async fn bare(kind: Kind, lanes: usize, count: usize, estimate: bool) -> f64 {
+async fn bare(kind: Kind, lanes: usize, count: usize, before: Before) -> f64 {
     let ground = fresh(kind).await;
     let series = Series::fresh();
     let all: Vec<Call> =
         (0..count as u64).map(|number| deployment(ground.platform.factory, &series.offering(number))).collect();
     let lanes = lanes_of(&ground.bare_keys[..lanes], all);
-    let run = bare_chain::run(&ground.node.rpc(), lanes, estimate).await;
+    let run = bare_chain::run(&ground.node.rpc(), lanes, before, IN_FLIGHT).await;
     pace(&since(run.started, &run.included))
 }
 
