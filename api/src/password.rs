@@ -1,11 +1,11 @@
 //! Passwords: argon2id behind a gate, because each hash takes the memory that it is meant to take.
 
 use std::sync::Arc;
-use std::thread::available_parallelism;
+use std::thread::{Builder, available_parallelism};
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::auth::config::Auth;
 use crate::code::Code;
@@ -19,6 +19,9 @@ const CHARACTERS_MAX: usize = 128;
 /// How many hashes may wait for a core; further ones are refused at once.
 const QUEUE_MAX: usize = 64;
 const HASH_BYTES: usize = 32;
+/// The priority that gives way to all others.
+#[cfg(target_os = "linux")]
+const LOWEST: i32 = 19;
 /// What long passwords are most often made of: taken out of one, little may be left.
 const WORN: &[&str] = &[
     "password",
@@ -56,7 +59,7 @@ const WORN: &[&str] = &[
 /// How many different characters are left at least when the worn parts are taken out.
 const DISTINCT_MIN: usize = 5;
 
-/// Hashes and compares, on half of the cores at once: what is read meanwhile finds the other half free.
+/// Hashes and compares, on half of the cores at once and after everything else: what is read meanwhile finds its core free.
 #[derive(Clone)]
 pub struct Passwords {
     params: Params,
@@ -115,12 +118,23 @@ impl Passwords {
         };
         let core = self.cores.clone().acquire_owned().await.map_err(Problem::internal)?;
         // The places go with the work and not with the caller: one that hangs up frees no core that is still busy.
-        let done = tokio::task::spawn_blocking(move || {
+        let (sender, done) = oneshot::channel();
+        let yielding = move || {
             let _held = (place, core);
-            work()
-        });
+            yield_to_others();
+            // Whoever asked may be gone.
+            let _ = sender.send(work());
+        };
+        // A thread of its own: what has stepped back once may not come forward again, and would slow down other work later.
+        Builder::new().name("password".to_owned()).spawn(yielding).map_err(Problem::internal)?;
         done.await.map_err(Problem::internal)
     }
+}
+
+/// Lets every other thread of the machine go first. It is not needed for anything to be right: where it is refused, it is as it was.
+fn yield_to_others() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, LOWEST);
 }
 
 fn hash(params: &Params, password: &str, salt: [u8; 16]) -> Result<String> {
