@@ -157,13 +157,15 @@ impl Submitter {
             while let Ok(next) = incoming.try_recv() {
                 self.take(next);
             }
-            if open && !self.waiting.is_empty() {
+            while open && !self.waiting.is_empty() {
                 // Marked as seen before the look, so that room made meanwhile is not overlooked.
                 room.mark_unchanged();
-                if self.sign(network).await {
+                let signed = self.sign(network).await;
+                if signed > 0 {
                     noted = Instant::now();
                 }
-                open = false;
+                // A full batch may have left room for another one.
+                open = signed == self.engine.settings.sign_batch.max(1);
                 self.spill().await;
             }
             if self.answers.is_empty() {
@@ -194,8 +196,8 @@ impl Submitter {
         self.waiting.push(prepared);
     }
 
-    /// Signs as much as there is room for and puts it on the wire; whether a commit was made.
-    async fn sign(&mut self, network: &Network) -> bool {
+    /// Signs as much as there is room for, a batch at most, and puts it on the wire; how much that was.
+    async fn sign(&mut self, network: &Network) -> usize {
         self.drop_stale().await;
         let batch = std::mem::take(&mut self.waiting);
         let stored = match submit::store(&self.engine, network, &self.lane_id, batch, &self.answers).await {
@@ -215,12 +217,12 @@ impl Submitter {
         if self.waiting.len() < usize::try_from(in_flight_max(network)).unwrap_or(0) {
             self.hungry.notify_one();
         }
-        if stored.is_empty() {
-            return false;
+        let signed = stored.len();
+        if signed > 0 {
+            self.answers.clear();
+            self.send(network, stored).await;
         }
-        self.answers.clear();
-        self.send(network, stored).await;
-        true
+        signed
     }
 
     async fn send(&mut self, network: &Network, stored: Vec<Attempt>) {
