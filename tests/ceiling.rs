@@ -69,6 +69,7 @@ async fn pay(site: &Installation, desk: &Desk, token: Address, amount: u64) -> O
         offering_id: Some(site.offerings[0].clone()),
         batch: None,
         chain_id: CHAIN_ID,
+        lane_id: None,
         payload: json!({}),
         live_key: None,
         requested_by: "operator".to_owned(),

@@ -20,12 +20,18 @@ pub struct Item {
 
 /// Stores the items of an operation. If one of them is in another live operation, nothing of this commit may stand.
 pub async fn insert(tx: &mut Tx, operation_id: &str, subject_type: &str, items: &[Item]) -> Result<()> {
+    let items: Vec<(&str, &Item)> = items.iter().map(|item| (operation_id, item)).collect();
+    insert_all(tx, subject_type, &items).await
+}
+
+/// The same of several operations, each item with its own.
+pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&str, &Item)]) -> Result<()> {
     for chunk in items.chunks(ROWS_PER_STATEMENT) {
         let rows = on!(tx, conn => {
             let mut query = sqlx::QueryBuilder::new(
                 "insert into operation_items (operation_id, subject_type, subject_id, wallet_address, quantity, live) ");
-            query.push_values(chunk, |mut row, item| {
-                row.push_bind(operation_id).push_bind(subject_type).push_bind(&item.subject_id).push_bind(item.wallet_address)
+            query.push_values(chunk, |mut row, (operation_id, item)| {
+                row.push_bind(*operation_id).push_bind(subject_type).push_bind(&item.subject_id).push_bind(item.wallet_address)
                     .push_bind(item.quantity).push_bind(true);
             });
             query.push(" on conflict do nothing");

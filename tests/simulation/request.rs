@@ -104,6 +104,7 @@ async fn mint_in_two(tx: &mut Tx, shared: &Shared, offering_id: &str, by: &Reque
         offering_id: Some(offering_id.to_owned()),
         batch: None,
         chain_id: CHAIN,
+        lane_id: None,
         payload: json!({ "pages": pages }),
         live_key: None,
         requested_by: by.actor.clone(),

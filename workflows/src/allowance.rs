@@ -47,10 +47,9 @@ pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, 
     if operation::find_live(tx, &key).await?.is_some() {
         return Ok(Ensured::UnderWay);
     }
-    let new = payout::new_operation(d, Kind::Payout, payout::payload(d), vec![call(d, spender)], by);
+    let new = payout::new_operation(d, lane, Kind::Payout, payout::payload(d), vec![call(d, spender)], by);
     let new = NewOperation { batch: Some((batch_id.to_owned(), 0)), live_key: Some(key), ..new };
-    let mut op = operation::insert(tx, new).await?;
-    payer::bind(tx, &mut op, lane).await?;
+    let op = operation::insert(tx, new).await?;
     queue::first_wake(tx, &op).await?;
     Ok(Ensured::Asked(Box::new(op)))
 }

@@ -99,6 +99,7 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         offering_id: Some(offering.id),
         batch: None,
         chain_id: offering.chain_id,
+        lane_id: None,
         payload: json!({ "deployment": deployment, "terms": terms, "predicted_address": predicted }),
         live_key: Some(live_key.clone()),
         requested_by: by.actor.clone(),

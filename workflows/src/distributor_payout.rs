@@ -38,8 +38,8 @@ pub async fn pay(
         steps.push(allowance::call(d, escrow));
     }
     steps.extend(declared(d, escrow, list, settings.payout_page_holders.clamp(1, payout::LINES_MAX))?);
-    let new = payout::new_operation(d, Kind::DistributorPayout, payout::payload(d), steps, by);
-    let op = payout::insert(tx, d, &lane, new, list).await?;
+    let new = payout::new_operation(d, &lane, Kind::DistributorPayout, payout::payload(d), steps, by);
+    let op = payout::insert(tx, d, new, list).await?;
     queue::first_wake(tx, &op).await?;
     Ok(op)
 }
@@ -83,8 +83,9 @@ pub async fn claim(tx: &mut Tx, d: &Distribution, e: &Entitlement, by: &Requeste
     payload["withheld"] = json!(reason);
     payload["units"] = json!(all.iter().map(|e| d.units(e.net)).sum::<u128>().to_string());
     payload["lines"] = json!(all.len());
-    let new = payout::new_operation(d, Kind::DistributorPayout, payload, vec![payout::step(CLAIM, escrow, &data)], by);
-    let op = payout::insert(tx, d, &lane, new, &all).await?;
+    let new =
+        payout::new_operation(d, &lane, Kind::DistributorPayout, payload, vec![payout::step(CLAIM, escrow, &data)], by);
+    let op = payout::insert(tx, d, new, &all).await?;
     queue::first_wake(tx, &op).await?;
     Ok(op)
 }
@@ -134,10 +135,9 @@ pub async fn declare_audit(tx: &mut Tx, d: &Distribution, report: B256, by: &Req
     let escrow = contract::only(tx, d.chain_id, ContractKind::Distributor).await?;
     let data = distributor::declare_audit(Address::ZERO, escrow, d.chain_key(), d.token_address.0, report).data;
     let steps = vec![payout::step("declareAudit", escrow, &data)];
-    let mut new = payout::new_operation(d, Kind::AuditDeclaration, payout::payload(d), steps, by);
+    let mut new = payout::new_operation(d, &lane, Kind::AuditDeclaration, payout::payload(d), steps, by);
     new.live_key = Some(format!("audit_declaration:{}", d.id));
-    let mut op = operation::insert(tx, new).await?;
-    payer::bind(tx, &mut op, &lane).await?;
+    let op = operation::insert(tx, new).await?;
     queue::first_wake(tx, &op).await?;
     Ok(op)
 }

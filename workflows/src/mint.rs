@@ -169,11 +169,16 @@ async fn accept(
     let pages: Vec<&[Item]> = chosen.items.chunks(page_holders(tx, settings, offering.chain_id).await?).collect();
     let first =
         contract::take_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX)).await?;
-    let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
-    for (index, lines) in (0i64..).zip(pages) {
+    let mut wanted = Vec::with_capacity(pages.len());
+    for (index, lines) in (0i64..).zip(&pages) {
         let page = mint_page(offering, first + index, release, lines)?;
-        let operation = insert_page(tx, offering, token, &accepted.batch_id, index, &page, by).await?;
-        item::insert(tx, &operation.id, "subscription", lines).await?;
+        wanted.push(new_page(offering, token, &batch_id, index, &page, by));
+    }
+    let operations = operation::insert_all(tx, &wanted).await?;
+    let items = operations.iter().zip(&pages).flat_map(|(op, lines)| lines.iter().map(|line| (op.id.as_str(), line)));
+    item::insert_all(tx, "subscription", &items.collect::<Vec<_>>()).await?;
+    let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
+    for (operation, lines) in operations.into_iter().zip(pages) {
         queue::first_wake(tx, &operation).await?;
         accepted.pages.push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject_id.clone()).collect() });
     }
@@ -276,15 +281,14 @@ fn mint_page(offering: &Offering, op_number: i64, release_at: i64, items: &[Item
     })
 }
 
-async fn insert_page(
-    tx: &mut Tx,
+fn new_page(
     offering: &Offering,
     token: Address,
     batch_id: &str,
     index: i64,
     page: &MintPage,
     by: &Requester,
-) -> Result<Operation> {
+) -> NewOperation {
     let calldata: Bytes = token::mint_page(Address::ZERO, token, page).data;
     let step = NewStep {
         name: "mintPage",
@@ -293,21 +297,21 @@ async fn insert_page(
         calldata: calldata.to_vec(),
         op_number: Some(page.op_id.cast_signed()),
     };
-    let new = NewOperation {
+    NewOperation {
         kind: Kind::Mint,
         subject_type: "offering",
         subject_id: offering.id.clone(),
         offering_id: Some(offering.id.clone()),
         batch: Some((batch_id.to_owned(), index)),
         chain_id: offering.chain_id,
+        lane_id: None,
         payload: json!({ "page": page }),
         live_key: None,
         requested_by: by.actor.clone(),
         request_id: by.request_id.clone(),
         idempotency_key: by.idempotency_key.clone(),
         steps: vec![step],
-    };
-    operation::insert(tx, new).await
+    }
 }
 
 /// The page is final: its subscriptions are minted. The holders have their balances already, read from the token.

@@ -5,7 +5,6 @@ use muniment_activities::config::{ConfigError, PayoutTokenConfig};
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane};
-use muniment_domain::operation::{self, Operation};
 use muniment_domain::payout_token::PayoutToken;
 use muniment_domain::{Code, Error, Result};
 
@@ -59,10 +58,4 @@ pub async fn lane_of(tx: &mut Tx, chain_id: i64, payer: alloy_primitives::Addres
             format!("The payer {payer} is no signer of chain {chain_id} yet: start a worker that has its key."),
         )
     })
-}
-
-/// Binds a new operation to the payer's lane, in the commit that accepts it.
-pub async fn bind(tx: &mut Tx, op: &mut Operation, lane: &Lane) -> Result<()> {
-    op.lane_id = Some(lane.id.clone());
-    operation::assign_lane(tx, op).await
 }

@@ -82,7 +82,7 @@ pub async fn pay(
 ) -> Result<Vec<Operation>> {
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let batch_id = tx.new_id("run");
-    let (mut operations, mut waiting) = (Vec::new(), Vec::new());
+    let mut operations = Vec::new();
     let waits = allowance::ensure(tx, d, &lane, &batch_id, by).await?;
     let first_page = i64::from(matches!(waits, allowance::Ensured::Asked(_)));
     let must_wait = !matches!(waits, allowance::Ensured::Granted);
@@ -90,12 +90,14 @@ pub async fn pay(
     let pages: Vec<&[Entitlement]> = list.chunks(settings.payout_page_holders.clamp(1, LINES_MAX)).collect();
     let count = i64::try_from(pages.len()).unwrap_or(i64::MAX);
     let first = contract::take_op_numbers(tx, d.chain_id, d.token_address.0, count).await?;
-    for (index, page) in (0i64..).zip(pages) {
+    let mut wanted = Vec::with_capacity(pages.len());
+    for (index, page) in (0i64..).zip(&pages) {
         let step = page_step(d, first + index, page)?;
-        let new = new_operation(d, Kind::Payout, payload(d), vec![step], by);
-        let new = NewOperation { batch: Some((batch_id.clone(), first_page + index)), ..new };
-        waiting.push(insert(tx, d, &lane, new, page).await?);
+        let new = new_operation(d, &lane, Kind::Payout, payload(d), vec![step], by);
+        wanted.push(NewOperation { batch: Some((batch_id.clone(), first_page + index)), ..new });
     }
+    let mut waiting = operation::insert_all(tx, &wanted).await?;
+    assign(tx, d, &waiting.iter().zip(pages).collect::<Vec<_>>()).await?;
     if must_wait {
         // No wake: the allowance wakes them, or the sweep if that is lost.
         waiting.iter_mut().for_each(|op| op.blocked_reason = Some(PENDING.to_owned()));
@@ -107,20 +109,23 @@ pub async fn pay(
     Ok(operations)
 }
 
-/// Stores an operation that pays these entitlements, in the lane of the payer.
-pub async fn insert(
-    tx: &mut Tx,
-    d: &Distribution,
-    lane: &Lane,
-    new: NewOperation,
-    list: &[Entitlement],
-) -> Result<Operation> {
-    let mut op = operation::insert(tx, new).await?;
-    payer::bind(tx, &mut op, lane).await?;
-    item::insert(tx, &op.id, "entitlement", &items(d, list)).await?;
-    let ids: Vec<String> = list.iter().map(|e| e.id.clone()).collect();
-    entitlement::queue(tx, &op.id, 0, &ids).await?;
+/// Stores an operation with the entitlements that it pays.
+pub async fn insert(tx: &mut Tx, d: &Distribution, new: NewOperation, list: &[Entitlement]) -> Result<Operation> {
+    let op = operation::insert(tx, new).await?;
+    assign(tx, d, &[(&op, list)]).await?;
     Ok(op)
+}
+
+/// Puts entitlements into new operations, in the order of their lines.
+async fn assign(tx: &mut Tx, d: &Distribution, paid: &[(&Operation, &[Entitlement])]) -> Result<()> {
+    let (mut lines, mut places) = (Vec::new(), Vec::new());
+    for (op, list) in paid {
+        lines.extend(items(d, list).into_iter().map(|item| (op.id.as_str(), item)));
+        places.extend((0i64..).zip(*list).map(|(line, e)| (op.id.as_str(), line, e.id.as_str())));
+    }
+    let lines: Vec<(&str, &Item)> = lines.iter().map(|(op, item)| (*op, item)).collect();
+    item::insert_all(tx, "entitlement", &lines).await?;
+    entitlement::queue(tx, &places).await
 }
 
 /// The items of an operation that pays these entitlements.
@@ -158,9 +163,10 @@ pub fn payload(d: &Distribution) -> Value {
     json!({ "distribution_id": d.id, "payer": d.funding_wallet.to_string(), "asset": d.payout_token.to_string() })
 }
 
-/// An operation of a distribution.
+/// An operation of a distribution, for the lane of its payer: what moves its money is signed by its key and no other.
 pub fn new_operation(
     d: &Distribution,
+    lane: &Lane,
     kind: Kind,
     payload: Value,
     steps: Vec<NewStep>,
@@ -173,6 +179,7 @@ pub fn new_operation(
         offering_id: Some(d.offering_id.clone()),
         batch: None,
         chain_id: d.chain_id,
+        lane_id: Some(lane.id.clone()),
         payload,
         live_key: None,
         requested_by: by.actor.clone(),

@@ -20,7 +20,7 @@ use muniment_domain::{Error, Result, contract, item, lane};
 use crate::engine::{Engine, Network};
 use crate::failure::Failure;
 use crate::requester::Requester;
-use crate::{payer, payout, queue, split};
+use crate::{payout, queue, split};
 
 /// How many payees are taken out one after the other before the page is refused as it is.
 const NAMED_MAX: usize = 32;
@@ -166,12 +166,10 @@ async fn accept(tx: &mut Tx, op: &Operation, d: &Distribution, part: &[Entitleme
     };
     let mut payload = payout::payload(d);
     payload["split_from"] = if by_lines { op.id.clone().into() } else { op.payload.0["split_from"].clone() };
-    let new = payout::new_operation(d, Kind::Payout, payload, vec![payout::page_step(d, number, part)?], &by);
+    let lane = lane::find(tx, op.lane_id.as_deref().unwrap_or_default()).await?;
+    let new = payout::new_operation(d, &lane, Kind::Payout, payload, vec![payout::page_step(d, number, part)?], &by);
     let new = NewOperation { batch: op.batch_id.clone().map(|batch_id| (batch_id, place)), ..new };
-    let mut half = operation::insert(tx, new).await?;
-    let lane_id = op.lane_id.clone().unwrap_or_default();
-    let lane = lane::find(tx, &lane_id).await?;
-    payer::bind(tx, &mut half, &lane).await?;
+    let half = operation::insert(tx, new).await?;
     item::insert(tx, &half.id, "entitlement", &payout::items(d, part)).await?;
     let ids: Vec<String> = part.iter().map(|e| e.id.clone()).collect();
     entitlement::take_over(tx, &op.id, &half.id, &ids).await?;

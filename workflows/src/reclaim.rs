@@ -90,10 +90,9 @@ pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operati
     let mut payload = payout::payload(&d);
     payload["ends"] = json!(ended.id);
     let mut new =
-        payout::new_operation(&d, Kind::DistributorPayout, payload, vec![payout::step(STEP, escrow, &data)], by);
+        payout::new_operation(&d, &lane, Kind::DistributorPayout, payload, vec![payout::step(STEP, escrow, &data)], by);
     new.live_key = Some(key(&d.id));
-    let mut op = operation::insert(tx, new).await?;
-    payer::bind(tx, &mut op, &lane).await?;
+    let op = operation::insert(tx, new).await?;
     queue::first_wake(tx, &op).await?;
     Ok(op)
 }

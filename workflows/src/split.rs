@@ -143,6 +143,7 @@ async fn insert_half(
         offering_id: op.offering_id.clone(),
         batch: op.batch_id.clone().map(|batch_id| (batch_id, place)),
         chain_id: op.chain_id,
+        lane_id: None,
         payload: payload(op, page),
         live_key: None,
         requested_by: op.requested_by.clone(),

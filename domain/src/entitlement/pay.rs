@@ -11,23 +11,23 @@ use crate::{Error, Result, event, on};
 
 const ROWS_PER_STATEMENT: usize = 500;
 
-/// Puts entitlements into an operation, in the order of its lines. One that somebody moved meanwhile makes the whole commit stale.
-pub async fn queue(tx: &mut Tx, operation_id: &str, first_line: i64, ids: &[String]) -> Result<()> {
+/// Puts entitlements into operations, each with the operation and the line that pays it. One that somebody moved meanwhile makes the whole commit stale.
+pub async fn queue(tx: &mut Tx, places: &[(&str, i64, &str)]) -> Result<()> {
     let now = tx.now();
-    for (chunk, from) in ids.chunks(ROWS_PER_STATEMENT).zip((first_line..).step_by(ROWS_PER_STATEMENT)) {
+    for chunk in places.chunks(ROWS_PER_STATEMENT) {
         let rows = on!(tx, conn => {
             let mut query = sqlx::QueryBuilder::new(
-                "update entitlements set status = 'queued', hold_reason = null, version = version + 1, operation_id = ");
-            query.push_bind(operation_id).push(", updated_at = ").push_bind(now).push(", line_index = v.column2 from (");
-            query.push_values(chunk.iter().zip(from..), |mut row, (id, line)| {
-                row.push_bind(id).push_bind(line);
+                "update entitlements set status = 'queued', hold_reason = null, version = version + 1, updated_at = ");
+            query.push_bind(now).push(", operation_id = v.column1, line_index = v.column2 from (");
+            query.push_values(chunk, |mut row, (operation_id, line, id)| {
+                row.push_bind(*operation_id).push_bind(*line).push_bind(*id);
             });
-            query.push(") as v where entitlements.id = v.column1 and (entitlements.status in ('calculated', 'failed') or \
+            query.push(") as v where entitlements.id = v.column3 and (entitlements.status in ('calculated', 'failed') or \
                 entitlements.hold_reason in ('withheld_frozen', 'withheld_transfer_failed'))");
             query.build().execute(conn).await?.rows_affected()
         });
         if rows != chunk.len() as u64 {
-            return Err(Error::Stale { what: "entitlements of", id: operation_id.to_owned() });
+            return Err(Error::Stale { what: "entitlements of", id: chunk[0].0.to_owned() });
         }
     }
     Ok(())

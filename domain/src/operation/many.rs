@@ -55,24 +55,42 @@ pub async fn transition_all(
         before.push(step_on(op, by, now)?);
     }
     save_all(tx, ops).await?;
-    let lines: Vec<_> = ops.iter().zip(before).map(|(op, from)| (op, from, reason(op))).collect();
-    for portion in portions(&lines) {
+    let line = |(op, from)| Line { op, from: Some(from), actor, reason: reason(op) };
+    record_all(tx, &ops.iter().zip(before).map(line).collect::<Vec<_>>()).await
+}
+
+/// A line of an operation's history that is still to be written.
+pub(super) struct Line<'a> {
+    /// As it is now.
+    pub op: &'a Operation,
+    /// What it was; none if it is new.
+    pub from: Option<Status>,
+    /// Who did it.
+    pub actor: &'a str,
+    /// Why.
+    pub reason: String,
+}
+
+/// Writes lines of history, and the event of each.
+pub(super) async fn record_all(tx: &mut Tx, lines: &[Line<'_>]) -> Result<()> {
+    let now = tx.now();
+    for portion in portions(lines) {
         on!(tx, conn => {
             let mut query = sqlx::QueryBuilder::new(
                 "insert into operation_history (operation_id, version, cycle, from_status, to_status, at, actor, reason) ");
-            query.push_values(portion, |mut row, (op, from, reason)| {
+            query.push_values(portion, |mut row, Line { op, from, actor, reason }| {
                 row.push_bind(&op.id).push_bind(op.version).push_bind(op.cycle).push_bind(*from).push_bind(op.status).push_bind(now)
-                    .push_bind(actor).push_bind(reason);
+                    .push_bind(*actor).push_bind(reason);
             });
             query.build().execute(conn).await?.rows_affected()
         });
     }
-    let event = |(op, from, _): &(&Operation, Status, String)| event::New {
+    let event = |Line { op, from, .. }: &Line<'_>| event::New {
         name: format!("operation.{}", op.status),
         subject_type: "operation",
         subject_id: op.id.clone(),
         sequence: op.version,
-        data: told(op, Some(*from)),
+        data: told(op, *from),
     };
     event::write_all(tx, &lines.iter().map(event).collect::<Vec<_>>()).await
 }

@@ -18,14 +18,14 @@ pub use list::{
     DAMAGED, LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
 };
 pub use many::{find_all, postpone_all, save_all, transition_all, versions};
-pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, key_spent};
+pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, insert_all, key_spent};
 pub use page::{COUNTED_MAX, Filter, count, list};
 pub use state::{Move, Status, picture};
 pub use stats::{oldest_at, percentile, stats, times_to_final};
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
-use crate::{Code, Error, Result, event, on};
+use crate::{Code, Error, Result, on};
 
 crate::words! {
     /// What an operation does.
@@ -216,21 +216,8 @@ pub async fn resolve(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str)
     record(tx, op, Some(op.status), actor, reason).await
 }
 
-/// Puts a new operation into a lane, in the commit that accepts it: its key must be that one.
-pub async fn assign_lane(tx: &mut Tx, op: &Operation) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query("update operations set lane_id = $3 where id = $1 and version = $2 and status = 'pending'")
-        .bind(&op.id).bind(op.version).bind(&op.lane_id).execute(conn).await?.rows_affected());
-    touched(rows, "operation", &op.id)
-}
-
 async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, reason: &str) -> Result<()> {
-    let at = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into operation_history (operation_id, version, cycle, from_status, to_status, at, actor, reason) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8)")
-        .bind(&op.id).bind(op.version).bind(op.cycle).bind(from).bind(op.status).bind(at).bind(actor).bind(reason)
-        .execute(conn).await?.rows_affected());
-    event::write(tx, &format!("operation.{}", op.status), "operation", &op.id, op.version, told(op, from)).await
+    many::record_all(tx, &[many::Line { op, from, actor, reason: reason.to_owned() }]).await
 }
 
 /// What the event of a transition tells.

@@ -178,6 +178,7 @@ impl Ground {
             offering_id: Some(self.offering.id.clone()),
             batch: deed.batch,
             chain_id: self.offering.chain_id,
+            lane_id: None,
             payload: deed.payload,
             live_key: None,
             requested_by: by.actor.clone(),

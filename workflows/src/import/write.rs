@@ -114,6 +114,7 @@ fn wish(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
         offering_id: Some(offering_id.clone()),
         batch: None,
         chain_id: network.id(),
+        lane_id: None,
         payload,
         live_key,
         requested_by: actor.to_owned(),
