@@ -42,6 +42,31 @@ async fn set_roles(day: &Payday, roles: Roles) {
     send(&day.site.anvil, KEYS[0], nonce, call.to.unwrap(), call.data).await;
 }
 
+/// A distribution whose first page failed with the money in escrow, and its operation; blocks are the test's from then on.
+async fn stuck_in_escrow(day: &Payday, euros: u64) -> (String, String) {
+    let id = day.calculated("distributor", &format!("{euros}.00")).await;
+    let before = day.cents(signer_of(KEYS[1])).await;
+    day.site.hold_blocks().await;
+    let op = day.executed(&id).await.text("/operations/0/id");
+    let of = |state: &str| {
+        format!(
+            "operation_steps s join operations o on o.id = s.operation_id where o.subject_id = '{id}' and s.state = '{state}'"
+        )
+    };
+    let in_state = async |state: &str| day.site.count(&of(state)).await == 1;
+    day.site.all_in_pool(1).await;
+    day.site.anvil.mine(1).await;
+    day.site.until("it is declared", async || in_state("included").await && in_state("signed").await).await;
+    // The first page is out; the signer loses its role in the very block that takes it.
+    day.site.all_in_pool(1).await;
+    set_roles(day, Roles(0)).await;
+    day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
+    assert_eq!(day.cents(signer_of(KEYS[1])).await, before - euros * 100, "it is in escrow");
+    set_roles(day, Roles::ALL).await;
+    day.site.anvil.mine(4).await;
+    (id, op)
+}
+
 on_both_databases! {
     async fn a_frozen_payee_is_held_and_the_others_of_its_page_are_paid(database: Database) {
         let day = Payday::with(database, 5, |site| site.config.engine("payout_page_holders", 5)).await;
@@ -216,24 +241,8 @@ on_both_databases! {
         assert_eq!(too_early.problem(), (409, "invalid_state".to_owned()));
         day.executed(&first).await;
         day.reaches(&first, "completed").await;
-        let id = day.calculated("distributor", "30.00").await;
         let before = day.cents(signer_of(KEYS[1])).await;
-        day.site.hold_blocks().await;
-        let op = day.executed(&id).await.text("/operations/0/id");
-        let of = |state: &str| {
-            format!("operation_steps s join operations o on o.id = s.operation_id where o.subject_id = '{id}' and s.state = '{state}'")
-        };
-        let in_state = async |state: &str| day.site.count(&of(state)).await == 1;
-        day.site.all_in_pool(1).await;
-        day.site.anvil.mine(1).await;
-        day.site.until("it is declared", async || in_state("included").await && in_state("signed").await).await;
-        // The first page is out; the signer loses its role in the very block that takes it.
-        day.site.all_in_pool(1).await;
-        set_roles(&day, Roles(0)).await;
-        day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
-        assert_eq!(day.cents(signer_of(KEYS[1])).await, before - 3_000, "it is in escrow");
-        set_roles(&day, Roles::ALL).await;
-        day.site.anvil.mine(4).await;
+        let (id, op) = stuck_in_escrow(&day, 30).await;
         let asked = day.server.post(&format!("/v1/distributions/{id}/reclaim"), "back", json!({ "reason": "wrong list" })).await;
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "reclaim".to_owned()), "{asked:?}");
         day.approve(&asked).await;
@@ -248,6 +257,35 @@ on_both_databases! {
         day.approve(&again).await;
         day.site.mined_until("everybody is paid", async || day.shown(&id).await.text("/status") == "completed").await;
         assert_eq!(day.sums_agree().await, 6);
+    }
+
+    async fn of_a_retry_and_a_reclaim_at_once_one_has_the_money_in_escrow(database: Database) {
+        let day = Payday::new(database, 3).await;
+        let first = day.calculated("distributor", "3.00").await;
+        day.executed(&first).await;
+        day.reaches(&first, "completed").await;
+        let operator = day.server.session().await;
+        for round in 0..2 {
+            let (before, euros) = (day.cents(signer_of(KEYS[1])).await, 30 + round * 3);
+            let (id, op) = stuck_in_escrow(&day, euros).await;
+            let path = format!("/v1/distributions/{id}/reclaim");
+            let asked = day.server.post(&path, &format!("back-{round}"), json!({ "reason": "a test" })).await;
+            assert_eq!(asked.status, 202, "{asked:?}");
+            let (path, key) = (format!("/blockchain/operations/{op}/retry"), format!("again-{round}"));
+            let again = operator.post(&path, &key, json!({ "reason": "a test" }));
+            let (approved, retried) = futures::join!(day.approve(&asked), again);
+            let (approved, retried) = (approved.text("/status"), retried.unwrap());
+            let ended = match (approved.as_str(), retried.status) {
+                ("executed", 409) => "partially_completed",
+                ("execution_failed", 202) => "completed",
+                other => panic!("{other:?}: {retried:?}"),
+            };
+            day.site.mined_until("it is over", async || day.shown(&id).await.text("/status") == ended).await;
+            let paid = if ended == "completed" { euros * 100 } else { 0 };
+            assert_eq!(day.cents(signer_of(KEYS[1])).await, before - paid, "{approved}: paid, or back, and never both");
+            day.site.let_blocks_go().await;
+        }
+        day.sums_agree().await;
     }
 
     async fn one_bad_page_of_fifty_ends_at_a_person_and_the_others_are_paid(database: Database) {

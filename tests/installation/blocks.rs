@@ -12,6 +12,12 @@ impl Installation {
         self.anvil.rpc().call("evm_setAutomine", json!([false])).await;
     }
 
+    /// Lets the chain go on by itself: a block with each transaction, and one a second.
+    pub async fn let_blocks_go(&self) {
+        self.anvil.rpc().call("evm_setAutomine", json!([true])).await;
+        self.anvil.rpc().call("evm_setIntervalMining", json!([1])).await;
+    }
+
     /// Waits for something of the chain's doing, a block at a time.
     pub async fn mined_until(&self, what: &str, condition: impl AsyncFn() -> bool) {
         self.until(what, async || {
