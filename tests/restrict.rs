@@ -1,10 +1,13 @@
 //! Restricting a partition: at once by one person, once at a time, and only a partition that there is.
 
+use alloy::primitives::Bytes;
+use muniment_activities::token;
 use muniment_domain::user::Role;
 use serde_json::json;
-use world::{Mining, on_both_databases};
+use world::{KEYS, Mining, on_both_databases};
 
-use crate::installation::{Installation, Terms};
+use crate::foreign_key::send;
+use crate::installation::{Installation, Terms, signer_of};
 
 on_both_databases! {
     async fn a_partition_is_restricted_by_one_and_freed_by_two(database: Database) {
@@ -44,5 +47,36 @@ on_both_databases! {
         let free = server.post("/blockchain/unrestrict", "unrestrict-again", body).await;
         assert_eq!(free.problem(), (409, "invalid_state".to_owned()), "it is restricted no more");
         assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
+    async fn what_somebody_else_restricts_pauses_the_offering_and_a_person_resumes_it(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let address = site.minted(&server).await;
+        let operator = site.person(&server, "olga", Role::Operator).await;
+        let offering = format!("/v1/offerings/{}", site.offerings[0]);
+        site.write("update offerings set status = 'open'").await;
+        let agent = signer_of(KEYS[2]);
+        let elsewhere = async |data: Bytes| {
+            let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([agent, "latest"])).await;
+            send(&site.anvil, KEYS[2], nonce, address, data).await;
+        };
+        elsewhere(token::restrict(agent, address, 1).data).await;
+        let paused = async || operator.get(&offering).await.text("/status") == "paused";
+        site.until("the offering is paused", paused).await;
+        assert_eq!(operator.get(&offering).await.text("/status_reason"), "partition_restricted");
+        let told = operator.get(&format!("{offering}/timeline?limit=100")).await;
+        assert!(format!("{told:?}").contains("partition_restricted"), "{told:?}");
+        let line = format!("audit_log where actor_kind = 'engine' and action = 'index' and object_id = '{}'", site.offerings[0]);
+        assert_eq!(site.count(&line).await, 1);
+        let resume = async || operator.post(&format!("{offering}/resume"), json!({})).await;
+        assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
+        // Whatever it was paused for before.
+        site.write("update offerings set status_reason = 'storm'").await;
+        assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
+        elsewhere(token::unrestrict(agent, address, 1).data).await;
+        site.until("the partition is free", async || site.count("token_partitions where restricted").await == 0).await;
+        assert_eq!(operator.get(&offering).await.text("/status"), "paused", "nobody but a person resumes it");
+        assert_eq!(resume().await.text("/status"), "open");
     }
 }

@@ -69,6 +69,7 @@ codes! {
     NothingToMint = "nothing_to_mint", 409, "No subscription can be minted now";
     OfferingNotOpen = "offering_not_open", 409, "The offering takes no subscriptions now";
     DuplicateSubscription = "duplicate_subscription", 409, "The investor has subscribed before";
+    CoolingOffActive = "cooling_off_active", 409, "There has to be time to think first";
     CoolingOffElapsed = "cooling_off_elapsed", 409, "The time to withdraw is over";
     WalletInUse = "wallet_in_use", 409, "The wallet belongs to another investor";
     NothingToPay = "nothing_to_pay", 409, "Nobody can be paid now";
@@ -110,6 +111,7 @@ impl Code {
             Self::IdempotencyInProgress
                 | Self::OperationInProgress
                 | Self::NonceStillOpen
+                | Self::CoolingOffActive
                 | Self::PayerUnfunded
                 | Self::RateLimited
                 | Self::LoginThrottled

@@ -158,6 +158,8 @@ crate::words! {
         OfferingNotOpen = "offering_not_open",
         /// The investor has subscribed before, and may do so once.
         DuplicateSubscription = "duplicate_subscription",
+        /// Whoever was just warned of the risk has to think about it first.
+        CoolingOffActive = "cooling_off_active",
         /// The time to withdraw is over.
         CoolingOffElapsed = "cooling_off_elapsed",
         /// The address is another investor's wallet.

@@ -68,6 +68,7 @@ pub const CATALOG: &[EventType] = &[
     own("investor.kyc_reset", "The proof of identity may be handed in anew."),
     own("investor.kyc_submitted", "The proof of identity is being looked at."),
     own("investor.kyc_suspended", "The investor may not act for now."),
+    own("investor.risk_warned", "The investor was first warned of the risk, and has time to think."),
     own("investor.tax_changed", "Another part of what the investor is paid is withheld."),
     own("investor.updated", "The investor changed the profile."),
     staff("issuer.approved", "An organisation may offer."),

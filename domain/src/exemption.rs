@@ -4,10 +4,11 @@
 use chrono::{DateTime, Datelike, Duration, Utc, Weekday};
 
 use crate::country;
+use crate::means::Limit;
 use crate::offering::Offering;
 
 /// The version of the table, for whoever has to show later by which rules something was decided.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 /// The longest cooling-off time that can be asked for.
 pub const COOLING_OFF_HOURS_MAX: i64 = 1_440;
@@ -58,8 +59,16 @@ pub struct Profile {
     pub debt_lockup_days: i64,
     /// How long the offering must be open at the least, in days.
     pub open_days_min: i64,
-    /// The most that may be raised, in minor units.
+    /// How many working days ahead an earlier end has to be said; none where it cannot be moved back.
+    pub early_end_notice_days: Option<u32>,
+    /// The most that an issuer may raise in twelve months, in minor units.
     pub raise_max: Option<i64>,
+    /// How much whoever is not accredited may put in.
+    pub investor_limit: Option<Limit>,
+    /// How many investors may be in an offering who are not accredited.
+    pub unaccredited_max: Option<i64>,
+    /// How long somebody who was never warned of the risk before has to think about it first, in hours.
+    pub first_warning_hours: i64,
     /// Whether only accredited investors may subscribe.
     pub accredited_only: bool,
     /// Whose residents may never subscribe.
@@ -75,7 +84,11 @@ const PLAIN: Profile = Profile {
     lockup_days: 0,
     debt_lockup_days: 0,
     open_days_min: 0,
+    early_end_notice_days: None,
     raise_max: None,
+    investor_limit: None,
+    unaccredited_max: None,
+    first_warning_hours: 0,
     accredited_only: false,
     blocked_countries: "",
     may_be_public: true,
@@ -91,19 +104,32 @@ impl Exemption {
     pub const fn profile(self) -> Profile {
         match self {
             Self::Default => Profile { cooling_off: CoolingOff::After(336), ..PLAIN },
-            Self::UkRmmi => Profile { cooling_off: CoolingOff::After(336), acknowledgements: RISK, ..PLAIN },
+            Self::UkRmmi => Profile {
+                cooling_off: CoolingOff::After(336),
+                acknowledgements: RISK,
+                first_warning_hours: 24,
+                ..PLAIN
+            },
             Self::RegCf => Profile {
                 cooling_off: CoolingOff::BeforeClose(48),
                 lockup_days: YEAR,
                 debt_lockup_days: YEAR,
                 open_days_min: 21,
+                early_end_notice_days: Some(5),
                 raise_max: Some(FIVE_MILLION),
+                investor_limit: Some(Limit::CrowdfundingYear),
                 acknowledgements: RISK,
                 ..PLAIN
             },
-            Self::RegD506b => Profile { lockup_days: YEAR, debt_lockup_days: YEAR, may_be_public: false, ..PLAIN },
+            Self::RegD506b => Profile {
+                lockup_days: YEAR,
+                debt_lockup_days: YEAR,
+                may_be_public: false,
+                unaccredited_max: Some(35),
+                ..PLAIN
+            },
             Self::RegD506c => Profile { lockup_days: YEAR, debt_lockup_days: YEAR, accredited_only: true, ..PLAIN },
-            Self::RegAT2 => PLAIN,
+            Self::RegAT2 => Profile { investor_limit: Some(Limit::TenthOfEach), ..PLAIN },
             Self::RegS => Profile { lockup_days: YEAR, debt_lockup_days: 40, blocked_countries: "US", ..PLAIN },
             Self::EuEcsp => Profile {
                 cooling_off: CoolingOff::After(96),

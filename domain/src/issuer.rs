@@ -66,6 +66,13 @@ pub async fn active(tx: &mut Tx, id: &str) -> Result<Issuer> {
     Err(Error::refused(Code::InvalidState, detail))
 }
 
+/// Takes the row of an organisation for this commit: what it offers at once is counted one after the other.
+pub async fn hold(tx: &mut Tx, id: &str) -> Result<()> {
+    let rows = on!(tx, conn => sqlx::query("update issuers set version = version where id = $1")
+        .bind(id).execute(conn).await?.rows_affected());
+    touched(rows, "issuer", id)
+}
+
 /// Which issuers are meant. What is empty restricts nothing.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]

@@ -33,6 +33,7 @@ pub mod kyc;
 pub mod lane;
 pub mod lease;
 pub mod login_attempt;
+pub mod means;
 pub mod merkle;
 pub mod migrate;
 pub mod moment;

@@ -19,6 +19,7 @@ use muniment_domain::{Error, Result, chain};
 
 use crate::engine::{Engine, Network};
 use crate::follow::Walk;
+use crate::offering;
 
 /// How many blocks are asked for at once at most; a node that finds it too many says so, and the range is halved.
 const BLOCKS_PER_QUESTION: i64 = 2_000;
@@ -283,12 +284,27 @@ async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events
             }
         };
         let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
+        // What was restricted once, long ago, is not news: only the books as they stand in the end say what may be sold.
+        let reached = later.is_empty() && question.to >= read.block_number;
+        let restricted = if reached { restricted(question, events) } else { BTreeSet::new() };
         let mut tx = engine.db.begin().await?;
+        for id in &restricted {
+            muniment_domain::offering::hold(&mut tx, id).await?;
+        }
         token_read::take(&mut tx, read, &question.apart, up_to, now).await?;
+        for id in &restricted {
+            offering::on_token_read(&mut tx, id).await?;
+        }
         tx.commit(Point::Index).await?;
         if later.is_empty() {
             return Ok(());
         }
         rest = later;
     }
+}
+
+/// The offerings of which a partition was restricted here, or that have been read alone until now.
+fn restricted<'a>(question: &'a Question, events: &'a [TokenEvent]) -> BTreeSet<&'a str> {
+    let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.as_str());
+    told.chain(question.apart.iter().map(|token| token.offering_id.as_str())).collect()
 }

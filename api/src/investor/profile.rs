@@ -12,6 +12,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::record::{self, Full};
+use crate::amount::Amount;
 use crate::app::App;
 use crate::auth::register::check_name;
 use crate::body::Input;
@@ -53,6 +54,10 @@ pub struct Change {
     tax_form: Option<TaxForm>,
     #[schema(pattern = "^[A-Z]{2}$", example = "PT")]
     treaty_country: Option<String>,
+    /// What the investor earns in a year; of a company its revenue. Laws limit by it what may be put in.
+    annual_income: Option<Amount>,
+    /// What the investor owns beyond what is owed, the home left out; of a company its net assets.
+    net_worth: Option<Amount>,
 }
 
 /// `PATCH /v1/investor/profile`: who somebody is can be corrected until it is looked at; taxes at any time.
@@ -94,6 +99,8 @@ pub async fn change(
     i.tax_residency = body.tax_residency.or(i.tax_residency);
     i.tax_form = body.tax_form.unwrap_or(i.tax_form);
     i.treaty_country = body.treaty_country.or(i.treaty_country);
+    i.means.annual_income = body.annual_income.map(|amount| amount.0.minor()).or(i.means.annual_income);
+    i.means.net_worth = body.net_worth.map(|amount| amount.0.minor()).or(i.means.net_worth);
     investor::update(&mut tx, &mut i, "investor.updated").await?;
     let answer = shown(&mut tx, &i).await?;
     tx.commit(Point::Account).await?;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Found, Investor, Kind, Level, Move, Screening, Status, TaxForm};
 use muniment_domain::kyc::{self, Decision};
+use muniment_domain::means::{self, Limit};
 use muniment_domain::money::Money;
 use muniment_domain::{Result, user, wallet};
 use serde::Serialize;
@@ -11,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::wallet::{Shown as Wallet, item as wallet_item};
 use crate::address::Typed;
+use crate::amount::Amount;
 use crate::instant::Instant;
 
 /// An investor, as lists show it.
@@ -80,6 +82,10 @@ pub struct Full {
     #[schema(example = "PT")]
     tax_residency: Option<String>,
     tax: Taxes,
+    /// What the investor says to earn in a year, null until it was said. Not for an auditor.
+    annual_income: Option<Amount>,
+    /// What the investor says to own, the same.
+    net_worth: Option<Amount>,
     limits: Limits,
     wallets: Vec<Wallet>,
 }
@@ -97,7 +103,7 @@ struct Taxes {
     withholding_rate: String,
     #[schema(example = "PT")]
     treaty_country: Option<String>,
-    /// For the staff: every rate that was set, oldest first.
+    /// For the staff, and in an export: every rate that was set, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     decisions: Option<Vec<TaxDecided>>,
@@ -124,9 +130,18 @@ struct TaxDecided {
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorLimits)]
 struct Limits {
-    /// Always null: under the rule for crowdfunding it depends on an income that the platform does not ask for.
-    #[schema(example = json!(null))]
-    reg_cf_remaining: Option<String>,
+    /// Under the rule for crowdfunding, over all offerings of the last twelve months; null for somebody accredited, who has no limit.
+    reg_cf_remaining: Option<Amount>,
+}
+
+/// What the person may take along besides: who decided what.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorProfileExport)]
+pub struct ForPerson {
+    #[serde(flatten)]
+    full: Full,
+    decisions: Vec<Decided>,
+    accreditations: Vec<AccreditationFound>,
 }
 
 /// What the staff sees besides: who decided what, and what a suspension asks to be frozen.
@@ -134,9 +149,7 @@ struct Limits {
 #[schema(as = Investor)]
 pub struct ForStaff {
     #[serde(flatten)]
-    full: Full,
-    decisions: Vec<Decided>,
-    accreditations: Vec<AccreditationFound>,
+    known: ForPerson,
     freeze_proposals: Vec<Proposed>,
 }
 
@@ -209,20 +222,44 @@ pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Full> {
             treaty_country: i.treaty_country.clone(),
             decisions: None,
         },
-        limits: Limits { reg_cf_remaining: None },
+        annual_income: i.means.annual_income.filter(|_| !masked).map(amount),
+        net_worth: i.means.net_worth.filter(|_| !masked).map(amount),
+        limits: limits(tx, i, masked).await?,
         wallets: wallets.iter().map(|w| wallet_item(w, &places)).collect(),
     })
 }
 
+/// An auditor could tell the income from what may still be put in.
+async fn limits(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Limits> {
+    if masked || i.is_accredited(tx.now()) {
+        return Ok(Limits { reg_cf_remaining: None });
+    }
+    let left = Limit::CrowdfundingYear.of(i.means) - means::crowdfunded(tx, &i.id, "").await?;
+    Ok(Limits { reg_cf_remaining: Some(amount(left.max(0))) })
+}
+
+fn amount(minor: i64) -> Amount {
+    Amount(Money::from_minor(minor))
+}
+
+/// The same with everything that was decided, for whom it is about.
+pub async fn for_person(tx: &mut Tx, i: &Investor) -> Result<ForPerson> {
+    with_decisions(tx, i, false).await
+}
+
 /// The same for the staff.
 pub async fn for_staff(tx: &mut Tx, i: &Investor, masked: bool) -> Result<ForStaff> {
+    let known = with_decisions(tx, i, masked).await?;
+    Ok(ForStaff { known, freeze_proposals: freeze_proposals(tx, i).await? })
+}
+
+async fn with_decisions(tx: &mut Tx, i: &Investor, masked: bool) -> Result<ForPerson> {
     let mut full = full(tx, i, masked).await?;
     full.tax.decisions = Some(investor::tax_decisions(tx, &i.id).await?.into_iter().map(withheld).collect());
-    Ok(ForStaff {
+    Ok(ForPerson {
         full,
         decisions: kyc::decisions(tx, &i.id).await?.into_iter().map(decided).collect(),
         accreditations: investor::accreditations(tx, &i.id).await?.into_iter().map(accredited).collect(),
-        freeze_proposals: freeze_proposals(tx, i).await?,
     })
 }
 

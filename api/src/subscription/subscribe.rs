@@ -10,6 +10,7 @@ use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::{self, Money};
 use muniment_domain::offering::Offering;
+use muniment_domain::point::Point;
 use muniment_domain::subscription::{Status, Subscription, eligibility};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription::{self, Asked, Preview};
@@ -21,6 +22,7 @@ use super::path;
 use crate::address::Typed;
 use crate::amount::Amount;
 use crate::app::App;
+use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::{self, Instant};
@@ -58,7 +60,7 @@ pub struct Body {
     request_body = Body,
     params(IdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether only to show what it would come to.")),
     responses((status = 200, body = Previewed), (status = 201, body = Created<'static>)),
-    extensions(("x-codes" = json!(["email_not_verified", "offering_not_open", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
+    extensions(("x-codes" = json!(["email_not_verified", "offering_not_open", "cooling_off_active", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
 )]
 pub async fn subscribe(
     State(app): State<App>,
@@ -78,7 +80,14 @@ pub async fn subscribe(
         let preview = subscription::preview(&mut tx, &app.settings, &asked, &submission.requester()).await?;
         return Ok(Json(shown(&asked, &preview)).into_response());
     }
-    idempotency::once(&app, &submission).await
+    let answer = idempotency::once(&app, &submission).await;
+    if answer.as_ref().is_err_and(|problem| problem.code == Code::CoolingOffActive) {
+        // The refusal is the warning: nothing else of the request may stand.
+        let mut tx = app.db.begin().await?;
+        subscription::warn(&mut tx, &submission.body.asked(), &submission.requester()).await?;
+        tx.commit(Point::Account).await?;
+    }
+    answer
 }
 
 impl Body {

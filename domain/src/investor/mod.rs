@@ -20,6 +20,7 @@ pub use tax::{Decided, Rate, tax_decisions, withhold, withholding};
 use crate::audit::Facts;
 use crate::column::Hex;
 use crate::db::{Tx, touched};
+use crate::means::Means;
 use crate::rows::portions;
 use crate::{Code, Error, Result, event, on};
 
@@ -104,6 +105,8 @@ pub struct Investor {
     pub last_screened_at: Option<DateTime<Utc>>,
     pub tax_form: TaxForm,
     pub treaty_country: Option<String>,
+    #[sqlx(flatten)]
+    pub means: Means,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -180,6 +183,20 @@ pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> 
     Ok(())
 }
 
+/// Remembers that somebody was warned of the risk, the first time alone.
+pub async fn warn(tx: &mut Tx, id: &str) -> Result<()> {
+    let now = tx.now();
+    let version = on!(tx, conn => sqlx::query_scalar::<_, i64>(
+        "update investors set risk_warned_at = $2, version = version + 1, updated_at = $2 where id = $1 and risk_warned_at is null \
+         returning version").bind(id).bind(now).fetch_optional(conn).await?);
+    match version {
+        Some(version) => {
+            event::write(tx, "investor.risk_warned", "investor", id, version, json!({ "warned_at": now })).await
+        }
+        None => Ok(()),
+    }
+}
+
 /// Writes what may change of an investor, guarded by the version that was read, and tells of it under this name.
 pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
     let (before, read) = (find(tx, &i.id).await?, i.version);
@@ -189,11 +206,12 @@ pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
         "update investors set kind = $3, legal_name = $4, country = $5, tax_residency = $6, kyc_status = $7, kyc_level = $8, \
          kyc_submitted_at = $9, kyc_decided_at = $10, kyc_expires_at = $11, kyc_reason_code = $12, accreditation_status = $13, \
          accreditation_basis = $14, accreditation_expires_at = $15, sanctions_status = $16, last_screened_at = $17, tax_form = $18, \
-         treaty_country = $19, version = $20, updated_at = $21 where id = $1 and version = $2")
+         treaty_country = $19, version = $20, updated_at = $21, annual_income = $22, net_worth = $23 where id = $1 and version = $2")
         .bind(&i.id).bind(read).bind(i.kind).bind(&i.legal_name).bind(&i.country).bind(&i.tax_residency).bind(i.kyc_status)
         .bind(i.kyc_level).bind(i.kyc_submitted_at).bind(i.kyc_decided_at).bind(i.kyc_expires_at).bind(&i.kyc_reason_code)
         .bind(i.accreditation_status).bind(&i.accreditation_basis).bind(i.accreditation_expires_at).bind(i.sanctions_status)
         .bind(i.last_screened_at).bind(i.tax_form).bind(&i.treaty_country).bind(i.version).bind(i.updated_at)
+        .bind(i.means.annual_income).bind(i.means.net_worth)
         .execute(conn).await?.rows_affected());
     touched(rows, "investor", &i.id)?;
     tx.doing().changed(&i.id, facts(&before), facts(i));
@@ -214,6 +232,6 @@ fn facts(i: &Investor) -> Facts {
         "last_screened_at": i.last_screened_at, "tax_form": i.tax_form, "version": i.version,
     });
     let person = json!({ "legal_name": i.legal_name, "country": i.country, "tax_residency": i.tax_residency,
-        "treaty_country": i.treaty_country });
+        "treaty_country": i.treaty_country, "annual_income": i.means.annual_income, "net_worth": i.means.net_worth });
     Facts::new(standing, person)
 }

@@ -4,6 +4,7 @@ mod change;
 pub mod document;
 mod list;
 mod new;
+pub mod raise;
 mod standing;
 mod state;
 pub mod terms;

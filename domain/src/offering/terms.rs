@@ -77,6 +77,8 @@ const CURRENCIES: &str = "AED AUD BGN BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF ID
 const NAME_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=160;
 const DESCRIPTION_CHARACTERS_MAX: usize = 20_000;
 const SYMBOL_CHARACTERS: std::ops::RangeInclusive<usize> = 2..=11;
+/// How late the calendar may open an offering that counts as opened at its time.
+const OPENED_LATE_MINUTES: i64 = 60;
 /// The token has so many partitions at most.
 const PARTITIONS_MAX: i64 = 32;
 
@@ -192,7 +194,7 @@ fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
     let Some(closes_at) = o.closes_at else {
         return Err(Error::field("/closes_at", "required", "An offering has an end."));
     };
-    let begins = o.published_at.or(o.opens_at).unwrap_or(now);
+    let begins = begins(o, now);
     if closes_at <= now || closes_at <= begins {
         return Err(Error::field("/closes_at", "below_minimum", "It must lie ahead, and after the time to open."));
     }
@@ -202,6 +204,12 @@ fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
         return Err(Error::field("/closes_at", "below_minimum", detail).with_params(json!({ "days": days })));
     }
     Ok(())
+}
+
+/// From when on it is open. A calendar that came a little late takes nothing away, whoever publishes long after the time to open does.
+pub fn begins(o: &Offering, now: DateTime<Utc>) -> DateTime<Utc> {
+    let opened = o.published_at.unwrap_or(now);
+    o.opens_at.filter(|at| opened - *at < Duration::minutes(OPENED_LATE_MINUTES)).unwrap_or(opened)
 }
 
 fn check_investors(o: &Offering) -> Result<()> {

@@ -10,6 +10,7 @@ use super::{Status, Subscription, tell, told};
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, all_touched};
 use crate::investor::Screening;
+use crate::means::{self, Means};
 use crate::offering::Offering;
 use crate::rows::portions;
 use crate::{Result, event, offering, on};
@@ -38,6 +39,10 @@ pub struct Known {
     pub sanctions_status: Screening,
     pub accreditation_status: String,
     pub accreditation_expires_at: Option<DateTime<Utc>>,
+    #[sqlx(flatten)]
+    pub means: Means,
+    /// What else of the investor the law counts together with it.
+    pub used: i64,
     pub wallet_verified_at: Option<DateTime<Utc>>,
     pub wallet_retired_at: Option<DateTime<Utc>>,
 }
@@ -53,8 +58,11 @@ impl Candidate {
             sanctions_status: known.sanctions_status,
             accreditation_status: known.accreditation_status.clone(),
             accreditation_expires_at: known.accreditation_expires_at,
+            means: known.means,
+            risk_warned_at: None,
         };
         let standing = Standing {
+            used: known.used,
             wallet_verified: self.wallet_address.map(|_| known.wallet_verified_at.is_some()),
             wallet_retired: known.wallet_retired_at.is_some(),
             ..Standing::default()
@@ -67,16 +75,24 @@ impl Candidate {
 const IDS_PER_STATEMENT: usize = 500;
 
 const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quantity, s.wallet_address, i.country, i.kyc_status, \
-    i.sanctions_status, i.accreditation_status, i.accreditation_expires_at, w.verified_at as wallet_verified_at, \
-    w.retired_at as wallet_retired_at, m.operation_id as live_operation_id from subscriptions s \
-    join investors i on i.id = s.investor_id left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
+    i.sanctions_status, i.accreditation_status, i.accreditation_expires_at, i.annual_income, i.net_worth, \
+    w.verified_at as wallet_verified_at, w.retired_at as wallet_retired_at, m.operation_id as live_operation_id, \
+    case o.exemption when 'reg_cf' then (select cast(coalesce(sum(x.amount), 0) as bigint) from subscriptions x \
+    join offerings p on p.id = x.offering_id where x.investor_id = s.investor_id and x.id <> s.id and p.exemption = 'reg_cf' \
+    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted') and x.created_at > ";
+const OF_OFFERING: &str = ") when 'reg_a_t2' then (select cast(coalesce(sum(x.amount), 0) as bigint) from subscriptions x \
+    where x.investor_id = s.investor_id and x.offering_id = s.offering_id and x.id <> s.id \
+    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) else 0 end as used \
+    from subscriptions s join offerings o on o.id = s.offering_id join investors i on i.id = s.investor_id left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
     left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live where s.offering_id = ";
 
 /// Every subscription of an offering that could be meant by "mint all", oldest first.
 pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
+    let counted_from = means::window_from(tx.now());
     Ok(on!(tx, conn => {
         let mut query = sqlx::QueryBuilder::new(CANDIDATES);
-        query.push_bind(offering_id).push(" and s.status = 'accepted' order by s.id");
+        query.push_bind(counted_from).push(OF_OFFERING).push_bind(offering_id);
+        query.push(" and s.status = 'accepted' order by s.id");
         query.build_query_as::<Candidate>().fetch_all(conn).await?
     }))
 }
@@ -86,11 +102,12 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();
     ids.dedup();
+    let counted_from = means::window_from(tx.now());
     let mut found = Vec::with_capacity(ids.len());
     for some in ids.chunks(IDS_PER_STATEMENT) {
         found.extend(on!(tx, conn => {
             let mut query = sqlx::QueryBuilder::new(CANDIDATES);
-            query.push_bind(offering_id).push(" and s.id in (");
+            query.push_bind(counted_from).push(OF_OFFERING).push_bind(offering_id).push(" and s.id in (");
             let mut list = query.separated(", ");
             for id in some {
                 list.push_bind(*id);

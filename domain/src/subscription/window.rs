@@ -39,7 +39,8 @@ pub async fn renew_window(tx: &mut Tx, offering: &Offering, s: &mut Subscription
     if runs {
         let after = exemption::cooling_off_expires_at(offering, s.created_at);
         let by_end = !matches!(offering.exemption.profile().cooling_off, CoolingOff::After(_));
-        s.cooling_off_expires_at = if by_end { after } else { after.max(before) };
+        // Who could withdraw until now is not told afterwards that the time was over before.
+        s.cooling_off_expires_at = after.max(if by_end { before.min(tx.now()) } else { before });
     }
     let longer = s.cooling_off_expires_at - before;
     if longer > TimeDelta::zero() {

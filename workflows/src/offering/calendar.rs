@@ -82,7 +82,9 @@ async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<
     let firm = offering::standing(tx, &o.id).await?.firm;
     let over = o.closes_at.is_some_and(|at| at <= now);
     let full = firm >= o.hard_cap;
-    if over || full {
+    // Where an earlier end has to be said ahead, being full is none.
+    let may_end = o.exemption.profile().early_end_notice_days.is_none();
+    if over || (full && may_end) {
         let met = firm >= o.soft_cap.unwrap_or(0);
         let (by, why) = match (met, full) {
             (true, true) => (Move::Close, "hard_cap_reached"),
@@ -93,6 +95,6 @@ async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<
         return Ok(next_look(&o, now));
     }
     // Nobody can subscribe to what is full on paper: it is closed when nobody can withdraw any more.
-    let watched = (o.committed_total >= o.hard_cap).then(|| now + Duration::seconds(LOOK_SECONDS));
+    let watched = (may_end && o.committed_total >= o.hard_cap).then(|| now + Duration::seconds(LOOK_SECONDS));
     Ok(watched.into_iter().chain(o.closes_at).min())
 }

@@ -1,9 +1,10 @@
 //! Writing an offering: while it is a draft everything, later less, and what subscribers agreed to only by asking them again.
 
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::document::{self, Document};
-use muniment_domain::offering::{self, Move, Offering, Scope, Status, terms};
-use muniment_domain::{Code, Error, Result, issuer};
+use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise, terms};
+use muniment_domain::{Code, Error, Result, exemption, issuer};
 use serde_json::json;
 
 use super::{calendar, hold, lockup_release_at};
@@ -50,7 +51,7 @@ pub async fn change(
     let changed = terms::changed(&before, &o);
     match before.status {
         Status::Draft => {}
-        Status::Approved | Status::Open | Status::Paused => in_public(&before, &o, &changed)?,
+        Status::Approved | Status::Open | Status::Paused => in_public(&before, &o, &changed, tx.now())?,
         status => {
             let detail = format!("The offering is {status}: nothing of it can be changed there.");
             return Err(Error::illegal(detail, status.as_str(), status.moves()));
@@ -94,7 +95,7 @@ fn must_have_seen(o: &Offering, seen: Option<i64>) -> Result<()> {
     }
 }
 
-fn in_public(before: &Offering, after: &Offering, changed: &[String]) -> Result<()> {
+fn in_public(before: &Offering, after: &Offering, changed: &[String], now: DateTime<Utc>) -> Result<()> {
     if changed.iter().any(|field| !IN_PUBLIC.contains(&field.as_str())) {
         let detail = format!(
             "The offering is {}: only its description, its picture and a later end can be changed so. For {} use material-change.",
@@ -103,10 +104,23 @@ fn in_public(before: &Offering, after: &Offering, changed: &[String]) -> Result<
         );
         return Err(Error::field("", "not_changeable", detail).with_params(json!({ "changed": changed })));
     }
-    if after.closes_at < before.closes_at {
+    if after.closes_at < before.closes_at && before.exemption.profile().early_end_notice_days.is_none() {
         return Err(Error::field("/closes_at", "below_minimum", "Its end can be moved ahead, and not back."));
     }
-    Ok(())
+    must_be_said_ahead(before, after, now)
+}
+
+/// Where the time to withdraw is counted back from the end, an earlier end is said so long before that everybody still has some.
+fn must_be_said_ahead(before: &Offering, after: &Offering, now: DateTime<Utc>) -> Result<()> {
+    let notice = before.exemption.profile().early_end_notice_days;
+    let Some(days) = notice.filter(|_| after.closes_at < before.closes_at) else { return Ok(()) };
+    let earliest = exemption::working_days_after(now, days);
+    if after.closes_at >= Some(earliest) {
+        return Ok(());
+    }
+    let detail =
+        format!("An earlier end is said {days} working days ahead: {} is the earliest.", earliest.to_rfc3339());
+    Err(Error::field("/closes_at", "below_minimum", detail).with_params(json!({ "minimum": earliest })))
 }
 
 /// Changes the terms of an open offering: whoever subscribed must say yes again, or is out.
@@ -130,6 +144,10 @@ pub async fn material_change(
             return Err(Error::field(pointer, "not_changeable", "It is fixed from the approval on."));
         }
         terms::check(&o, tx.now())?;
+        must_be_said_ahead(&before, &o, tx.now())?;
+        if o.hard_cap != before.hard_cap {
+            raise::must_fit(tx, &o).await?;
+        }
         if o.hard_cap < o.committed_total {
             return Err(Error::field("/hard_cap", "below_minimum", "More than that is committed already."));
         }

@@ -8,7 +8,7 @@ mod review;
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::offering::{self, Move, Offering, Scope};
+use muniment_domain::offering::{self, Move, Offering, Scope, raise, terms};
 use muniment_domain::operation::Operation;
 use muniment_domain::{Error, Result, holding, issuer};
 
@@ -49,6 +49,12 @@ async fn open(tx: &mut Tx, o: &mut Offering, actor: &str) -> Result<()> {
         if o.closes_at.is_none_or(|at| at <= now) {
             return Err(blocked(o, "Its end lies behind: it has to be changed first.".to_owned()));
         }
+        let days = o.exemption.profile().open_days_min;
+        if o.closes_at < Some(terms::begins(o, now) + Duration::days(days)) {
+            let detail = format!("Under {} it is open for {days} days: its end has to be moved first.", o.exemption);
+            return Err(blocked(o, detail));
+        }
+        raise::must_fit(tx, o).await?;
         o.lockup_release_at = lockup_release_at(o);
     }
     moved(tx, o, Move::Publish, actor, None).await
@@ -71,11 +77,19 @@ pub async fn on_restriction(tx: &mut Tx, op: &Operation, partition: u32) -> Resu
     moved(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
 }
 
-/// Takes them again; not while the restriction lasts that had stopped it.
+/// The same where somebody else restricted it, by what the books say now. The offering is held.
+pub async fn on_token_read(tx: &mut Tx, id: &str) -> Result<()> {
+    let mut o = offering::find(tx, id).await?;
+    if o.status.next(Move::Pause).is_none() || !holding::is_restricted(tx, &o.id, o.partition_id).await? {
+        return Ok(());
+    }
+    moved(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
+}
+
+/// Takes them again; not while its partition is restricted, whatever it was paused for.
 pub async fn resume(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
     let mut o = hold(tx, scope, id).await?;
-    let stopped = o.status.next(Move::Resume).is_some() && o.status_reason.as_deref() == Some(RESTRICTED);
-    if stopped && holding::is_restricted(tx, &o.id, o.partition_id).await? {
+    if o.status.next(Move::Resume).is_some() && holding::is_restricted(tx, &o.id, o.partition_id).await? {
         return Err(blocked(&o, "Its partition is restricted: the restriction has to be removed first.".to_owned()));
     }
     moved(tx, &mut o, Move::Resume, &by.actor, None).await?;

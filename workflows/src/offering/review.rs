@@ -1,7 +1,7 @@
 //! The operator's word on an offering: it is asked for, given, or given back.
 
 use muniment_domain::db::Tx;
-use muniment_domain::offering::{Move, Offering, Scope, document, terms};
+use muniment_domain::offering::{Move, Offering, Scope, document, raise, terms};
 use muniment_domain::{Code, Error, Result, issuer};
 use serde_json::json;
 
@@ -30,7 +30,10 @@ async fn complete(tx: &mut Tx, o: &Offering) -> Result<()> {
     if document::list(tx, &o.id).await?.is_empty() {
         missing.push("/documents");
     }
-    let Some(first) = missing.first() else { return terms::check(o, tx.now()) };
+    let Some(first) = missing.first() else {
+        terms::check(o, tx.now())?;
+        return raise::must_fit(tx, o).await;
+    };
     let detail = format!("Before it is looked at it needs: {}.", missing.join(", "));
     Err(Error::field(first, "required", detail).with_params(json!({ "missing": missing })))
 }

@@ -14,7 +14,7 @@ use muniment_domain::{Code, Error, Result, item, offering};
 
 pub use accept::{accept, reject};
 pub use payment::{Receipt, record, refund};
-pub use subscribe::{Asked, Preview, preview, subscribe};
+pub use subscribe::{Asked, Preview, preview, subscribe, warn};
 pub use withdraw::{By, cancel, change_wallet, reconfirm};
 
 /// Who moves a subscription when the calendar does.

@@ -3,7 +3,7 @@
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::investor::document;
+use muniment_domain::investor::{self, document};
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering, Status as Offered};
 use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Stage, Standing};
@@ -56,9 +56,10 @@ pub async fn subscribe(
     asked: &Asked,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
-    let investor = investor(tx, asked, by).await?;
+    let investor_id = investor(tx, asked, by).await?;
     let offering = offering::hold(tx, &asked.offering_id).await?;
     must_be_shown(&offering, asked)?;
+    let investor = Investor::hold(tx, &investor_id).await?;
     let record = eligibility::verdict(checks(tx, &offering, &investor, asked).await?)?;
     let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
     if let Some(new) = wallet.filter(|wallet| wallet.is_new) {
@@ -88,7 +89,8 @@ pub async fn subscribe(
 
 /// What a request would come to, without asking for it: every rule with its answer. Changes nothing.
 pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Requester) -> Result<Preview> {
-    let investor = investor(tx, asked, by).await?;
+    let investor_id = investor(tx, asked, by).await?;
+    let investor = Investor::find(tx, &investor_id).await?;
     let offering = offering::find(tx, &asked.offering_id).await?;
     must_be_shown(&offering, asked)?;
     let mut checks = checks(tx, &offering, &investor, asked).await?;
@@ -113,6 +115,12 @@ pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Reque
     })
 }
 
+/// Remembers that whoever would subscribe was warned of the risk: from now on the time to think runs.
+pub async fn warn(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<()> {
+    let investor_id = investor(tx, asked, by).await?;
+    investor::warn(tx, &investor_id).await
+}
+
 /// Nobody has to pay while they may still withdraw.
 pub async fn payment_due_at(tx: &mut Tx, settings: &Settings, from: DateTime<Utc>) -> Result<DateTime<Utc>> {
     let days = policy::limits(tx, settings).await?.payment_due_days;
@@ -135,14 +143,14 @@ async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &A
 }
 
 /// Whoever asks is the investor, or an operator who names one and the paper that allows it.
-async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<Investor> {
+async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<String> {
     let own = principal::investor_of(tx, &by.actor).await?;
     let on_behalf = |pointer, named: bool| {
         let detail = "Who subscribes for somebody else names the investor, and the document by which they agreed.";
         if named { Ok(()) } else { Err(Error::field(pointer, "required", detail)) }
     };
     match (own, &asked.investor_id) {
-        (Some(own), None) => Investor::find(tx, &own).await,
+        (Some(own), None) => Ok(own),
         (Some(_), Some(_)) => {
             Err(Error::field("/investor_id", "unknown_field", "An investor subscribes for nobody else."))
         }
@@ -150,12 +158,12 @@ async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<Investor
             on_behalf("/investor_id", named.is_some())?;
             on_behalf("/consent_document_id", asked.consent_document_id.is_some())?;
             let named = named.as_deref().unwrap_or_default();
-            let investor = Investor::find(tx, named).await.map_err(|error| match error {
+            Investor::find(tx, named).await.map_err(|error| match error {
                 Error::Refused { code: Code::NotFound, detail } => Error::field("/investor_id", "not_found", detail),
                 other => other,
             })?;
             document::must_consent(tx, named, asked.consent_document_id.as_deref().unwrap_or_default()).await?;
-            Ok(investor)
+            Ok(named.to_owned())
         }
     }
 }

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
 use crate::investor::Screening;
+use crate::means::{self, Limit, Means};
 use crate::offering::Offering;
 use crate::subscription::Subscription;
 use crate::{Code, Error, Result, on, token, wallet};
@@ -29,13 +30,31 @@ pub struct Investor {
     pub sanctions_status: Screening,
     pub accreditation_status: String,
     pub accreditation_expires_at: Option<DateTime<Utc>>,
+    #[sqlx(flatten)]
+    pub means: Means,
+    /// When the investor was first warned of the risk, where that counts.
+    pub risk_warned_at: Option<DateTime<Utc>>,
 }
+
+const COLUMNS: &str = "id, country, kyc_status, sanctions_status, accreditation_status, accreditation_expires_at, annual_income, \
+    net_worth, risk_warned_at";
 
 impl Investor {
     /// The investor with this id.
     pub async fn find(tx: &mut Tx, id: &str) -> Result<Self> {
-        on!(tx, conn => sqlx::query_as::<_, Self>("select id, country, kyc_status, sanctions_status, accreditation_status, accreditation_expires_at from investors where id = $1").bind(id).fetch_optional(conn).await?)
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
+        Self::read(tx, &format!("select {COLUMNS} from investors where id = $1"), id).await
+    }
+
+    /// The same, held until the commit: what one investor commits at once in several offerings is counted one after the other.
+    pub async fn hold(tx: &mut Tx, id: &str) -> Result<Self> {
+        let sql =
+            format!("update investors set version = version where id = $1 returning {COLUMNS}");
+        Self::read(tx, &sql, id).await
+    }
+
+    async fn read(tx: &mut Tx, sql: &str, id: &str) -> Result<Self> {
+        on!(tx, conn => sqlx::query_as::<_, Self>(sqlx::AssertSqlSafe(sql)).bind(id).fetch_optional(conn).await?)
+            .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
     }
 
     /// Whether the accreditation holds at a time.
@@ -51,6 +70,10 @@ pub struct Standing {
     pub own_count: i64,
     /// What they come to, in minor units.
     pub own_total: i64,
+    /// What the investor put in besides that the law counts together with this, in minor units.
+    pub used: i64,
+    /// How many other investors are in the offering who are not accredited.
+    pub unaccredited: i64,
     /// How many other investors hold units or will.
     pub other_holders: i64,
     /// How many holders there may be.
@@ -97,6 +120,17 @@ pub async fn gather(
     let holder_cap = offering.holder_cap.into_iter().chain(of_token).min();
     // Counting costs a look at every holder, and is done where there is a cap.
     let other_holders = if holder_cap.is_some() { holders_besides(tx, &offering.id, investor_id).await? } else { 0 };
+    let profile = offering.exemption.profile();
+    // Each costs a look, and is had where the exemption asks for it.
+    let used = match profile.investor_limit {
+        Some(Limit::CrowdfundingYear) => means::crowdfunded(tx, investor_id, besides_id).await?,
+        Some(Limit::TenthOfEach) => own_total,
+        None => 0,
+    };
+    let unaccredited = match profile.unaccredited_max {
+        Some(_) => unaccredited_besides(tx, &offering.id, investor_id).await?,
+        None => 0,
+    };
     let (wallet_verified, wallet_retired) = match besides.and_then(|s| s.wallet_address) {
         Some(address) => {
             let own = wallet::find(tx, address.0).await?.filter(|wallet| wallet.investor_id == investor_id);
@@ -105,7 +139,28 @@ pub async fn gather(
         }
         None => (None, false),
     };
-    Ok(Standing { own_count, own_total, other_holders, holder_cap, wallet_verified, wallet_retired })
+    Ok(Standing {
+        own_count,
+        own_total,
+        used,
+        unaccredited,
+        other_holders,
+        holder_cap,
+        wallet_verified,
+        wallet_retired,
+    })
+}
+
+async fn unaccredited_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> Result<i64> {
+    let now = tx.now();
+    let sql = format!(
+        "select count(distinct s.investor_id) from subscriptions s join investors i on i.id = s.investor_id where s.offering_id = $1 \
+         and s.status in {ALIVE} and s.investor_id <> $2 and (i.accreditation_status <> 'verified' or i.accreditation_expires_at <= $3)"
+    );
+    Ok(
+        on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql)).bind(offering_id).bind(investor_id).bind(now)
+        .fetch_one(conn).await?),
+    )
 }
 
 async fn holders_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> Result<i64> {

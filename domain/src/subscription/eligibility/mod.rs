@@ -3,6 +3,7 @@
 
 mod facts;
 
+use chrono::Duration;
 use serde_json::{Value, json};
 
 pub use facts::{Facts, Investor, Stage, Standing, gather};
@@ -14,7 +15,7 @@ use crate::offering::Status as Offered;
 use crate::{Code, Error, country};
 
 /// Changes with every change of a rule, for whoever has to show later by which rules somebody was let in.
-pub const RULES_VERSION: i64 = 3;
+pub const RULES_VERSION: i64 = 4;
 
 /// What became of one rule.
 #[derive(Debug)]
@@ -36,10 +37,12 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("sanctions", not_found_by_a_screening),
             ("accreditation", accreditation),
             ("suitability", acknowledged),
+            ("risk_warning", warned_long_enough),
             ("amount", amount_in_bounds),
             ("unit_price", whole_units),
             ("one_subscription", one_subscription),
             ("investor_limit", investor_limit),
+            ("means", within_means),
             ("hard_cap", hard_cap),
             ("holder_cap", holder_cap),
         ],
@@ -50,6 +53,7 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("sanctions", screened_and_clear),
             ("accreditation", accreditation),
             ("unit_price", whole_units),
+            ("means", within_means),
             ("holder_cap", holder_cap),
             ("wallet", wallet),
             ("payment", paid_in_full),
@@ -60,6 +64,7 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("identity", identity),
             ("sanctions", screened_and_clear),
             ("accreditation", accreditation),
+            ("means", within_means),
             ("wallet", wallet),
         ],
     };
@@ -149,11 +154,16 @@ fn not_found_by_a_screening(f: &Facts<'_>) -> Option<Error> {
 }
 
 fn accreditation(f: &Facts<'_>) -> Option<Error> {
-    let needed = f.offering.accreditation_required || f.offering.exemption.profile().accredited_only;
-    if !needed || f.investor.is_accredited(f.now) {
+    let profile = f.offering.exemption.profile();
+    if f.investor.is_accredited(f.now) {
         return None;
     }
-    person("accreditation_required", "The offering is for accredited investors alone.")
+    if f.offering.accreditation_required || profile.accredited_only {
+        return person("accreditation_required", "The offering is for accredited investors alone.");
+    }
+    let most = profile.unaccredited_max.filter(|most| f.standing.unaccredited >= *most)?;
+    let detail = format!("Under {} {most} investors may be in who are not accredited, and are.", f.offering.exemption);
+    person("accreditation_required", detail)
 }
 
 fn acknowledged(f: &Facts<'_>) -> Option<Error> {
@@ -165,6 +175,21 @@ fn acknowledged(f: &Facts<'_>) -> Option<Error> {
     let detail = format!("Under {} the investor says to have understood: {}.", f.offering.exemption, needed.join(", "));
     let error = Error::field("/acknowledgements", "acknowledgement_required", detail);
     Some(error.with_params(json!({ "missing": missing })))
+}
+
+/// Whoever was never warned before is let in when there was time to think about it. A refusal here makes the platform remember the warning.
+fn warned_long_enough(f: &Facts<'_>) -> Option<Error> {
+    let hours = Duration::hours(f.offering.exemption.profile().first_warning_hours);
+    let from = f.investor.risk_warned_at.unwrap_or(f.now) + hours;
+    if hours.is_zero() || from <= f.now {
+        return None;
+    }
+    let detail = format!(
+        "Under {} whoever was never warned of the risk before thinks about it first. Subscribe again from {} on.",
+        f.offering.exemption,
+        from.to_rfc3339()
+    );
+    Some(Error::refused(Code::CoolingOffActive, detail))
 }
 
 fn amount_in_bounds(f: &Facts<'_>) -> Option<Error> {
@@ -222,6 +247,23 @@ fn investor_limit(f: &Facts<'_>) -> Option<Error> {
     let left = Money::from_minor(left).to_string();
     let detail = format!("Together with what was subscribed before, {left} {} more is allowed.", f.offering.currency);
     Some(Error::field("/amount", "investor_limit_exceeded", detail).with_params(json!({ "available": left })))
+}
+
+/// The law ties it to what somebody earns and owns.
+fn within_means(f: &Facts<'_>) -> Option<Error> {
+    let limit = f.offering.exemption.profile().investor_limit?.of(f.investor.means);
+    let used = f.standing.used;
+    let left = (limit - used).max(0);
+    if f.investor.is_accredited(f.now) || f.amount <= left {
+        return None;
+    }
+    let [limit, used, left] = [limit, used, left].map(|minor| Money::from_minor(minor).to_string());
+    let detail = format!(
+        "Under {} the investor may put in {limit}, by the income and the net worth in the profile; {used} of it is used.",
+        f.offering.exemption
+    );
+    let params = json!({ "limit": limit, "used": used, "remaining": left });
+    Some(Error::field("/amount", "investor_limit_exceeded", detail).with_params(params))
 }
 
 fn hard_cap(f: &Facts<'_>) -> Option<Error> {

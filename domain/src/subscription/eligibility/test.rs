@@ -1,5 +1,6 @@
 use super::*;
 use crate::exemption::Exemption;
+use crate::means::Means;
 use crate::offering::Offering;
 
 fn offered() -> Offering {
@@ -21,6 +22,8 @@ fn somebody() -> Investor {
         sanctions_status: Screening::Clear,
         accreditation_status: "none".to_owned(),
         accreditation_expires_at: None,
+        means: Means::default(),
+        risk_warned_at: None,
     }
 }
 
@@ -104,6 +107,37 @@ fn a_risk_is_understood_before_it_is_taken_where_the_law_asks_for_it() {
         let f = Facts { acknowledged: &said, ..facts(Stage::Commit, &risky, &i) };
         assert_eq!(refused(&f).unwrap_or_default(), code);
     }
+}
+
+#[test]
+fn the_law_of_the_offering_limits_whoever_is_not_accredited() {
+    let rich = Means { annual_income: Some(3_000_000), net_worth: Some(0) };
+    let i = Investor { means: rich, ..somebody() };
+    let accredited = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
+    let said = ["risk_warning".to_owned()];
+    for (exemption, used, code) in [
+        (Exemption::RegCf, 100_000, ""),
+        (Exemption::RegCf, 100_001, "investor_limit_exceeded"),
+        (Exemption::RegAT2, 150_000, ""),
+        (Exemption::RegAT2, 150_001, "investor_limit_exceeded"),
+        (Exemption::Default, 900_000, ""),
+    ] {
+        let o = Offering { exemption, ..offered() };
+        for stage in [Stage::Commit, Stage::Accept, Stage::Mint] {
+            let mut f = Facts { acknowledged: &said, ..facts(stage, &o, &i) };
+            f.standing.used = used;
+            assert_eq!(refused(&f).unwrap_or_default(), code, "{exemption} {stage:?} {used}");
+            let f = Facts { investor: &accredited, ..f };
+            assert_eq!(refused(&f), None, "{exemption} {stage:?}");
+        }
+    }
+    let private = Offering { exemption: Exemption::RegD506b, ..offered() };
+    let mut f = facts(Stage::Commit, &private, &i);
+    f.standing.unaccredited = 34;
+    assert_eq!(refused(&f), None);
+    f.standing.unaccredited = 35;
+    assert_eq!(refused(&f).unwrap(), "accreditation_required");
+    assert_eq!(refused(&Facts { investor: &accredited, ..f }), None);
 }
 
 #[test]
