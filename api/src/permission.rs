@@ -203,6 +203,7 @@ pub const PERMISSIONS: &[Permission] = &[
     row("GET", "/v1/investor/profile", INVESTOR),
     row("PATCH", "/v1/investor/profile", INVESTOR),
     row("POST", "/v1/investor/kyc", INVESTOR),
+    row("GET", "/v1/investor/export", INVESTOR),
     row("GET", "/v1/investor/wallets", INVESTOR),
     row("POST", "/v1/investor/wallets", INVESTOR),
     row("POST", "/v1/investor/wallets/{id}/verify", INVESTOR),
@@ -218,6 +219,7 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/investors/{id}/documents", PERSON),
     row("POST", "/v1/investors/{id}/suspend", IDENTITIES),
     row("POST", "/v1/investors/{id}/reinstate", IDENTITIES),
+    fresh_row("POST", "/v1/investors/{id}/erase", PERSON),
     row("GET", "/v1/distributions", OWN_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}", OWN_DISTRIBUTIONS),
     row("GET", "/v1/distributions/{id}/entitlements", ORG_DISTRIBUTIONS),
@@ -299,7 +301,8 @@ impl Permission {
 
     /// Whether it is kept who has read this: everything that is known of a person.
     pub fn is_kept(&self) -> bool {
-        self.method == "GET" && matches!(self.path, "/v1/investors/{id}" | "/v1/investors/{id}/documents")
+        self.method == "GET"
+            && matches!(self.path, "/v1/investors/{id}" | "/v1/investors/{id}/documents" | "/v1/investor/export")
     }
 
     /// Whether the configuration lets everybody in: it can open the list of what is offered, and nothing else.

@@ -174,6 +174,10 @@ fn bucket<'a>(app: &App, principal: &'a principal::Principal, request: &Parts) -
             ("key", &key.id, key.per_minute.and_then(|own| u32::try_from(own).ok()).unwrap_or(rates.key_per_minute))
         }
         None if asks_chain(request.uri.path()) => ("token-read", &principal.user_id, rates.token_read_per_minute),
+        // It reads everything that there is, and leaves a line.
+        None if request.uri.path() == "/v1/investor/export" => {
+            ("user-write", &principal.user_id, rates.write_per_minute)
+        }
         None if request.method.is_safe() => ("user-read", &principal.user_id, rates.read_per_minute),
         // What one person does by hand a few times a minute, and a runaway page does all the time.
         None if request.uri.path().ends_with("/subscribe") => {

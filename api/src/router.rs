@@ -170,6 +170,7 @@ fn investors() -> Vec<Route> {
         on_get("/v1/investor/profile", get(investor::profile::read)),
         on_patch("/v1/investor/profile", patch(investor::profile::change)),
         on_post("/v1/investor/kyc", post(investor::kyc::submit)),
+        on_get("/v1/investor/export", get(investor::export::read)),
         on_get("/v1/investor/wallets", get(investor::wallet::list)),
         on_post("/v1/investor/wallets", post(investor::wallet::add)),
         on_post("/v1/investor/wallets/{id}/verify", post(investor::wallet::verify)),
@@ -185,6 +186,7 @@ fn investors() -> Vec<Route> {
         on_post("/v1/investors/{id}/documents", post(investor::document::add)),
         on_post("/v1/investors/{id}/suspend", post(investor::suspension::suspend)),
         on_post("/v1/investors/{id}/reinstate", post(investor::suspension::reinstate)),
+        on_post("/v1/investors/{id}/erase", post(investor::erasure::erase)),
     ]
 }
 

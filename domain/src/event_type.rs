@@ -58,6 +58,7 @@ pub const CATALOG: &[EventType] = &[
     org("distribution.snapshotting", "The balances at the record date are being looked for."),
     own("investor.accreditation_changed", "The investor is accredited until another day, or not any more."),
     staff("investor.document_added", "A paper of the investor is kept."),
+    staff("investor.erased", "Who the investor is was forgotten."),
     own("investor.kyc_approved", "The investor's identity is proved."),
     own("investor.kyc_expired", "The proof of identity has run out."),
     own("investor.kyc_in_review", "Somebody looks at the proof of identity."),

@@ -43,6 +43,23 @@ pub async fn insert_case(tx: &mut Tx, investor_id: &str, new: &NewCase<'_>) -> R
     Ok(id)
 }
 
+/// That something was handed in; what it was stays sealed.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Case {
+    pub id: String,
+    pub level: Level,
+    pub provider_reference: Option<String>,
+    pub created_at: DateTime<Utc>,
+}
+
+/// Everything that an investor handed in, oldest first.
+pub async fn cases(tx: &mut Tx, investor_id: &str) -> Result<Vec<Case>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Case>(
+        "select id, level, provider_reference, created_at from kyc_cases where investor_id = $1 order by id")
+        .bind(investor_id).fetch_all(conn).await?))
+}
+
 /// The newest case of an investor.
 async fn newest_case(tx: &mut Tx, investor_id: &str) -> Result<Option<String>> {
     Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(

@@ -18,6 +18,7 @@ pub mod db;
 pub mod distribution;
 pub mod email_link;
 pub mod entitlement;
+pub mod erasure;
 pub mod error;
 pub mod event;
 pub mod event_scope;

@@ -188,6 +188,9 @@ pub async fn staff(tx: &mut Tx) -> Result<Vec<User>> {
 /// Writes what may change of a user, guarded by the version that was read, and tells of it under this name.
 pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     let (now, before) = (tx.now(), find(tx, &user.id).await?);
+    if before.status == Status::Erased {
+        return Err(Error::refused(Code::InvalidState, format!("Who {} is was forgotten: nothing is added.", user.id)));
+    }
     let rows = on!(tx, conn => sqlx::query(
         "update users set name = $3, roles = $4, status = $5, password_hash = $6, email_verified_at = $7, locale = $8, issuer_id = $9, \
          notification_prefs = $11, version = version + 1, updated_at = $10 where id = $1 and version = $2")

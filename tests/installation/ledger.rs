@@ -75,6 +75,14 @@ pub async fn rows(database: &Database, sql: &str) -> Vec<Vec<String>> {
 
 /// Every row of every table, but of those that note every call, the audit log and what was answered under a key, and of the mails that go out meanwhile.
 pub async fn dump(database: &Database) -> BTreeMap<String, Vec<String>> {
+    let mut tables = everything(database).await;
+    tables
+        .retain(|name, _| !name.starts_with("audit_") && !["idempotency_keys", "email_links"].contains(&name.as_str()));
+    tables
+}
+
+/// Every row of every table.
+pub async fn everything(database: &Database) -> BTreeMap<String, Vec<String>> {
     let names = match database {
         Database::Sqlite(_) => "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
         Database::Postgres(_) => {
@@ -83,9 +91,6 @@ pub async fn dump(database: &Database) -> BTreeMap<String, Vec<String>> {
     };
     let mut tables = BTreeMap::new();
     for table in rows(database, names).await.concat() {
-        if table.starts_with("audit_") || ["idempotency_keys", "email_links"].contains(&table.as_str()) {
-            continue;
-        }
         let row = match database {
             Database::Sqlite(_) => {
                 let columns = format!("select 'quote(\"' || name || '\")' from pragma_table_info('{table}')");

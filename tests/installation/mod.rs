@@ -32,7 +32,7 @@ pub use config::Config;
 pub use data::{Terms, offer, open, open_at, wallet};
 pub use desk::{Desk, ended};
 pub use door::Door;
-pub use ledger::{dump as ledger_dump, rows as ledger_rows, write as ledger_write};
+pub use ledger::{dump as ledger_dump, everything as ledger_everything, rows as ledger_rows, write as ledger_write};
 pub use market::{Market, found, in_days, later};
 pub use oracle::UNLOGGED;
 pub use payday::{Payday, UNITS_OF_A_CENT};

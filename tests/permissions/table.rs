@@ -82,6 +82,7 @@ POST   /v1/subscriptions/{id}/refund                                      OA    
 # Investors: their own, by no key; of others, what staff needs.
 GET    /v1/investor/profile                                               I      -
 PATCH  /v1/investor/profile                                               I      -
+GET    /v1/investor/export                                                I      -
 POST   /v1/investor/kyc                                                   I      -
 GET    /v1/investor/wallets                                               I      -
 POST   /v1/investor/wallets                                               I      -
@@ -99,6 +100,8 @@ GET    /v1/investors/{id}/documents                                       OAU   
 POST   /v1/investors/{id}/documents                                       OA     -                   {"kind":"other","sha256":"abababababababababababababababababababababababababababababababab"}
 POST   /v1/investors/{id}/suspend                                         OA     kyc:write           {"reason_code":"operator"}
 POST   /v1/investors/{id}/reinstate                                       OA     kyc:write           {"reason":"x","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
+# What cannot be undone: whoever asks shows who it is, and a second person decides.
+POST   /v1/investors/{id}/erase                                           OA+    -                   {"reason":"x"}
 
 # Distributions: an organisation writes its own. The report names every holder with what was paid to him: for staff.
 GET    /v1/distributions                                                  ISOAU  distributions:read

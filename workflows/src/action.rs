@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::{
-    abandon, api_key, entitlement, force_transfer, mint, mint_list, offering, payout_approval, policy, reclaim,
-    recover, reissue, staff, suspension, unfreeze, unlock, unrestrict,
+    abandon, api_key, entitlement, erasure, force_transfer, mint, mint_list, offering, payout_approval, policy,
+    reclaim, recover, reissue, staff, suspension, unfreeze, unlock, unrestrict,
 };
 
 /// What was asked for, as it is stored, hashed, shown and executed.
@@ -46,6 +46,8 @@ pub enum Action {
     Recover(recover::Request),
     /// Ending the suspension of an investor.
     Reinstate(suspension::Reinstate),
+    /// Forgetting who an investor is.
+    EraseInvestor(erasure::Request),
     /// Somebody new on the staff.
     Invite(staff::Invite),
     /// Other roles for somebody, where staff is concerned.
@@ -107,6 +109,7 @@ impl Action {
             Self::ForceTransfer(_) => "force_transfer",
             Self::Recover(_) => "recover",
             Self::Reinstate(_) => "reinstate",
+            Self::EraseInvestor(_) => "erase_investor",
             Self::Invite(_) => "invite",
             Self::SetRoles(_) => "set_roles",
             Self::CreateApiKey(_) => "create_api_key",
@@ -130,7 +133,8 @@ impl Action {
             | Self::Unrestrict(_)
             | Self::ForceTransfer(_)
             | Self::Recover(_)
-            | Self::Reinstate(_) => &[Role::Operator, Role::Admin],
+            | Self::Reinstate(_)
+            | Self::EraseInvestor(_) => &[Role::Operator, Role::Admin],
             Self::Invite(_) | Self::SetRoles(_) | Self::CreateApiKey(_) | Self::ChangePolicies(_) => &[Role::Admin],
         }
     }
@@ -162,6 +166,7 @@ impl Action {
             Self::ForceTransfer(request) => request.about(),
             Self::Recover(request) => request.about(),
             Self::Reinstate(request) => request.about(),
+            Self::EraseInvestor(request) => request.about(),
             Self::Invite(request) => request.about(),
             Self::SetRoles(request) => request.about(),
             Self::CreateApiKey(request) => request.about(),
@@ -186,6 +191,7 @@ impl Action {
             Self::ForceTransfer(request) => force_transfer::check(tx, settings, request).await,
             Self::Recover(request) => recover::check(tx, settings, request).await,
             Self::Reinstate(request) => request.check(tx).await,
+            Self::EraseInvestor(request) => request.check(tx).await,
             Self::Invite(request) => request.check(tx).await,
             Self::SetRoles(request) => request.check(tx).await,
             Self::CreateApiKey(request) => request.check(tx).await,
@@ -201,6 +207,7 @@ impl Action {
                 Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
             }
             Self::Reinstate(request) => request.execute(tx, by).await.map(|()| Done::default()),
+            Self::EraseInvestor(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::Invite(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::SetRoles(request) => request.execute(tx).await.map(|()| Done::default()),
             // Its maker takes it: the secret is for nobody else's eyes.

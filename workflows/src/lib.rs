@@ -19,6 +19,7 @@ pub mod distributor_payout;
 pub mod effect;
 pub mod engine;
 pub mod entitlement;
+pub mod erasure;
 pub mod failure;
 pub mod finalise;
 pub mod follow;

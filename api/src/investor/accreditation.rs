@@ -56,7 +56,7 @@ pub struct Found {
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 200, body = Found)),
-    extensions(("x-codes" = json!([]))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn accredit(
     State(app): State<App>,

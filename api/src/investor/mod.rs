@@ -3,6 +3,8 @@
 pub mod accreditation;
 pub mod decision;
 pub mod document;
+pub mod erasure;
+pub mod export;
 pub mod kyc;
 pub mod portfolio;
 pub mod profile;

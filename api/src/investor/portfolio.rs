@@ -123,7 +123,7 @@ struct Pending {
 /// What a distribution brought.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioPayment)]
-struct Paid {
+pub struct Paid {
     #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
     distribution_id: String,
     offering_id: String,
@@ -250,7 +250,8 @@ fn waiting(c: &Commitment) -> Pending {
     }
 }
 
-fn payment(p: &Payment) -> Paid {
+/// As answers show it.
+pub fn payment(p: &Payment) -> Paid {
     let e = &p.entitlement;
     Paid {
         distribution_id: e.distribution_id.clone(),

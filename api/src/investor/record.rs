@@ -30,6 +30,8 @@ pub struct Facts {
     accreditation: Accredited,
     kyc: Standing,
     sanctions: Screened,
+    /// When who the investor is was forgotten; what they bought and were paid stays.
+    erased_at: Option<Instant>,
     version: i64,
     created_at: Instant,
     updated_at: Instant,
@@ -205,8 +207,8 @@ struct Proposed {
 /// Everything about one, as the investor sees it too.
 pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Full> {
     let email = match &i.user_id {
-        Some(id) => Some(user::find(tx, id).await?.email),
-        None => None,
+        Some(id) if i.erased_at.is_none() => Some(user::find(tx, id).await?.email),
+        _ => None,
     };
     let rate = investor::withholding(tx, &i.id).await?;
     let places = investor::frozen_on(tx, &i.id).await?;
@@ -291,6 +293,7 @@ pub fn facts(i: &Investor, now: DateTime<Utc>, masked: bool) -> Facts {
         },
         kyc: standing(i),
         sanctions: Screened { status: i.sanctions_status, last_screened_at: i.last_screened_at.map(Instant) },
+        erased_at: i.erased_at.map(Instant),
         version: i.version,
         created_at: Instant(i.created_at),
         updated_at: Instant(i.updated_at),

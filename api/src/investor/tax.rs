@@ -56,7 +56,7 @@ pub struct Set<'a> {
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 200, body = Set<'static>)),
-    extensions(("x-codes" = json!([]))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn withhold(
     State(app): State<App>,

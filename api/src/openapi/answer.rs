@@ -82,6 +82,7 @@ pub fn headers() -> Value {
     let text = |description: &str, example: &str| json!({ "description": description, "schema": { "type": "string" }, "example": example });
     json!({
         "X-Request-Id": text("The caller's own id where it is sound, else a new one. It stands in every line of our log.", "req_01jc8yq3k5e9v8w2m4n6p7r9st"),
+        "Content-Disposition": text("That it is a file, and its name.", "attachment; filename=\"inv_01jc8yq3k5e9v8w2m4n6p7r9st.json\""),
         "ETag": text("The version of what is answered, for If-Match and If-None-Match.", "\"v7-11577240143062031124\""),
         "Location": text("Where it is, or where to watch.", "/v1/offerings/off_01jc8yq3k5e9v8w2m4n6p7r9st"),
         "RateLimit": text("Where the caller stands: what is left, and in how many seconds all of it is back. Absent where there is no limit.", "\"user-read\";r=599;t=1"),

@@ -97,6 +97,8 @@ use crate::{
         investor::tax::withhold,
         investor::decision::decide,
         investor::detail,
+        investor::erasure::erase,
+        investor::export::read,
         investor::kyc::submit,
         investor::list,
         investor::portfolio::read,

@@ -169,7 +169,8 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     Ok(Json(shown(event_scope::find(&mut tx, &owner, &id).await?)))
 }
 
-fn shown(event: Event) -> Told {
+/// As answers show it.
+pub fn shown(event: Event) -> Told {
     Told {
         id: event.id,
         kind: event.name,

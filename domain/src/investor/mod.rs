@@ -107,6 +107,8 @@ pub struct Investor {
     pub treaty_country: Option<String>,
     #[sqlx(flatten)]
     pub means: Means,
+    /// When what was known of the investor was forgotten.
+    pub erased_at: Option<DateTime<Utc>>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -200,6 +202,9 @@ pub async fn warn(tx: &mut Tx, id: &str) -> Result<()> {
 /// Writes what may change of an investor, guarded by the version that was read, and tells of it under this name.
 pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
     let (before, read) = (find(tx, &i.id).await?, i.version);
+    if before.erased_at.is_some() {
+        return Err(Error::refused(Code::InvalidState, format!("Who {} is was forgotten: nothing is added.", i.id)));
+    }
     i.version += 1;
     i.updated_at = tx.now();
     let rows = on!(tx, conn => sqlx::query(

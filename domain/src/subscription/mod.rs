@@ -21,7 +21,7 @@ pub use mint::{
     Candidate, Minted, amount_sum, candidates, candidates_of, follow_wallet, set_minted, store_mint_checks,
 };
 pub use new::{Accepted, New, insert, insert_accepted, store_checks};
-pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, record};
+pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, payments_of_investor, record};
 pub use state::{Move, Status};
 pub use window::{move_windows_of, renew_window};
 

@@ -153,3 +153,10 @@ pub async fn payments(tx: &mut Tx, subscription_id: &str) -> Result<Vec<Payment>
     Ok(on!(tx, conn => sqlx::query_as::<_, Payment>("select * from payments where subscription_id = $1 order by id")
         .bind(subscription_id).fetch_all(conn).await?))
 }
+
+/// The newest payments of all subscriptions of an investor, newest first.
+pub async fn payments_of_investor(tx: &mut Tx, investor_id: &str, limit: i64) -> Result<Vec<Payment>> {
+    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>(
+        "select p.* from payments p join subscriptions s on s.id = p.subscription_id where s.investor_id = $1 order by p.id desc limit $2")
+        .bind(investor_id).bind(limit).fetch_all(conn).await?))
+}

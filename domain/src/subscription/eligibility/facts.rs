@@ -42,13 +42,13 @@ const COLUMNS: &str = "id, country, kyc_status, sanctions_status, accreditation_
 impl Investor {
     /// The investor with this id.
     pub async fn find(tx: &mut Tx, id: &str) -> Result<Self> {
-        Self::read(tx, &format!("select {COLUMNS} from investors where id = $1"), id).await
+        Self::read(tx, &format!("select {COLUMNS} from investors where id = $1 and erased_at is null"), id).await
     }
 
     /// The same, held until the commit: what one investor commits at once in several offerings is counted one after the other.
     pub async fn hold(tx: &mut Tx, id: &str) -> Result<Self> {
         let sql =
-            format!("update investors set version = version where id = $1 returning {COLUMNS}");
+            format!("update investors set version = version where id = $1 and erased_at is null returning {COLUMNS}");
         Self::read(tx, &sql, id).await
     }
 

@@ -1,0 +1,58 @@
+//! `POST /v1/investors/{id}/erase`: what is known of a person is forgotten, as far as the law lets it.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_workflows::action::Action;
+use muniment_workflows::erasure::Request;
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::act::check_reason;
+use crate::app::App;
+use crate::approval::{self, Asked};
+use crate::error::Result;
+use crate::idempotency::{self, IdempotencyKey};
+use crate::submission::{Intent, Submission};
+
+/// Why. The reason stays: it should not say who the person is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Erasure)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    #[schema(min_length = 1, max_length = 500)]
+    reason: String,
+    #[serde(skip)]
+    investor_id: String,
+}
+
+/// `POST /v1/investors/{id}/erase`: 202, a second person has to allow it.
+#[utoipa::path(
+    post,
+    path = "/v1/investors/{id}/erase",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked, headers(("Location" = String)))),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+)]
+pub async fn erase(
+    State(app): State<App>,
+    Path(investor_id): Path<String>,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+}
+
+impl Intent for Body {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(&self.reason)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let wanted = Request { investor_id: self.investor_id.clone(), reason: self.reason.clone() };
+        approval::ask(app, tx, Action::EraseInvestor(wanted), &by).await
+    }
+}

@@ -1,0 +1,185 @@
+//! `GET /v1/investor/export`: everything that the platform knows of the caller, to be taken along. It comes at once and not by a job: it is a
+//! few bounded reads of one moment, and a file that waited to be fetched would be one more place with a person's data to be guarded.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use muniment_domain::investor::{self, document};
+use muniment_domain::kyc::{self, Case};
+use muniment_domain::login_attempt::{self, LoginAttempt};
+use muniment_domain::money::Money;
+use muniment_domain::subscription::{self as subscriptions, Filter, Payment, PaymentKind, Scope};
+use muniment_domain::webhook::Owner;
+use muniment_domain::{event_scope, portfolio, session as sessions, user};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::document::Shown as Paper;
+use super::portfolio::{Paid, payment};
+use super::record::{self, ForPerson};
+use crate::amount::Amount;
+use crate::app::App;
+use crate::auth::me::Person;
+use crate::auth::session;
+use crate::error::Result;
+use crate::instant::Instant;
+use crate::principal::Principal;
+use crate::subscription;
+use crate::webhook::event::{self, Told};
+
+/// How long a list is at the most. What is older stands in the lists of the interface, page by page.
+const LINES_MAX: i64 = 2_000;
+/// What was handed in for the proof of identity is sealed, and is shown to nobody: the names of its fields are.
+const SEALED: [&str; 7] = [
+    "date_of_birth",
+    "nationality",
+    "document_type",
+    "document_number",
+    "address",
+    "source_of_funds",
+    "document_sha256s",
+];
+
+/// Everything that is known of a person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorExport)]
+pub struct Export {
+    as_of: Instant,
+    account: Person,
+    /// For portals that tell by mail: subjects of events, each with yes or no.
+    #[schema(example = json!({ "subscription": true }))]
+    notification_prefs: BTreeMap<String, bool>,
+    profile: ForPerson,
+    /// What was handed in for the proof of identity.
+    kyc_cases: Vec<Handed>,
+    /// What of it is kept sealed and shown in no answer, by the names of the fields.
+    #[schema(example = json!(["date_of_birth", "document_number"]))]
+    sealed_fields: Vec<&'static str>,
+    documents: Vec<Paper>,
+    subscriptions: Vec<subscription::Shown>,
+    payments: Vec<Moved>,
+    entitlements: Vec<Paid>,
+    /// Those that can still be used.
+    sessions: Vec<session::Shown>,
+    login_attempts: Vec<Attempt>,
+    events: Vec<Told>,
+    /// The lists that are longer than 2,000 and cut here: the rest of them is read page by page.
+    #[schema(example = json!(["events"]))]
+    cut: Vec<&'static str>,
+}
+
+/// That something was handed in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KycCaseKept)]
+struct Handed {
+    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    level: investor::Level,
+    #[schema(example = json!(null))]
+    provider_reference: Option<String>,
+    created_at: Instant,
+}
+
+/// Money that came or went back.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PaymentKept)]
+struct Moved {
+    #[schema(example = "pay_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    subscription_id: String,
+    #[serde(rename = "type")]
+    kind: PaymentKind,
+    amount: Amount,
+    #[schema(example = "bank_transfer")]
+    method: String,
+    #[schema(example = "2026-11-20-0042")]
+    external_reference: String,
+    received_at: Instant,
+}
+
+/// Somebody tried to log in to the account.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LoginAttemptKept)]
+struct Attempt {
+    #[schema(example = "198.51.100.7")]
+    ip: String,
+    #[schema(example = "Mozilla/5.0")]
+    user_agent: String,
+    outcome: login_attempt::Outcome,
+    created_at: Instant,
+}
+
+/// Everything at once, as a file.
+#[utoipa::path(
+    get,
+    path = "/v1/investor/export",
+    responses((status = 200, body = Export, headers(("Content-Disposition" = String)))),
+    extensions(("x-codes" = json!(["not_found"]))),
+)]
+pub async fn read(State(app): State<App>, principal: Principal) -> Result<Response> {
+    let current = principal.session()?.id.clone();
+    let mut tx = app.db.read().await?;
+    let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
+    let account = user::find(&mut tx, &principal.0.user_id).await?;
+    let filter = Filter { investor_id: Some(i.id.clone()), ..Filter::default() };
+    let (subscribed, _) = subscriptions::list(&mut tx, &Scope::All, &filter, LINES_MAX, 0).await?;
+    let payments = subscriptions::payments_of_investor(&mut tx, &i.id, LINES_MAX).await?;
+    let entitled = portfolio::recent(&mut tx, &i.id, LINES_MAX).await?;
+    let attempts = login_attempt::of_user(&mut tx, &account.id, LINES_MAX).await?;
+    let events = event_scope::page(&mut tx, &Owner::Investor(i.id.clone()), None, None, LINES_MAX).await?.events;
+    let lengths = [
+        ("subscriptions", subscribed.len()),
+        ("payments", payments.len()),
+        ("entitlements", entitled.len()),
+        ("login_attempts", attempts.len()),
+        ("events", events.len()),
+    ];
+    let now = tx.now();
+    let body = Export {
+        as_of: Instant(now),
+        account: Person::of(&account),
+        notification_prefs: account.notification_prefs.0.clone(),
+        profile: record::for_person(&mut tx, &i).await?,
+        kyc_cases: kyc::cases(&mut tx, &i.id).await?.into_iter().map(handed).collect(),
+        sealed_fields: SEALED.to_vec(),
+        documents: document::list(&mut tx, &i.id).await?.into_iter().map(Paper::from).collect(),
+        subscriptions: subscribed.iter().map(|row| subscription::record::item(row, now)).collect(),
+        payments: payments.into_iter().map(moved).collect(),
+        entitlements: entitled.iter().map(payment).collect(),
+        sessions: sessions::of_user(&mut tx, &account.id)
+            .await?
+            .iter()
+            .map(|open| session::Shown::of(open, &current))
+            .collect(),
+        login_attempts: attempts.into_iter().map(attempt).collect(),
+        events: events.into_iter().map(event::shown).collect(),
+        cut: lengths.into_iter().filter(|(_, length)| *length as i64 >= LINES_MAX).map(|(name, _)| name).collect(),
+    };
+    let name = format!("attachment; filename=\"{}.json\"", i.id);
+    let kept = [(header::CONTENT_DISPOSITION, name), (header::CACHE_CONTROL, "no-store".to_owned())];
+    Ok((kept, Json(body)).into_response())
+}
+
+fn handed(case: Case) -> Handed {
+    let Case { id, level, provider_reference, created_at } = case;
+    Handed { id, level, provider_reference, created_at: Instant(created_at) }
+}
+
+fn moved(p: Payment) -> Moved {
+    Moved {
+        id: p.id,
+        subscription_id: p.subscription_id,
+        kind: p.kind,
+        amount: Amount(Money::from_minor(p.amount)),
+        method: p.method,
+        external_reference: p.external_reference,
+        received_at: Instant(p.received_at),
+    }
+}
+
+fn attempt(a: LoginAttempt) -> Attempt {
+    Attempt { ip: a.ip, user_agent: a.user_agent, outcome: a.outcome, created_at: Instant(a.created_at) }
+}
