@@ -26,7 +26,7 @@ fn header(kid: &str) -> Header {
 
 impl Forge {
     async fn new(door: &Door, server: &Server, victim: &Person) -> Self {
-        let pkcs8 = BASE64.decode(door.secrets()["signing"][0].as_str().unwrap()).unwrap();
+        let pkcs8 = BASE64.decode(door.secrets()["generations"][0]["signing"].as_str().unwrap()).unwrap();
         let jwks = server.anybody().get("/.well-known/jwks.json").await.unwrap();
         let (public, kid) = (jwks.text("/keys/0/x"), jwks.text("/keys/0/kid"));
         assert_eq!(part(&victim.access_token, 0), json!({ "typ": "at+jwt", "alg": "EdDSA", "kid": kid }));
@@ -147,7 +147,7 @@ on_both_databases! {
         let ada = Person::log_in(&here, "ada@people.example").await;
         let forge = Forge::new(&door, &here, &ada).await;
         // Their key under our name, and a header that brings it along.
-        let theirs = EncodingKey::from_ed_der(&BASE64.decode(other.secrets()["signing"][0].as_str().unwrap()).unwrap());
+        let theirs = EncodingKey::from_ed_der(&BASE64.decode(other.secrets()["generations"][0]["signing"].as_str().unwrap()).unwrap());
         let jwks = there.anybody().get("/.well-known/jwks.json").await.unwrap();
         let mut brought = serde_json::to_value(header(&forge.kid)).unwrap();
         brought["jwk"] = jwks.body["keys"][0].clone();

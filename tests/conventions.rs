@@ -24,6 +24,7 @@ const LISTS: &[(&str, &str, &str)] = &[
     ("/v1/approvals", "pending,rejected", "approvals"),
     ("/blockchain/operations", "pending,failed", "operations"),
     ("/blockchain/reconciliation-runs", "running,completed", "reconciliation_runs"),
+    ("/v1/webhooks/endpoints", "enabled,disabled", "webhook_endpoints"),
 ];
 
 on_both_databases! {
@@ -60,6 +61,62 @@ on_both_databases! {
         }
         assert_eq!(issuer.post("/v1/api-keys", json!({ "name": "k", "scopes": ["offerings:read"] })).await.status, 201);
         assert_eq!(door.count("api_keys").await, 2);
+    }
+
+    async fn a_rotation_that_is_asked_for_again_burns_no_second_secret(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (ines, ada) = (door.person(&server, "ines", Role::Issuer).await, door.person(&server, "ada", Role::Investor).await);
+        let key = ines.post("/v1/api-keys", json!({ "name": "k", "scopes": ["offerings:read"] })).await;
+        let endpoint = ada.post("/v1/webhooks/endpoints", json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] })).await;
+        let (rotate, rotate_secret) = (format!("/v1/api-keys/{}/rotate", key.text("/id")), format!("/v1/webhooks/endpoints/{}/rotate-secret", endpoint.text("/id")));
+        for (who, path, status, shown) in [(&ines, &rotate, 201, "/key"), (&ada, &rotate_secret, 200, "/secret")] {
+            let first = keyed(who, path, "turn", &json!({ "overlap_hours": 1 })).await;
+            assert_eq!(first.status, status, "{first:?}");
+            let again = keyed(who, path, "turn", &json!({ "overlap_hours": 1 })).await;
+            assert_eq!((again.status, again.text(shown), again.headers["idempotent-replayed"].to_str().unwrap()), (status, first.text(shown), "true"));
+            assert!(!first.text(shown).is_empty());
+            assert_eq!(keyed(who, path, "turn", &json!({ "overlap_hours": 2 })).await.problem(), (422, "idempotency_key_reuse".to_owned()));
+            assert_eq!(keyed(who, path, "other", &json!({ "overlap_hours": 73 })).await.text("/errors/0/pointer"), "/overlap_hours");
+        }
+        assert_eq!((door.count("api_keys").await, door.count("webhook_secrets").await), (2, 2));
+        for secret in ["%rap_live_%", "%whsec_%"] {
+            assert_eq!(door.count(&format!("idempotency_keys where body like '{secret}'")).await, 0);
+        }
+        // A key is replaced once; a secret again and again, without a body or a key, and of many at once one stays without an end.
+        assert_eq!(ines.change("POST", &rotate, None).await.problem(), (409, "invalid_state".to_owned()));
+        let many = futures::future::join_all((0..6).map(|_| ada.change("POST", &rotate_secret, None))).await;
+        assert!(many.iter().any(|turned| turned.status == 200) && many.iter().all(|turned| [200, 503].contains(&turned.status)), "{many:?}");
+        assert_eq!((door.count("webhook_secrets where expires_at is null").await, door.count("webhook_secrets").await), (1, 2));
+        for path in [rotate, rotate_secret] {
+            assert_eq!(door.person(&server, &format!("eve{}", path.len()), Role::Issuer).await.change("POST", &path, None).await.status, 404, "{path}");
+        }
+    }
+
+    async fn what_has_no_status_is_narrowed_by_its_time(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (admin, ada) = (door.person(&server, "admin", Role::Admin).await, door.person(&server, "ada", Role::Investor).await);
+        let ines = door.person(&server, "ines", Role::Issuer).await;
+        assert_eq!(ines.post("/v1/api-keys", json!({ "name": "k", "scopes": ["offerings:read"] })).await.status, 201);
+        let invited = json!({ "email": "carl@people.example", "name": "Carl", "roles": ["operator"], "reason": "nights" });
+        assert_eq!(admin.post("/v1/users", invited).await.status, 202);
+        door.write(&format!("insert into wallets (id, investor_id, address, verified_at, created_at) select 'wal_01jc0000000000000000000000', id, '{}', \
+            created_at, created_at from investors where user_id = '{}'", ADDRESS.to_lowercase(), ada.id)).await;
+        for (who, path) in [(&admin, "/v1/api-keys"), (&ada, "/v1/investor/wallets"), (&admin, "/v1/events")] {
+            let found = async |query: &str| {
+                let listed = who.get(&format!("{path}?{query}")).await;
+                assert_eq!(listed.status, 200, "{path}?{query}: {listed:?}");
+                listed.body["data"].as_array().unwrap().len()
+            };
+            let all = found("limit=100").await;
+            assert!(all > 0, "{path}");
+            let whole = found("limit=100&created_from=2020-01-01T00:00:00Z&created_to=2099-01-01T00:00:00Z").await;
+            assert_eq!((whole, found("created_to=2020-01-01T00:00:00Z").await, found("created_from=2099-01-01T00:00:00Z").await), (all, 0, 0), "{path}");
+            for wrong in ["created_from=now", "created_from=2026-01-02T00:00:00Z&created_to=2026-01-01T00:00:00Z"] {
+                assert_eq!(who.get(&format!("{path}?{wrong}")).await.problem(), (400, "invalid_parameter".to_owned()), "{path}?{wrong}");
+            }
+        }
     }
 
     async fn a_person_needs_no_key_and_a_program_one_for_what_moves_money(database: Database) {

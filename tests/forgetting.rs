@@ -45,8 +45,14 @@ async fn live(database: &Database, at: DateTime<Utc>, name: &str) {
     };
     session::insert(&mut tx, &new).await.unwrap();
     let text = |text: &str| text.to_owned();
-    let key =
-        Key { principal: user_id, method: text("POST"), path: text("/x"), key: text("one"), fingerprint: text("ab") };
+    let key = Key {
+        principal: user_id,
+        method: text("POST"),
+        path: text("/x"),
+        key: text("one"),
+        fingerprint: text("ab"),
+        earlier: Vec::new(),
+    };
     idempotency::store(&mut tx, &key, &Answer { status: 202, location: None, body: text("{}") }).await.unwrap();
     let (id, wallet_id) = (tx.new_id("wch"), tx.new_id("wal"));
     let challenge = WalletChallenge {

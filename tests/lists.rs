@@ -8,9 +8,10 @@ use muniment_domain::narrow::Created;
 use muniment_domain::offering::{self, Order};
 use muniment_domain::subscription::{self, Scope as Whose};
 use muniment_domain::total::Total;
+use muniment_domain::webhook::{self, Owner};
 use muniment_domain::{
-    attempt_counter, email_link, idempotency, investor, login_attempt, migrate, on, operation, session, user,
-    wallet_challenge,
+    api_key, approval, attempt_counter, distribution, email_link, event_scope, idempotency, investor, issuer,
+    login_attempt, migrate, on, operation, reconciliation, session, user, wallet, wallet_challenge,
 };
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
 use world::{Database, Engine, on_both_databases};
@@ -91,10 +92,60 @@ async fn ask(tx: &mut Tx) {
             user::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
         }
     }
+    desk(tx, lately).await;
     for needs_attention in [None, Some(true)] {
         let filter = operation::Filter { needs_attention, ..operation::Filter::default() };
         operation::list(tx, &filter, LIMIT, OFFSET).await.unwrap();
         operation::count(tx, &filter).await.unwrap();
+    }
+}
+
+/// The lists of the desk, and those of one's own.
+async fn desk(tx: &mut Tx, lately: Created) {
+    for created in [Created::default(), lately] {
+        for status in [None, Some(approval::Status::Pending)] {
+            for maker in [None, Some("usr_1".to_owned())] {
+                let filter = approval::Filter { statuses: Vec::from_iter(status), action: None, maker, created };
+                approval::list(tx, &filter, LIMIT, OFFSET).await.unwrap();
+            }
+        }
+        for status in [None, Some(issuer::Status::Pending)] {
+            let filter = issuer::Filter { statuses: Vec::from_iter(status), created };
+            issuer::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
+        }
+        for status in [None, Some(reconciliation::Status::Running)] {
+            reconciliation::page(tx, &Vec::from_iter(status), created, LIMIT, OFFSET).await.unwrap();
+        }
+        for status in [None, Some(webhook::Status::Enabled)] {
+            let filter = webhook::Filter { statuses: Vec::from_iter(status), created };
+            webhook::page(tx, &Owner::Platform, &filter, LIMIT, OFFSET).await.unwrap();
+        }
+        for owner in [None, Some("usr_1")] {
+            api_key::page(tx, owner, created, LIMIT, OFFSET).await.unwrap();
+        }
+        wallet::page(tx, "inv_1", created, LIMIT, OFFSET).await.unwrap();
+        distributions(tx, created).await;
+        for owner in [Owner::Platform, Owner::Issuer("iss_1".to_owned()), Owner::Investor("inv_1".to_owned())] {
+            for kind in [None, Some("subscription.minted")] {
+                let filter = event_scope::Filter { kind, created, after: None };
+                event_scope::page(tx, &owner, &filter, LIMIT).await.unwrap();
+            }
+        }
+    }
+}
+
+async fn distributions(tx: &mut Tx, created: Created) {
+    use distribution::{Filter, Scope, Status};
+    let (person, issuer) = (Some("usr_1".to_owned()), Some("iss_1".to_owned()));
+    for scope in
+        [Scope::All, Scope::Own { user_id: person, issuer_id: None }, Scope::Own { user_id: None, issuer_id: issuer }]
+    {
+        for statuses in [vec![], vec![Status::Draft]] {
+            for offering_id in [None, Some("off_1".to_owned())] {
+                let filter = Filter { statuses: statuses.clone(), offering_id, created, ..Filter::default() };
+                distribution::list(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
+            }
+        }
     }
 }
 

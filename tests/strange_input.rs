@@ -192,7 +192,7 @@ async fn ask(
     let sound = match answer.status {
         200..400 => true,
         // Some chains are not there; everything else of this kind is a fault.
-        500.. => answer.text("/code") == "chain_unavailable",
+        500.. => matches!(answer.text("/code").as_str(), "chain_unavailable" | "chain_timeout"),
         // A field is named; the empty pointer is the body itself.
         422 if answer.text("/code") == "validation_failed" => told && answer.body["errors"][0]["pointer"].is_string(),
         _ => told,

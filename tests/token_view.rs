@@ -1,17 +1,17 @@
 //! Reads of a token: the chain's own words at one block that the answer names, asked of the node once however many ask.
 
-use alloy::primitives::{Address, keccak256};
+use alloy::primitives::{Address, U256, keccak256};
 use chrono::{Duration, Utc};
 use muniment_activities::chain::Chain;
 use muniment_activities::config::ChainConfig;
-use muniment_activities::token_view;
+use muniment_activities::token_view::{self, Read, Verdict};
 use muniment_domain::clock::Clock;
 use muniment_domain::user::Role;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
 use muniment_workflows::token_view::{NoAnswer, TokenViews};
 use serde_json::json;
-use world::{Database, Mining, on_both_databases};
+use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 
 use crate::installation::{Answer, CHAIN_ID, Installation, Terms, open_at, wallet};
 
@@ -119,7 +119,20 @@ on_both_databases! {
         let server = site.serve(site.launch(&["api"])).await;
         let away = server.anybody().get(&path).await.unwrap();
         assert_eq!((away.problem(), away.headers.contains_key("retry-after")), ((503, "chain_unavailable".to_owned()), true));
+        drop(server);
+        // Somebody is there and says nothing.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        site.config.node(&format!("http://{}", silent.local_addr().unwrap()));
+        site.config.chain("request_timeout_seconds", "1");
+        let server = site.serve(site.launch(&["api"])).await;
+        let late = server.anybody().get(&path).await.unwrap();
+        assert_eq!((late.problem(), late.headers.contains_key("retry-after")), ((504, "chain_timeout".to_owned()), true));
     }
+}
+
+/// A coin answers this by a revert, which is an answer like any other to be kept.
+fn transfer_of(coin: Address) -> Read<Verdict> {
+    token_view::can_transfer(coin, Address::ZERO, Address::ZERO, 1, U256::ZERO, Default::default())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,18 +143,9 @@ async fn however_many_ask_at_once_the_node_is_asked_once_a_block() {
     let engine = Engine::reader(db, Settings::default(), vec![Chain::over_http(config).unwrap()]);
     let network = engine.network(CHAIN_ID).unwrap();
     let (reads, mut now) = (TokenViews::new(0), Utc::now());
-    // A coin answers to isFrozen by a revert, which is an answer like any other to be kept.
     let ask = async |reads: &TokenViews, now| {
         let head = reads.head(network, now).await?;
-        let verdict = token_view::can_transfer(
-            site.platform.coin,
-            Address::ZERO,
-            Address::ZERO,
-            1,
-            alloy::primitives::U256::ZERO,
-            Default::default(),
-        );
-        reads.ask(network, &head, verdict, now).await.map(|verdict| (head.number, verdict.code))
+        reads.ask(network, &head, transfer_of(site.platform.coin), now).await.map(|verdict| (head.number, verdict.code))
     };
     let calls = |method: &str| network.chain.calls_by_method().get(method).copied().unwrap_or_default();
     token_view::newest(&network.chain).await.unwrap();
@@ -161,4 +165,25 @@ async fn however_many_ask_at_once_the_node_is_asked_once_a_block() {
     let other = token_view::is_frozen(site.platform.coin, Address::ZERO);
     let head = busy.head(network, now).await.unwrap();
     assert!(matches!(busy.ask(network, &head, other, now).await, Err(NoAnswer::Busy)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn that_nobody_answered_is_not_remembered_as_an_answer() {
+    let site = Installation::new(Database::fresh(world::Engine::Sqlite).await, Mining::Manual, &[Terms::free(1)]).await;
+    let proxy = FaultProxy::start(site.anvil.url(), 1);
+    let config = ChainConfig { endpoints: vec![proxy.url().to_owned()], ..ChainConfig::default() };
+    let engine = Engine::reader(
+        open_at(&site.database.url(), Clock::System).await,
+        Settings::default(),
+        vec![Chain::over_http(config).unwrap()],
+    );
+    let (network, reads, now) = (engine.network(CHAIN_ID).unwrap(), TokenViews::new(0), Utc::now());
+    let head = reads.head(network, now).await.unwrap();
+    let ask = async || reads.ask(network, &head, transfer_of(site.platform.coin), now).await;
+    let rule = proxy.add(Rule::new(Fault::Status(500)).on(&["eth_call"]).times(1));
+    assert!(matches!(ask().await, Err(NoAnswer::Fault(_))));
+    assert_eq!(proxy.hits(rule), 1);
+    let asked = async || (ask().await.is_ok(), proxy.calls("eth_call"));
+    // The node counts what it was asked, the question that was lost among it.
+    assert_eq!([asked().await, asked().await], [(true, 2), (true, 2)]);
 }

@@ -193,18 +193,21 @@ pub(crate) fn together(faults: Vec<Fault>) -> Fault {
         Fault::Refused(_) | Fault::Incomplete(_) | Fault::UnknownBlock | Fault::Pruned(_) => 4,
         Fault::Malformed(_) | Fault::NoMethod(_) => 3,
         Fault::RateLimited { .. } => 2,
-        Fault::Outage(_) => 1,
+        Fault::Outage(_) | Fault::Late(_) => 1,
         Fault::WrongChain { .. } => 0,
     };
     let silent: Vec<String> = faults
         .iter()
         .filter_map(|fault| match fault {
-            Fault::Outage(text) => Some(text.clone()),
+            Fault::Outage(text) | Fault::Late(text) => Some(text.clone()),
             _ => None,
         })
         .collect();
+    // One that is there and slow is waited for; where another one is gone as well, somebody has to look.
+    let late = !faults.is_empty() && faults.iter().all(|fault| matches!(fault, Fault::Late(_)));
     match faults.into_iter().rev().max_by_key(weight) {
-        Some(Fault::Outage(_)) | None => Fault::Outage(silent.join("; ")),
+        Some(Fault::Late(_)) if late => Fault::Late(silent.join("; ")),
+        Some(Fault::Outage(_) | Fault::Late(_)) | None => Fault::Outage(silent.join("; ")),
         Some(fault) => fault,
     }
 }

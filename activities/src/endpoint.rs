@@ -132,7 +132,7 @@ impl Endpoint {
         let endpoint = self.redaction.label.clone();
         match fault {
             WireFault::RateLimited(retry_after_seconds) => Fault::RateLimited { endpoint, retry_after_seconds },
-            WireFault::Timeout => Fault::Outage(format!("{endpoint}: no answer in time")),
+            WireFault::Timeout => Fault::Late(format!("{endpoint}: no answer in time")),
             WireFault::Broken(text) => Fault::Outage(format!("{endpoint}: {text}")),
         }
     }

@@ -19,6 +19,11 @@ pub enum Fault {
         "no endpoint of the chain answers: {0}; check the nodes and the network, work goes on by itself when one is back"
     )]
     Outage(String),
+    /// Every endpoint takes longer to answer than it may.
+    #[error(
+        "no endpoint of the chain answers in time: {0}; check the nodes and the network, work goes on by itself when one does"
+    )]
+    Late(String),
     /// Every endpoint that is up asks for fewer calls.
     #[error("{endpoint} limits the rate of calls (retry after {}); raise its limit or add an endpoint", seconds(.retry_after_seconds))]
     RateLimited {
@@ -63,7 +68,7 @@ impl Fault {
     /// What the caller should make of it.
     pub fn class(&self) -> FaultClass {
         match self {
-            Fault::Outage(_) | Fault::RateLimited { .. } => FaultClass::Outage,
+            Fault::Outage(_) | Fault::Late(_) | Fault::RateLimited { .. } => FaultClass::Outage,
             Fault::WrongChain { .. } | Fault::NoMethod(_) => FaultClass::Fatal,
             Fault::Incomplete(_) | Fault::Malformed(_) | Fault::UnknownBlock | Fault::Pruned(_) | Fault::Refused(_) => {
                 FaultClass::Transient
@@ -74,7 +79,7 @@ impl Fault {
     /// The stable word for metrics and tables.
     pub fn code(&self) -> &'static str {
         match self {
-            Fault::Outage(_) => "outage",
+            Fault::Outage(_) | Fault::Late(_) => "outage",
             Fault::RateLimited { .. } => "rate_limited",
             Fault::WrongChain { .. } => "wrong_chain",
             Fault::Incomplete(_) => "incomplete",

@@ -1,20 +1,17 @@
 //! Access tokens: signed by Ed25519, short-lived, and only a hint: the session they name is read on every request.
 
-use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use std::sync::Arc;
+
 use jsonwebtoken::errors::ErrorKind;
-use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use jsonwebtoken::{Algorithm, Header, Validation};
 use muniment_domain::session::Session;
 use muniment_domain::user::Roles;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use crate::code::Code;
-use crate::failure::Failure;
-use crate::secrets::Secrets;
+use crate::secrets::{Key, Secrets};
 
 const AUDIENCE: &str = "platform-api";
 /// The type of RFC 9068: no other signed token of ours can be taken for an access token.
@@ -68,25 +65,15 @@ pub struct Claims {
 
 /// Signs and reads access tokens.
 pub struct AccessTokens {
-    keys: Vec<Key>,
+    secrets: Arc<Secrets>,
     validation: Validation,
     issuer: String,
     seconds: i64,
 }
 
-struct Key {
-    kid: String,
-    public: String,
-    encoding: EncodingKey,
-    decoding: DecodingKey,
-}
-
 impl AccessTokens {
-    /// With the keys of the secrets, the first of which signs.
-    pub fn new(secrets: &Secrets, issuer: &str, seconds: i64) -> Result<Self, Failure> {
-        let keys: Option<Vec<_>> = secrets.signing.iter().map(|pkcs8| Key::of(pkcs8)).collect();
-        let keys =
-            keys.ok_or_else(|| Failure::new("A signing key in the file of `auth.key_file` is no Ed25519 key."))?;
+    /// With the keys of the secrets, whichever they are at the time.
+    pub fn new(secrets: Arc<Secrets>, issuer: &str, seconds: i64) -> Self {
         // The library's defaults accept a token without audience or issuer, and one that is not valid yet.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.algorithms = vec![Algorithm::EdDSA];
@@ -95,7 +82,7 @@ impl AccessTokens {
         validation.set_issuer(&[issuer]);
         validation.validate_nbf = true;
         validation.leeway = LEEWAY_SECONDS;
-        Ok(Self { keys, validation, issuer: issuer.to_owned(), seconds })
+        Self { secrets, validation, issuer: issuer.to_owned(), seconds }
     }
 
     /// How long a token lives.
@@ -111,8 +98,6 @@ impl AccessTokens {
         jti: String,
         now: i64,
     ) -> Result<String, jsonwebtoken::errors::Error> {
-        let key = &self.keys[0];
-        let header = Header { typ: Some(TYPE.to_owned()), kid: Some(key.kid.clone()), ..Header::new(Algorithm::EdDSA) };
         let claims = Claims {
             iss: self.issuer.clone(),
             aud: AUDIENCE.to_owned(),
@@ -126,7 +111,7 @@ impl AccessTokens {
             amr: session.amr.split(' ').map(str::to_owned).collect(),
             roles: roles.list().iter().map(ToString::to_string).collect(),
         };
-        jsonwebtoken::encode(&header, &claims, &key.encoding)
+        self.signed(TYPE, &claims)
     }
 
     /// What a token says, if it is one of ours and its time is now.
@@ -137,7 +122,9 @@ impl AccessTokens {
         if header.typ.as_deref() != Some(TYPE) || brings_a_key || header.crit.is_some() {
             return Err(Code::TokenInvalid);
         }
-        let key = self.keys.iter().find(|key| header.kid.as_deref() == Some(&key.kid)).ok_or(Code::TokenInvalid)?;
+        let ring = self.secrets.ring();
+        let keys = ring.signing(self.secrets.now(), self.seconds);
+        let key = keys.iter().find(|key| header.kid.as_deref() == Some(&key.kid)).ok_or(Code::TokenInvalid)?;
         match jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation) {
             Ok(token) => Ok(token.claims),
             Err(error) if matches!(error.kind(), ErrorKind::ExpiredSignature) => Err(Code::TokenExpired),
@@ -147,15 +134,23 @@ impl AccessTokens {
 
     /// Signs a statement of ours that is no access token: its type says what it is.
     pub fn sign_statement(&self, kind: &str, statement: &Value) -> Result<String, jsonwebtoken::errors::Error> {
-        let key = &self.keys[0];
-        let header = Header { typ: Some(kind.to_owned()), kid: Some(key.kid.clone()), ..Header::new(Algorithm::EdDSA) };
-        jsonwebtoken::encode(&header, statement, &key.encoding)
+        self.signed(kind, statement)
     }
 
-    /// What a signed statement of this type says; none if no key of ours has signed it.
+    fn signed(&self, kind: &str, said: &impl Serialize) -> Result<String, jsonwebtoken::errors::Error> {
+        let ring = self.secrets.ring();
+        let key = &ring.current(self.secrets.now()).key;
+        let header = Header { typ: Some(kind.to_owned()), kid: Some(key.kid.clone()), ..Header::new(Algorithm::EdDSA) };
+        let signs = key.encoding.as_ref().ok_or(ErrorKind::InvalidKeyFormat)?;
+        jsonwebtoken::encode(&header, said, signs)
+    }
+
+    /// What a signed statement of this type says; none if no key of ours has ever signed it.
     pub fn read_statement(&self, kind: &str, signed: &str) -> Option<Value> {
         let header = jsonwebtoken::decode_header(signed).ok().filter(|header| header.typ.as_deref() == Some(kind))?;
-        let key = self.keys.iter().find(|key| header.kid.as_deref() == Some(&key.kid))?;
+        let ring = self.secrets.ring();
+        let mut keys = ring.all().map(|generation| &generation.key);
+        let key = keys.find(|key| header.kid.as_deref() == Some(&key.kid))?;
         // It holds for ever and is for whoever reads it.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_required_spec_claims::<&str>(&[]);
@@ -163,9 +158,10 @@ impl AccessTokens {
         jsonwebtoken::decode::<Value>(signed, &key.decoding, &validation).ok().map(|statement| statement.claims)
     }
 
-    /// The public keys (RFC 7517).
+    /// The public keys by which tokens are accepted, and the next one (RFC 7517). The one that signs stands first.
     pub fn jwks(&self) -> Jwks {
-        let jwk = |key: &Key| Jwk {
+        let ring = self.secrets.ring();
+        let jwk = |key: &&Key| Jwk {
             kty: "OKP",
             crv: "Ed25519",
             x: key.public.clone(),
@@ -173,17 +169,6 @@ impl AccessTokens {
             usage: "sig",
             alg: "EdDSA",
         };
-        Jwks { keys: self.keys.iter().map(jwk).collect() }
-    }
-}
-
-impl Key {
-    fn of(pkcs8: &[u8]) -> Option<Self> {
-        let pair = Ed25519KeyPair::from_pkcs8(pkcs8).ok()?;
-        let public = BASE64.encode(pair.public_key().as_ref());
-        // RFC 7638: the required members in alphabetical order.
-        let thumbprint = Sha256::digest(format!("{{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"{public}\"}}"));
-        let decoding = DecodingKey::from_ed_components(&public).ok()?;
-        Some(Self { kid: BASE64.encode(thumbprint), public, encoding: EncodingKey::from_ed_der(pkcs8), decoding })
+        Jwks { keys: ring.signing(self.secrets.now(), self.seconds).iter().map(jwk).collect() }
     }
 }

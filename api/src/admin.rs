@@ -2,7 +2,9 @@
 
 use muniment_domain::api_key;
 use muniment_domain::audit::{Act, acting};
+use muniment_domain::clock::Clock;
 use muniment_domain::email_link::{self, Purpose};
+use muniment_domain::id::Ids;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Roles, Status};
 
@@ -12,7 +14,7 @@ use crate::config::Config;
 use crate::database;
 use crate::failure::Failure;
 use crate::permission::SCOPES;
-use crate::secrets::Secrets;
+use crate::secrets::{self, Secrets};
 
 /// Creates a key for a person, who is created if new, and prints it: it cannot be read again.
 pub async fn create_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
@@ -56,7 +58,7 @@ pub async fn create_user(config: &Config, new: &NewUser) -> Result<(), Failure> 
 
 async fn make_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
-    let secrets = Secrets::open(&config.auth.key_file, || db.ids().bytes())?;
+    let secrets = Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?;
     let mut tx = db.begin().await?;
     let (roles, status) = (Roles::only(new.role), Status::PendingVerification);
     let person = user::New { email: &new.email, name: &new.name, roles, status, password_hash: None, issuer_id: None };
@@ -68,5 +70,20 @@ async fn make_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
         new.email, link.expires_at
     );
     println!("{}", email::token(&secrets, &link.id));
+    Ok(())
+}
+
+/// Gives the secrets their next generation, beside whatever runs: the database, which may be held by a process, is left alone.
+pub fn rotate_keys(config: &Config) -> Result<(), Failure> {
+    let random = || Ids::Random.bytes();
+    let (path, seconds) = (&config.auth.key_file, config.auth.access_seconds);
+    let next = secrets::rotate(path, Clock::System.now(), seconds, random)?;
+    if !next.made {
+        eprintln!("Nothing was changed, because a key waits already.");
+    }
+    println!("{} signs from {} on, and is published in /.well-known/jwks.json until then.", next.kid, next.from);
+    eprintln!(
+        "Processes that have this file read it by themselves. Give it to those on other machines before that time."
+    );
     Ok(())
 }

@@ -10,10 +10,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use tracing::Instrument;
+use tracing::field::{Empty, display};
 
 use crate::app::App;
+use crate::code::Code;
 use crate::error::Problem;
 use crate::request_id::{self, RequestId};
+use crate::trace;
 
 /// The media type of a problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -32,7 +35,11 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
     let id = RequestId::of(request.headers(), &app.db);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(id.clone());
-    let span = tracing::info_span!("request", request.id = %id.0, http.method = %method, http.path = %path);
+    let span =
+        tracing::info_span!("request", request.id = %id.0, http.method = %method, http.path = %path, trace.id = Empty);
+    if let Some(trace_id) = trace::id_of(request.headers()) {
+        span.record("trace.id", display(trace_id));
+    }
     let started = app.db.clock().now();
     async {
         let mut response = next.run(request).await;
@@ -43,7 +50,7 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
         let milliseconds = (app.db.clock().now() - started).num_milliseconds();
         let status = response.status().as_u16();
         // Probes ask every few seconds, and are worth a line only when the answer is no.
-        if matches!(path.as_str(), "/healthz" | "/readyz") && status == 200 {
+        if is_probe(&path) && status == 200 {
             tracing::debug!(http.status = status, http.milliseconds = milliseconds, "answered");
         } else {
             tracing::info!(http.status = status, http.milliseconds = milliseconds, "answered");
@@ -54,8 +61,16 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
     .await
 }
 
-/// The layer within: a request that takes too long or panics is answered all the same; what it had not committed never happened.
+fn is_probe(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz")
+}
+
+/// The layer within: a request too many is turned away, and one that takes too long or panics is answered all the same; what it had not
+/// committed never happened.
 pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
+    // Whoever asks whether the process lives hears so however many wait.
+    let place = if is_probe(request.uri().path()) { Ok(None) } else { app.room.try_acquire().map(Some) };
+    let Ok(_held) = place else { return Problem::bare(Code::ServiceUnavailable).into_response() };
     let limit = Duration::from_secs(app.limits.request_timeout_seconds);
     match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
         Ok(Ok(response)) => response,

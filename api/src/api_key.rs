@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::api_key::{self, ApiKey, New};
 use muniment_domain::db::Tx;
@@ -21,12 +21,11 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::approval::{self, Asked};
 use crate::auth::register::check_name;
-use crate::body::Optional;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::origin;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::permission::{SCOPES, scopes_of};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
@@ -37,7 +36,8 @@ const NETWORKS_MAX: usize = 20;
 const PER_MINUTE_MAX: i64 = 100_000;
 /// How many keys of one person may be in use.
 const KEYS_MAX: i64 = 20;
-const OVERLAP_HOURS_DEFAULT: i64 = 24;
+/// For how long what is exchanged works on unless somebody says otherwise.
+pub const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
 
 /// A key that is wanted.
@@ -166,12 +166,14 @@ async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Ans
 #[utoipa::path(
     get,
     path = "/v1/api-keys",
-    params(Paging),
+    params(Between, Paging),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
-    let (rows, total) = api_key::page(&mut app.db.read().await?, owner(&principal), page.limit, page.offset()).await?;
+    let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
+    let (page, created) = (Page::of(&parameters)?, parameters.created()?);
+    let mut tx = app.db.read().await?;
+    let (rows, total) = api_key::page(&mut tx, owner(&principal), created, page.limit, page.offset()).await?;
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
@@ -182,47 +184,64 @@ pub struct Rotation {
     /// How long the old key works on; 24 unless said.
     #[schema(minimum = 0, maximum = 72)]
     overlap_hours: Option<i64>,
+    /// Which one, by its path.
+    #[serde(skip)]
+    #[schema(ignore)]
+    id: String,
 }
 
-/// `POST /v1/api-keys/{id}/rotate`: a new key with the same rights; the old one works for as long as the exchange takes.
+/// `POST /v1/api-keys/{id}/rotate`: a new key with the same rights; the old one works for as long as the exchange takes. Whoever asks again under
+/// one Idempotency-Key gets the same new key.
 #[utoipa::path(
     post,
     path = "/v1/api-keys/{id}/rotate",
     request_body = Option<Rotation>,
+    params(IdempotencyKey),
     responses((status = 201, body = Made)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn rotate(
     State(app): State<App>,
     Path(id): Path<String>,
-    principal: Principal,
-    Optional(body): Optional<Rotation>,
+    submission: Submission<Rotation>,
 ) -> Result<Response> {
-    let hours = body.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT);
-    if !(0..=OVERLAP_HOURS_MAX).contains(&hours) {
+    idempotency::once_for(&app, "key", id, submission, |body, id| body.id = id).await
+}
+
+impl Intent for Rotation {
+    const MAY_BE_EMPTY: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_overlap(self.overlap_hours)
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        // Whoever gets the new secret is the one who had the old one: an admin revokes the keys of others, and has none of them.
+        let old = live(tx, &self.id, &by.actor).await?;
+        let new = New {
+            user_id: &old.user_id,
+            name: &old.name,
+            scopes: &old.scopes,
+            allowed_cidrs: &old.allowed_cidrs,
+            per_minute: old.per_minute,
+            expires_at: tx.now() + (old.expires_at - old.created_at),
+            approval_id: None,
+            secret: secret(app),
+        };
+        let (id, key) = api_key::insert(tx, &new).await?;
+        let until = tx.now() + Duration::hours(self.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT));
+        api_key::replace(tx, &old, &id, until).await?;
+        made(tx, &id, key).await
+    }
+}
+
+/// Refuses an exchange that takes too long.
+pub fn check_overlap(hours: Option<i64>) -> Result<()> {
+    if hours.is_some_and(|hours| !(0..=OVERLAP_HOURS_MAX).contains(&hours)) {
         let detail = format!("0 to {OVERLAP_HOURS_MAX} hours are expected.");
         return Err(Problem::field("/overlap_hours", "out_of_range", detail));
     }
-    let mut tx = app.db.begin().await?;
-    // Whoever gets the new secret is the one who had the old one: an admin revokes the keys of others, and has none of them.
-    let old = live(&mut tx, &id, Some(&principal.0.user_id)).await?;
-    let life = old.expires_at - old.created_at;
-    let new = New {
-        user_id: &old.user_id,
-        name: &old.name,
-        scopes: &old.scopes,
-        allowed_cidrs: &old.allowed_cidrs,
-        per_minute: old.per_minute,
-        expires_at: tx.now() + life,
-        approval_id: None,
-        secret: secret(&app),
-    };
-    let (new_id, key) = api_key::insert(&mut tx, &new).await?;
-    let until = tx.now() + Duration::hours(hours);
-    api_key::replace(&mut tx, &old, &new_id, until).await?;
-    let stored = api_key::find(&mut tx, &new_id, None).await?;
-    tx.commit(Point::Account).await?;
-    Ok(shown(&stored, &key))
+    Ok(())
 }
 
 /// `DELETE /v1/api-keys/{id}`: it is worth nothing from the commit on.
@@ -244,11 +263,11 @@ fn owner(principal: &Principal) -> Option<&str> {
     (!sees_all).then_some(principal.0.user_id.as_str())
 }
 
-async fn live(tx: &mut Tx, id: &str, owner: Option<&str>) -> Result<ApiKey> {
-    let found = api_key::find(tx, id, owner).await?;
+async fn live(tx: &mut Tx, id: &str, owner: &str) -> muniment_domain::Result<ApiKey> {
+    let found = api_key::find(tx, id, Some(owner)).await?;
     if found.revoked_at.is_some() || found.expires_at <= tx.now() || found.replaced_by.is_some() {
         let detail = format!("The key {id} was revoked, replaced or has expired. Make a new one.");
-        return Err(Error::refused(Code::InvalidState, detail).into());
+        return Err(Error::refused(Code::InvalidState, detail));
     }
     Ok(found)
 }
@@ -310,11 +329,6 @@ fn check(wanted: &Wanted, now: DateTime<Utc>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn shown(stored: &ApiKey, key: &str) -> Response {
-    let answer = Made { shown: item(stored), key: key.to_owned() };
-    (StatusCode::CREATED, [(header::LOCATION, "/v1/api-keys")], Json(answer)).into_response()
 }
 
 /// A key, without its secret.

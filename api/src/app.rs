@@ -10,6 +10,7 @@ use muniment_domain::db::Db;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
 use muniment_workflows::token_view::TokenViews;
+use tokio::sync::Semaphore;
 
 use crate::auth::Auth;
 use crate::config::{Config, Limits, Webhooks};
@@ -27,6 +28,8 @@ pub struct App {
     pub settings: Arc<Settings>,
     /// The limits of this interface.
     pub limits: Arc<Limits>,
+    /// The room for requests that are in work at once.
+    pub room: Arc<Semaphore>,
     /// Idempotency keys whose first request is being answered by this process.
     pub keys_in_use: Arc<Mutex<HashSet<String>>>,
     /// Whether everybody may read the list of what is offered.
@@ -50,7 +53,7 @@ impl App {
         let chains = config.chains.iter().map(|chain| Chain::over_http(chain.clone()).map_err(Failure::new));
         let desk = Engine::reader(db.clone(), config.engine.clone(), chains.collect::<Result<_, _>>()?);
         Ok(Self {
-            auth: Arc::new(Auth::new(config, db.ids())?),
+            auth: Arc::new(Auth::new(config, db.clock(), db.ids())?),
             rates: Arc::new(config.rates.clone()),
             limiter: Arc::default(),
             token_views: Arc::new(TokenViews::new(config.rates.token_read_per_second)),
@@ -58,6 +61,7 @@ impl App {
             desk,
             settings: Arc::new(config.engine.clone()),
             limits: Arc::new(config.limits.clone()),
+            room: Arc::new(Semaphore::new(config.limits.requests_max)),
             keys_in_use: Arc::default(),
             public_offering_list: config.public_offering_list,
             webhooks: config.webhooks,

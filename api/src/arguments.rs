@@ -24,6 +24,8 @@ Without a command everything runs on this machine, with an embedded chain and de
              create a key for a person (who is created if new) and print it once
   admin user create --email ADDRESS --role ROLE [--name TEXT]
              create a person of the staff, who sets the password by the token that is printed once
+  admin keys rotate
+             make the keys of tokens and seals that take over in 24 hours; nobody has to log in again, nothing is restarted
   admin lane list
              show every signer with its nonce and its mode
   admin lane pause|resume LANE REASON…
@@ -69,6 +71,8 @@ pub enum Command {
     CreateKey(NewKey),
     /// A person of the staff.
     CreateUser(NewUser),
+    /// The next keys of tokens and seals.
+    RotateKeys,
     /// What a person does to a lane or a chain.
     Intervene(Intervention),
     /// The document of the interface.
@@ -204,6 +208,7 @@ impl Arguments {
             ["help"] => Command::Help,
             ["admin", "key", "create", options @ ..] => Command::CreateKey(NewKey::parse(options)?),
             ["admin", "user", "create", options @ ..] => Command::CreateUser(NewUser::parse(options)?),
+            ["admin", "keys", "rotate"] => Command::RotateKeys,
             ["admin", words @ ..] => Command::Intervene(Intervention::parse(words)?),
             other => return Err(Failure::new(format!("{:?} is no command.\n\n{USAGE}", other.join(" ")))),
         };

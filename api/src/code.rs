@@ -63,6 +63,7 @@ codes! {
     IpNotAllowed = "ip_not_allowed", 403, "The key is not for this network";
     NotFound = "not_found", 404, "There is no such thing";
     MethodNotAllowed = "method_not_allowed", 405, "The path does not know this method";
+    NotAcceptable = "not_acceptable", 406, "The caller takes nothing that is given here";
     InvalidState = "invalid_state", 409, "The state does not allow this";
     TokenAlreadyDeployed = "token_already_deployed", 409, "The offering has its token";
     OperationInProgress = "operation_in_progress", 409, "An operation on this is not finished";
@@ -90,6 +91,7 @@ codes! {
     IdempotencyKeySpent = "idempotency_key_spent", 409, "The key had its effect before";
     VersionConflict = "version_conflict", 412, "It was changed since it was read";
     PayloadTooLarge = "payload_too_large", 413, "The body is too large";
+    UriTooLong = "uri_too_long", 414, "The path with its query is too long";
     UnsupportedMediaType = "unsupported_media_type", 415, "The body must be application/json";
     ValidationFailed = "validation_failed", 422, "A field does not fit";
     WalletRequired = "wallet_required", 422, "The wallet belongs to nobody that is known";
@@ -98,9 +100,11 @@ codes! {
     PreconditionRequired = "precondition_required", 428, "The header If-Match is needed";
     RateLimited = "rate_limited", 429, "Too many requests";
     LoginThrottled = "login_throttled", 429, "Too many failed attempts";
+    HeadTooLarge = "head_too_large", 431, "The headers are too large";
     InternalError = "internal_error", 500, "Something went wrong on our side";
     ServiceUnavailable = "service_unavailable", 503, "The service cannot answer now";
     ChainUnavailable = "chain_unavailable", 503, "The chain cannot be asked now";
+    ChainTimeout = "chain_timeout", 504, "The chain did not answer in time";
 }
 
 impl Code {
@@ -117,6 +121,7 @@ impl Code {
                 | Self::LoginThrottled
                 | Self::ServiceUnavailable
                 | Self::ChainUnavailable
+                | Self::ChainTimeout
                 | Self::InternalError
         )
     }

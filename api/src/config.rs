@@ -73,6 +73,8 @@ pub struct Limits {
     pub body_bytes_max: usize,
     /// How many connections are served at once; further callers wait.
     pub connections_max: usize,
+    /// How many requests are in work at once; further ones are turned away.
+    pub requests_max: usize,
     /// How long a request may take, in seconds.
     pub request_timeout_seconds: u64,
     /// How long a stopping process waits for what is under way, in seconds.
@@ -122,6 +124,7 @@ impl Default for Limits {
         Self {
             body_bytes_max: 256 * 1024,
             connections_max: 1024,
+            requests_max: 512,
             request_timeout_seconds: 15,
             shutdown_seconds: 30,
             origins: Vec::new(),

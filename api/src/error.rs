@@ -180,7 +180,7 @@ impl Problem {
         match self.code {
             _ if self.more.retry_after.is_some() => self.more.retry_after,
             Code::IdempotencyInProgress | Code::ServiceUnavailable => Some(1),
-            Code::ChainUnavailable => Some(15),
+            Code::ChainUnavailable | Code::ChainTimeout => Some(15),
             _ => None,
         }
     }

@@ -246,7 +246,7 @@ fn a_signature_is_the_signers_or_nobodys() {
 
 #[test]
 fn an_access_token_that_nobody_signed_says_nothing() {
-    let (tokens, mut chance) = (AccessTokens::new(&fresh(), "https://api.example", 900).unwrap(), Chance(10));
+    let (tokens, mut chance) = (AccessTokens::new(fresh().into(), "https://api.example", 900), Chance(10));
     let kid = serde_json::json!(tokens.jwks())["keys"][0]["kid"].clone();
     let head = serde_json::json!({ "typ": "at+jwt", "alg": "EdDSA", "kid": kid }).to_string();
     let claims =

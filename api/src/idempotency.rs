@@ -40,7 +40,7 @@ const CHARACTERS_MAX: usize = 255;
 const TRIES: usize = 3;
 
 /// The answers that hold a secret, by the end of the path that gives them: they are stored sealed.
-const SECRET: [&str; 3] = ["/v1/api-keys", "/v1/webhooks/endpoints", "/api-key"];
+const SECRET: [&str; 5] = ["/v1/api-keys", "/v1/webhooks/endpoints", "/api-key", "/rotate", "/rotate-secret"];
 
 /// The key of a request, bare or as a quoted string, if it has one.
 pub fn key_of(headers: &HeaderMap) -> Result<Option<String>> {

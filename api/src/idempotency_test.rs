@@ -47,8 +47,14 @@ impl Intent for Counted {
 
 fn submission(key: &str, fingerprint: &str, refused: Option<&str>) -> Submission<Counted> {
     let (method, path) = ("POST".to_owned(), "/blockchain/deploy-token".to_owned());
-    let key =
-        Key { principal: "usr_1".to_owned(), method, path, key: key.to_owned(), fingerprint: fingerprint.to_owned() };
+    let key = Key {
+        principal: "usr_1".to_owned(),
+        method,
+        path,
+        key: key.to_owned(),
+        fingerprint: fingerprint.to_owned(),
+        earlier: Vec::new(),
+    };
     let body = Counted { accepted: AtomicU32::new(0), refused: refused.map(str::to_owned) };
     Submission { body, key, request_id: "req_1".to_owned() }
 }

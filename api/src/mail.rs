@@ -62,6 +62,11 @@ impl Mail {
             Purpose::VerifyEmail => {
                 ("Confirm your e-mail address", "Follow this link to confirm that this address is yours:")
             }
+            Purpose::ResetPassword if due.link.registered_again => (
+                "You have an account",
+                "Somebody wanted to register with your address, which has an account. If it was you and you forgot the password, choose a new \
+                 one here:",
+            ),
             Purpose::ResetPassword => (
                 "Choose a new password",
                 "Somebody asked for a new password for your account. If it was you, choose it here:",

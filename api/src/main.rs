@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod accept;
 mod access_token;
 mod act;
 mod address;
@@ -80,6 +81,7 @@ mod submission;
 mod subscription;
 mod token_view;
 mod totp;
+mod trace;
 mod unfreeze;
 mod unique;
 mod unlock;
@@ -139,6 +141,7 @@ async fn execute(command: Command, config: Config) -> Result<(), Failure> {
         Command::VerifyAudit => audit::verify_all(&config).await,
         Command::CreateKey(new) => admin::create_key(&config, &new).await,
         Command::CreateUser(new) => admin::create_user(&config, &new).await,
+        Command::RotateKeys => admin::rotate_keys(&config),
         Command::Intervene(asked) => intervene::intervene(&config, &asked).await,
         Command::Help | Command::OpenApi | Command::Version => Ok(()),
     }

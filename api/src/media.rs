@@ -1,4 +1,4 @@
-//! What may be sent: a path that is text, JSON, and not too much of it. Looked at before anything is read.
+//! What may be sent: a path that is text, JSON, and not too much of it, by somebody who takes what is given. Looked at before anything is read.
 
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, RawPathParams, Request, State};
@@ -7,17 +7,34 @@ use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::accept;
 use crate::app::App;
 use crate::code::Code;
 use crate::error::{Problem, Result};
+use crate::permission::Permission;
+
+/// The longest path with its query, in bytes.
+const TARGET_BYTES_MAX: usize = 8 * 1024;
+/// The largest head of a request: its line and all headers, in bytes.
+pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// The layer of every route.
-pub async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn check(
+    State((app, permission)): State<(App, Option<&'static Permission>)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     if !names_something(&mut parts).await {
         return Problem::bare(Code::NotFound).into_response();
     }
-    match acceptable(&parts.method, &parts.headers, app.limits.body_bytes_max) {
+    let sound = fits(&parts).and_then(|()| acceptable(&parts.method, &parts.headers, app.limits.body_bytes_max));
+    let given = accept::given(permission.map_or("", |permission| permission.path));
+    match sound {
+        Ok(()) if !accept::takes(&parts.headers, given) => {
+            let detail = format!("Send the header Accept: {}, or none.", given.join(" or "));
+            Problem::new(Code::NotAcceptable, detail).into_response()
+        }
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(problem) => problem.into_response(),
     }
@@ -31,6 +48,26 @@ async fn names_something(parts: &mut Parts) -> bool {
         Err(RawPathParamsRejection::MissingPathParams(_)) => true,
         Err(_) => false,
     }
+}
+
+/// Whether the head is within its limits. One that is far above them the server turns away by itself, without a word.
+fn fits(parts: &Parts) -> Result<()> {
+    let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    if target > TARGET_BYTES_MAX {
+        return Err(Problem::new(
+            Code::UriTooLong,
+            format!("A path with its query may have {TARGET_BYTES_MAX} bytes."),
+        ));
+    }
+    // Each line has a colon, a space and its end.
+    let lines = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    if target + lines.sum::<usize>() > HEAD_BYTES_MAX {
+        return Err(Problem::new(
+            Code::HeadTooLarge,
+            format!("The head of a request may have {HEAD_BYTES_MAX} bytes."),
+        ));
+    }
+    Ok(())
 }
 
 fn acceptable(method: &Method, headers: &HeaderMap, bytes_max: usize) -> Result<()> {

@@ -305,6 +305,15 @@ impl Permission {
             && matches!(self.path, "/v1/investors/{id}" | "/v1/investors/{id}/documents" | "/v1/investor/export")
     }
 
+    /// Whether an investor reads here what is theirs, and nothing that is counted over all investors.
+    pub fn is_of_ones_own(&self) -> bool {
+        let starts =
+            ["/v1/subscriptions", "/v1/distributions", "/v1/investor/", "/v1/webhooks/endpoints", "/v1/events"];
+        let own =
+            starts.iter().any(|start| self.path.starts_with(start)) || self.path == "/v1/investors/{id}/portfolio";
+        self.method == "GET" && own
+    }
+
     /// Whether the configuration lets everybody in: it can open the list of what is offered, and nothing else.
     pub fn is_opened(&self, app: &App) -> bool {
         app.public_offering_list && (self.method, self.path) == ("GET", "/v1/offerings")

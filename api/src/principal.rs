@@ -6,8 +6,8 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use muniment_domain::audit::{self as domain, Act, acting};
-use muniment_domain::principal;
 use muniment_domain::session::Session;
+use muniment_domain::{principal, wall};
 
 use crate::app::App;
 use crate::audit;
@@ -67,12 +67,21 @@ pub async fn admit(
     let verdict = judge(&app, permission, &parts, &mut standing, &mut principal).await;
     let act = permission.and_then(|permission| audit::act_of(&app, permission, &parts, principal.as_ref()));
     let kept = permission.zip(act.clone()).filter(|_| principal.is_some());
+    let own = permission.is_some_and(Permission::is_of_ones_own);
+    let walled = principal.as_ref().filter(|principal| own && principal.0.is_only_investor());
+    let viewer = walled.map(|principal| principal.0.investor_id.clone());
     let mut response = match verdict {
         Ok(()) => {
             if let Some(principal) = principal {
                 parts.extensions.insert(principal);
             }
             let answer = next.run(Request::from_parts(parts, body));
+            let answer = async {
+                match viewer {
+                    Some(viewer) => wall::seen_by(viewer.as_deref(), answer).await,
+                    None => answer.await,
+                }
+            };
             // Known to the task before any handler runs: whatever it commits gets its line in the audit log.
             match act {
                 Some(act) => acting(act, answer).await,

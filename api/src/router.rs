@@ -290,7 +290,7 @@ pub fn router(app: App) -> Router {
         let handler = route
             .handler
             .route_layer(from_fn_with_state((app.clone(), permission), principal::admit))
-            .route_layer(from_fn_with_state(app.clone(), media::check));
+            .route_layer(from_fn_with_state((app.clone(), permission), media::check));
         router = router.route(route.path, handler);
     }
     router

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{audit, database, known_key, mail, serve};
+use crate::{audit, database, known_key, mail, secrets, serve};
 
 /// Which roles a process has.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,7 @@ impl Running {
         if let Some(listener) = api {
             let requests = db.for_requests(config.database.connections_max);
             let app = App::new(requests, config)?;
+            self.add("secrets", secrets::follow(app.auth.secrets.clone(), self.stop()));
             self.add("anchor", audit::anchor::run(app.clone(), self.stop()));
             self.add("mail", mail::run(config.mail.clone(), config.profile, app.clone(), self.stop()));
             self.add("api", serve::serve(app, listener, self.stop()));

@@ -19,11 +19,12 @@ use tower_service::Service;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::media;
 use crate::origin::Peer;
 use crate::router::router;
 
-/// The largest head of a request: its line and all headers.
-const HEAD_BYTES_MAX: usize = 16 * 1024;
+/// How much of a head is read before the connection is given up: above what is allowed, so that the answer can say what is.
+const HEAD_BYTES_READ: usize = 2 * media::HEAD_BYTES_MAX;
 /// How long a caller may take to send the head.
 const HEAD_SECONDS_MAX: u64 = 10;
 /// How long to wait before the next connection is tried after the system refused one.
@@ -90,7 +91,7 @@ async fn converse(stream: TcpStream, peer: Peer, router: Router, stop: Cancellat
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_secs(HEAD_SECONDS_MAX))
-        .max_buf_size(HEAD_BYTES_MAX)
+        .max_buf_size(HEAD_BYTES_READ)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let ended = match stop.run_until_cancelled(connection.as_mut()).await {

@@ -18,6 +18,9 @@ const PURPOSE: &str = "idempotency";
 
 /// What can be wished for: the body of a request for work.
 pub trait Intent: DeserializeOwned + Send + Sync {
+    /// Whether nothing needs to be sent: no body is then an empty object.
+    const MAY_BE_EMPTY: bool = false;
+
     /// Refuses what no state of the platform could make right.
     fn check(&self, now: DateTime<Utc>) -> Result<()>;
 
@@ -61,18 +64,27 @@ impl<T: Intent> FromRequest<App> for Submission<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
-        Self::read(request, app, |body: &T| body.check(app.db.clock().now())).await
+        Self::read_as(request, app, T::MAY_BE_EMPTY, |body: &T| body.check(app.db.clock().now())).await
     }
 }
 
 impl<T: DeserializeOwned> Submission<T> {
     /// Reads a request with its key; the check says what no state could make right.
     pub async fn read(request: Request, app: &App, check: impl FnOnce(&T) -> Result<()>) -> Result<Self> {
+        Self::read_as(request, app, false, check).await
+    }
+
+    async fn read_as(
+        request: Request,
+        app: &App,
+        may_be_empty: bool,
+        check: impl FnOnce(&T) -> Result<()>,
+    ) -> Result<Self> {
         let (mut parts, content) = request.into_parts();
         let Principal(principal) = Principal::from_request_parts(&mut parts, app).await?;
         let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
         let bytes = body::read(content, app.limits.body_bytes_max).await?;
-        let body: T = body::parse(&bytes)?;
+        let body: T = body::parse(if may_be_empty && bytes.is_empty() { b"{}" } else { &bytes })?;
         check(&body)?;
         let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
         let key = match idempotency::key_of(&parts.headers)? {
@@ -81,10 +93,11 @@ impl<T: DeserializeOwned> Submission<T> {
             None => String::new(),
         };
         // Of the body only a code is kept that nobody else can compute: what is handed in may be easy to guess and not ours to show.
-        let code = app.auth.secrets.mac(PURPOSE, &[method.as_bytes(), path.as_bytes(), &bytes]);
-        let fingerprint = hex::encode(code);
+        let codes = app.auth.secrets.macs(PURPOSE, &[method.as_bytes(), path.as_bytes(), &bytes]);
+        let mut codes = codes.iter().map(hex::encode);
+        let fingerprint = codes.next().unwrap_or_default();
         // A key acts for its owner: a new API key of the same person finds the answers of the old one.
-        let key = Key { principal: principal.user_id, method, path, key, fingerprint };
+        let key = Key { principal: principal.user_id, method, path, key, fingerprint, earlier: codes.collect() };
         Ok(Self { body, key, request_id })
     }
 }

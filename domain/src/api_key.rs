@@ -1,9 +1,13 @@
 //! API keys: they act for their owner, with the scopes that they were given and never more. Stored as SHA-256, shown once.
 
 use chrono::{DateTime, Duration, Utc};
+use serde_json::json;
 use sha2::{Digest, Sha256};
+use sqlx::QueryBuilder;
 
+use crate::audit::Facts;
 use crate::db::{Tx, touched};
+use crate::narrow::Created;
 use crate::{Code, Error, Result, event, on, user};
 
 /// How many characters of a key are kept, so that its owner knows it again.
@@ -64,7 +68,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
         let detail = "The key was made, and shown once. Who has lost it revokes it, and asks for another one.";
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let data = serde_json::json!({ "user_id": new.user_id, "scopes": new.scopes.split(' ').collect::<Vec<_>>() });
+    let data = json!({ "user_id": new.user_id, "scopes": new.scopes.split(' ').collect::<Vec<_>>() });
     event::write(tx, "api_key.created", "api_key", &id, 1, data).await?;
     Ok((id, key))
 }
@@ -109,12 +113,31 @@ pub async fn find(tx: &mut Tx, id: &str, owner: Option<&str>) -> Result<ApiKey> 
 }
 
 /// One page of the keys, of one owner or of all, the newest first, and how many there are.
-pub async fn page(tx: &mut Tx, owner: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<ApiKey>, i64)> {
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from api_keys where ($1 is null or user_id = $1)")
-        .bind(owner).fetch_one(conn).await?);
-    let rows = on!(tx, conn => sqlx::query_as::<_, ApiKey>(
-        "select * from api_keys where ($1 is null or user_id = $1) order by id desc limit $2 offset $3")
-        .bind(owner).bind(limit).bind(offset).fetch_all(conn).await?);
+pub async fn page(
+    tx: &mut Tx,
+    owner: Option<&str>,
+    created: Created,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<ApiKey>, i64)> {
+    let owner = owner.map(str::to_owned);
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from api_keys where 1 = 1");
+        if let Some(owner) = &owner {
+            query.push(" and user_id = ").push_bind(owner.clone());
+        }
+        created.narrow(&mut query, "", "key");
+        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<ApiKey>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from api_keys where 1 = 1");
+        if let Some(owner) = &owner {
+            query.push(" and user_id = ").push_bind(owner.clone());
+        }
+        created.narrow(&mut query, "", "key");
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
     Ok((rows, total))
 }
 
@@ -124,7 +147,9 @@ pub async fn replace(tx: &mut Tx, key: &ApiKey, by: &str, until: DateTime<Utc>) 
         "update api_keys set replaced_by = $2, expires_at = $3 where id = $1 and replaced_by is null and revoked_at is null")
         .bind(&key.id).bind(by).bind(until.min(key.expires_at)).execute(conn).await?.rows_affected());
     touched(rows, "API key", &key.id)?;
-    event::write(tx, "api_key.rotated", "api_key", &key.id, 2, serde_json::json!({ "replaced_by": by })).await
+    let after = ApiKey { replaced_by: Some(by.to_owned()), expires_at: until.min(key.expires_at), ..key.clone() };
+    tx.doing().changed(&key.id, facts(key), facts(&after));
+    event::write(tx, "api_key.rotated", "api_key", &key.id, 2, json!({ "replaced_by": by })).await
 }
 
 /// Revokes a key; once is enough.
@@ -133,10 +158,19 @@ pub async fn revoke(tx: &mut Tx, key: &ApiKey) -> Result<()> {
     let rows = on!(tx, conn => sqlx::query("update api_keys set revoked_at = $2 where id = $1 and revoked_at is null")
         .bind(&key.id).bind(now).execute(conn).await?.rows_affected());
     if rows == 1 {
-        event::write(tx, "api_key.revoked", "api_key", &key.id, 3, serde_json::json!({ "user_id": key.user_id }))
-            .await?;
+        tx.doing().changed(&key.id, facts(key), facts(&ApiKey { revoked_at: Some(now), ..key.clone() }));
+        event::write(tx, "api_key.revoked", "api_key", &key.id, 3, json!({ "user_id": key.user_id })).await?;
     }
     Ok(())
+}
+
+/// What the audit log may show of it.
+fn facts(key: &ApiKey) -> Facts {
+    let open = json!({
+        "scopes": key.scopes, "allowed_cidrs": key.allowed_cidrs, "per_minute": key.per_minute, "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at, "replaced_by": key.replaced_by,
+    });
+    Facts::new(open, json!({ "name": key.name }))
 }
 
 /// Revokes every key of a user that bears this name.

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 use tokio::sync::watch;
 
 use crate::audit::{self, Doing};
 use crate::clock::Clock;
 use crate::id::Ids;
 use crate::point::{self, Point, When};
-use crate::{Error, Result};
+use crate::{Error, Result, wall};
 
 /// How long a connection to a server may have been idle before it is asked whether it still stands.
 const PROBED_AFTER: Duration = Duration::from_millis(100);
@@ -187,7 +187,10 @@ impl Db {
     pub async fn read(&self) -> Result<Tx> {
         let conn = match &self.pools {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
-            Pools::Postgres(pool) => Conn::Postgres(pool.begin().await?),
+            Pools::Postgres(pool) => Conn::Postgres(match wall::begin() {
+                Some(begin) => pool.begin_with(AssertSqlSafe(begin)).await?,
+                None => pool.begin().await?,
+            }),
         };
         Ok(self.tx(conn))
     }

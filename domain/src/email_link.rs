@@ -4,6 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::db::{Tx, touched};
 use crate::rows::delete_older;
+use crate::user::User;
 use crate::{Result, event, on, user};
 
 crate::words! {
@@ -44,6 +45,8 @@ pub struct EmailLink {
     pub used_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
     pub tries: i64,
+    /// Whether it was made because somebody wanted to register with an address that has its account.
+    pub registered_again: bool,
 }
 
 /// A link whose mail is to be sent, and to whom.
@@ -65,13 +68,13 @@ const TRIES_DOUBLE: i64 = 6;
 
 /// Makes a link and tells the mailer.
 pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<EmailLink> {
-    write(tx, user_id, purpose, None).await
+    write(tx, user_id, purpose, None, false).await
 }
 
 /// Tells everybody of the staff by mail of what this is about.
 pub async fn tell_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
     for person in user::staff(tx).await? {
-        write(tx, &person.id, Purpose::Notice, Some(subject_id)).await?;
+        write(tx, &person.id, Purpose::Notice, Some(subject_id), false).await?;
     }
     Ok(())
 }
@@ -84,21 +87,49 @@ pub async fn untold(tx: &mut Tx, subject_id: &str) -> Result<i64> {
     )
 }
 
-async fn write(tx: &mut Tx, user_id: &str, purpose: Purpose, subject_id: Option<&str>) -> Result<EmailLink> {
+async fn write(
+    tx: &mut Tx,
+    user_id: &str,
+    purpose: Purpose,
+    subject_id: Option<&str>,
+    registered_again: bool,
+) -> Result<EmailLink> {
     let (id, now) = (tx.new_id("lnk"), tx.now());
     let expires_at = now + purpose.life();
     on!(tx, conn => sqlx::query(
-        "insert into email_links (id, user_id, purpose, expires_at, created_at, try_at, subject_id) values ($1, $2, $3, $4, $5, $5, $6)")
-        .bind(&id).bind(user_id).bind(purpose).bind(expires_at).bind(now).bind(subject_id).execute(conn).await?.rows_affected());
+        "insert into email_links (id, user_id, purpose, expires_at, created_at, try_at, subject_id, registered_again) \
+         values ($1, $2, $3, $4, $5, $5, $6, $7)")
+        .bind(&id).bind(user_id).bind(purpose).bind(expires_at).bind(now).bind(subject_id).bind(registered_again).execute(conn).await?.rows_affected());
     let data = serde_json::json!({ "link_id": id, "purpose": purpose, "expires_at": expires_at });
     event::write(tx, "user.email_requested", "user", user_id, 0, data).await?;
     let (user_id, subject_id) = (user_id.to_owned(), subject_id.map(str::to_owned));
-    Ok(EmailLink { id, user_id, purpose, subject_id, expires_at, used_at: None, created_at: now, tries: 0 })
+    Ok(EmailLink {
+        id,
+        user_id,
+        purpose,
+        subject_id,
+        expires_at,
+        used_at: None,
+        created_at: now,
+        tries: 0,
+        registered_again,
+    })
 }
 
 /// The same for whoever asks; none if enough of them are open. The person's row is taken first: many who ask at once are counted one after
 /// the other.
 pub async fn ask(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
+    ask_for(tx, user_id, purpose, false).await
+}
+
+/// Tells the owner of an address that somebody wanted to register with it: by the link that proves it where that is still to be done, and else by
+/// one that sets a new password.
+pub async fn tell_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>> {
+    let purpose = if owner.email_verified_at.is_some() { Purpose::ResetPassword } else { Purpose::VerifyEmail };
+    ask_for(tx, &owner.id, purpose, true).await
+}
+
+async fn ask_for(tx: &mut Tx, user_id: &str, purpose: Purpose, registered_again: bool) -> Result<Option<EmailLink>> {
     let now = tx.now();
     user::hold(tx, user_id).await?;
     let open = on!(tx, conn => sqlx::query_scalar::<_, i64>(
@@ -107,7 +138,7 @@ pub async fn ask(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<
     if open >= OPEN_MAX {
         return Ok(None);
     }
-    insert(tx, user_id, purpose).await.map(Some)
+    write(tx, user_id, purpose, None, registered_again).await.map(Some)
 }
 
 /// A link that can still be used.

@@ -19,12 +19,18 @@ pub struct Key {
     pub key: String,
     /// What tells the request from others: a code over method, path and body.
     pub fingerprint: String,
+    /// What it was under the secrets of before, which the row of an earlier request may have.
+    pub earlier: Vec<String>,
 }
 
 impl Key {
     /// Whether the request named one.
     pub const fn is_named(&self) -> bool {
         !self.key.is_empty()
+    }
+
+    fn is_of(&self, fingerprint: &str) -> bool {
+        self.fingerprint == fingerprint || self.earlier.iter().any(|earlier| earlier == fingerprint)
     }
 
     /// The key with the request that it is spent for, as it stands on an operation for ever.
@@ -77,7 +83,7 @@ pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
          on k.principal = $1 and k.method = $2 and k.path = $3 and k.key = $4 and k.created_at > $5")
         .bind(&k.principal).bind(&k.method).bind(&k.path).bind(&k.key).bind(oldest).bind(k.spent_for()).fetch_one(conn).await?);
     match row {
-        (Some(fingerprint), ..) if fingerprint != k.fingerprint => Err(reused()),
+        (Some(fingerprint), ..) if !k.is_of(&fingerprint) => Err(reused()),
         (Some(_), Some(status), location, Some(body), _) => Ok(Seen::Answered(Answer { status, location, body })),
         (.., spent) => Ok(spent.map_or(Seen::Nothing, Seen::Spent)),
     }

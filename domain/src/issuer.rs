@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 use sqlx::QueryBuilder;
 
+use crate::audit::Facts;
 use crate::db::{Tx, touched};
 use crate::narrow::{self, Created};
 use crate::{Code, Error, Result, event, on};
@@ -111,6 +112,8 @@ pub async fn approve(tx: &mut Tx, id: &str, actor: &str) -> Result<Issuer> {
         .bind(id).bind(known.version).bind(now).execute(conn).await?.rows_affected());
     touched(rows, "issuer", id)?;
     let (status, version) = (Status::Active, known.version + 1);
+    let facts = |status, version| Facts::new(json!({ "status": status, "version": version }), json!({}));
+    tx.doing().changed(id, facts(known.status, known.version), facts(status, version));
     let data = json!({ "status": status, "version": version, "actor": actor });
     event::write(tx, "issuer.approved", "issuer", id, version, data).await?;
     Ok(Issuer { status, version, updated_at: now, ..known })

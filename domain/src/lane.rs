@@ -2,7 +2,9 @@
 
 use alloy_primitives::{Address, U256};
 use chrono::{DateTime, Utc};
+use serde_json::json;
 
+use crate::audit::Facts;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
 use crate::{Code, Error, Result, event, on};
@@ -86,7 +88,13 @@ pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_n
          where id = $1 and version = $2")
         .bind(&lane.id).bind(lane.version).bind(mode).bind(reason).bind(next_nonce).bind(now).execute(conn).await?.rows_affected());
     touched(rows, "lane", &lane.id)?;
-    let data = serde_json::json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string(), "from": lane.mode, "status": mode,
+    let facts = |mode, next_nonce, version: i64, reason: Option<&str>| {
+        let open = json!({ "mode": mode, "next_nonce": next_nonce, "version": version });
+        Facts::new(open, json!({ "mode_reason": reason }))
+    };
+    let before = facts(lane.mode, lane.next_nonce, lane.version, lane.mode_reason.as_deref());
+    tx.doing().changed(&lane.id, before, facts(mode, next_nonce, lane.version + 1, Some(reason)));
+    let data = json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string(), "from": lane.mode, "status": mode,
         "reason": reason });
     event::write(tx, &format!("lane.{mode}"), "lane", &lane.id, lane.version + 1, data).await
 }

@@ -69,6 +69,7 @@ pub mod token_read;
 pub mod total;
 pub mod unaided_day;
 pub mod user;
+pub mod wall;
 pub mod wallet;
 pub mod wallet_challenge;
 pub mod wallet_claim;

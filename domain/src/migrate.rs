@@ -34,7 +34,8 @@ pub async fn run(db: &Db) -> Result<()> {
         })
     });
     done?;
-    crate::audit::raise(db).await
+    crate::audit::raise(db).await?;
+    crate::wall::raise(db).await
 }
 
 /// The newest version that this binary knows.

@@ -27,6 +27,8 @@ pub struct Principal {
     pub roles: Roles,
     /// The organisation that the person belongs to.
     pub issuer_id: Option<String>,
+    /// The investor that the person is.
+    pub investor_id: Option<String>,
     /// Whether the person has shown that the address is theirs.
     pub email_verified: bool,
     pub credential: Credential,
@@ -42,6 +44,7 @@ struct Owned<T> {
     owner_roles: Roles,
     owner_status: Status,
     owner_issuer_id: Option<String>,
+    owner_investor_id: Option<String>,
     owner_email_verified_at: Option<DateTime<Utc>>,
 }
 
@@ -53,6 +56,7 @@ impl<T> Owned<T> {
             email: self.owner_email,
             roles: self.owner_roles,
             issuer_id: self.owner_issuer_id,
+            investor_id: self.owner_investor_id,
             email_verified: self.owner_email_verified_at.is_some(),
             credential,
         }
@@ -86,6 +90,11 @@ impl Principal {
         self.roles.has(role)
     }
 
+    /// Whether the person is an investor and nothing else.
+    pub fn is_only_investor(&self) -> bool {
+        self.roles.list() == [Role::Investor]
+    }
+
     /// Whether the caller may use this scope: a person may use all that the roles allow, a key what it was given.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.key().is_none_or(|key| key.has_scope(scope))
@@ -107,8 +116,8 @@ pub async fn by_key(tx: &mut Tx, key: &str) -> Result<Principal> {
     let now = tx.now();
     let row = on!(tx, conn => sqlx::query_as::<_, Owned<ApiKey>>(
         "select k.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id, \
-         u.email_verified_at as owner_email_verified_at \
-         from api_keys k join users u on u.id = k.user_id where k.key_sha256 = $1")
+         u.email_verified_at as owner_email_verified_at, i.id as owner_investor_id \
+         from api_keys k join users u on u.id = k.user_id left join investors i on i.user_id = u.id where k.key_sha256 = $1")
         .bind(api_key::digest(key)).fetch_optional(conn).await?);
     row.filter(|row| {
         let key = &row.credential;
@@ -124,8 +133,8 @@ pub async fn by_session(tx: &mut Tx, session_id: &str) -> Result<Principal> {
     let now = tx.now();
     let row = on!(tx, conn => sqlx::query_as::<_, Owned<Session>>(
         "select s.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id, \
-         u.email_verified_at as owner_email_verified_at \
-         from sessions s join users u on u.id = s.user_id where s.id = $1")
+         u.email_verified_at as owner_email_verified_at, i.id as owner_investor_id \
+         from sessions s join users u on u.id = s.user_id left join investors i on i.user_id = u.id where s.id = $1")
         .bind(session_id).fetch_optional(conn).await?);
     let row = row.filter(|row| row.credential.is_live(now));
     let row = row.ok_or_else(|| Error::refused(Code::SessionRevoked, "The session has ended. Log in again."))?;

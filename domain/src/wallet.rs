@@ -3,9 +3,11 @@
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 use serde_json::json;
+use sqlx::QueryBuilder;
 
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::narrow::Created;
 use crate::{Code, Error, Result, event, on};
 
 /// One row of `wallets`.
@@ -51,12 +53,26 @@ pub async fn of_investor(tx: &mut Tx, investor_id: &str) -> Result<Vec<Wallet>> 
 }
 
 /// A page of them, and how many there are.
-pub async fn page(tx: &mut Tx, investor_id: &str, limit: i64, offset: i64) -> Result<(Vec<Wallet>, i64)> {
-    let rows = on!(tx, conn => sqlx::query_as::<_, Wallet>(
-        "select * from wallets where investor_id = $1 order by id limit $2 offset $3")
-        .bind(investor_id).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from wallets where investor_id = $1")
-        .bind(investor_id).fetch_one(conn).await?);
+pub async fn page(
+    tx: &mut Tx,
+    investor_id: &str,
+    created: Created,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Wallet>, i64)> {
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from wallets where investor_id = ");
+        query.push_bind(investor_id.to_owned());
+        created.narrow(&mut query, "", "wal");
+        query.push(" order by id limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Wallet>().fetch_all(conn).await?
+    });
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from wallets where investor_id = ");
+        query.push_bind(investor_id.to_owned());
+        created.narrow(&mut query, "", "wal");
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
     Ok((rows, total))
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use muniment_domain::user::Role;
 use tempfile::TempDir;
@@ -43,6 +45,21 @@ impl Door {
     /// The file with the secrets.
     pub fn secrets(&self) -> serde_json::Value {
         serde_json::from_str(&std::fs::read_to_string(self.folder.path().join("auth.json")).unwrap()).unwrap()
+    }
+
+    /// Another file with the secrets, as a whole.
+    pub fn replace_secrets(&self, file: &serde_json::Value) {
+        let (path, draft) = (self.folder.path().join("auth.json"), self.folder.path().join("draft.json"));
+        std::fs::write(&draft, file.to_string()).unwrap();
+        std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o600)).unwrap();
+        std::fs::rename(draft, path).unwrap();
+    }
+
+    /// A copy of that file, as a machine has it that got no newer one.
+    pub fn copy_secrets(&self, name: &str) -> PathBuf {
+        let copy = self.folder.path().join(name);
+        std::fs::copy(self.folder.path().join("auth.json"), &copy).unwrap();
+        copy
     }
 
     /// A process that is about to serve.

@@ -81,7 +81,7 @@ pub struct Shown {
     root: String,
     /// The hash at the last one.
     head_hash: String,
-    /// A JWS of what stands above, by a key of `/.well-known/jwks.json`.
+    /// A JWS of what stands above, by the key that stood first in `/.well-known/jwks.json` then.
     #[schema(example = "eyJ0eXAiOiJhdWRpdC1hbmNob3Irand0In0.eyJkYXkiOiIyMDI2LTExLTIwIn0.c2lnbmVk")]
     signature: String,
     created_at: Instant,

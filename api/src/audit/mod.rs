@@ -103,8 +103,8 @@ pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     // On a machine without the secrets no signature can be checked, and none is made up.
     let tokens = match config.auth.key_file.exists() {
         true => {
-            let secrets = Secrets::open(&config.auth.key_file, || db.ids().bytes())?;
-            Some(AccessTokens::new(&secrets, &config.auth.issuer, config.auth.access_seconds)?)
+            let secrets = Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?;
+            Some(AccessTokens::new(secrets.into(), &config.auth.issuer, config.auth.access_seconds))
         }
         false => None,
     };

@@ -40,6 +40,8 @@ pub struct Auth {
     pub staff_second_factor: bool,
     /// Whether an investor or issuer must have followed the mail that proves the address.
     pub email_verification: EmailVerification,
+    /// Whether whoever registers learns that an address has an account.
+    pub registration_privacy: RegistrationPrivacy,
     /// Where people find the platform; wallets are shown it when they sign that they are somebody's.
     pub public_url: String,
 }
@@ -57,6 +59,17 @@ pub enum EmailVerification {
     Optional,
 }
 
+/// What a registration with a taken address is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegistrationPrivacy {
+    /// That it is taken.
+    #[default]
+    Open,
+    /// What everybody is told; the owner gets a mail.
+    Strict,
+}
+
 impl Default for Auth {
     fn default() -> Self {
         Self {
@@ -70,6 +83,7 @@ impl Default for Auth {
             password_passes: 1,
             staff_second_factor: true,
             email_verification: EmailVerification::Profile,
+            registration_privacy: RegistrationPrivacy::Open,
             public_url: "http://localhost:8080".to_owned(),
         }
     }

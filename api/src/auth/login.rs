@@ -11,6 +11,7 @@ use muniment_domain::user::{self, Status, User};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::config::RegistrationPrivacy;
 use super::throttle::Attempt;
 use super::{second_factor as factor, session};
 use crate::app::App;
@@ -69,7 +70,7 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
     let known = user::by_email(&mut app.db.read().await?, &body.email).await?;
     let stored = known.as_ref().and_then(|user| user.password_hash.as_deref());
     let verdict = app.auth.passwords.compare(body.password.clone(), stored).await?;
-    let Some(person) = known.as_ref().filter(|_| verdict.right) else {
+    let Some(person) = known.as_ref().filter(|user| verdict.right && is_shown(&app, user)) else {
         let known = known.as_ref().map(|user| user.id.as_str());
         note(&app, known, &origin, Outcome::Refused).await?;
         let problem = Problem::new(Code::InvalidCredentials, "The e-mail address or the password is wrong.");
@@ -112,6 +113,12 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
     tx.commit(Point::Account).await?;
     let tokens = session::answer(&app, &opened, &person)?;
     Ok(Json(LoggedIn::Tokens(Box::new(tokens))))
+}
+
+/// Where it is nobody's business which addresses have an account, one that is not proved is as if it were not there: whoever registered with it
+/// would learn by logging in that it was free.
+fn is_shown(app: &App, user: &User) -> bool {
+    app.auth.config.registration_privacy == RegistrationPrivacy::Open || user.email_verified_at.is_some()
 }
 
 /// The second half of a login.

@@ -12,11 +12,14 @@ pub mod session;
 pub mod step_up;
 mod throttle;
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use muniment_activities::config::Profile;
+use muniment_domain::clock::Clock;
 use muniment_domain::id::Ids;
 
 use self::config::EmailVerification;
@@ -32,7 +35,7 @@ pub struct Auth {
     /// Its limits.
     pub config: config::Auth,
     /// What every token is computed from.
-    pub secrets: Secrets,
+    pub secrets: Arc<Secrets>,
     /// The access tokens.
     pub tokens: AccessTokens,
     /// The hashes.
@@ -43,9 +46,9 @@ pub struct Auth {
 
 impl Auth {
     /// Reads the secrets, or makes them.
-    pub fn new(config: &Config, ids: &Ids) -> Result<Self, Failure> {
-        let secrets = Secrets::open(&config.auth.key_file, || ids.bytes())?;
-        let tokens = AccessTokens::new(&secrets, &config.auth.issuer, config.auth.access_seconds)?;
+    pub fn new(config: &Config, clock: &Clock, ids: &Ids) -> Result<Self, Failure> {
+        let secrets = Arc::new(Secrets::open(&config.auth.key_file, clock, || ids.bytes())?);
+        let tokens = AccessTokens::new(secrets.clone(), &config.auth.issuer, config.auth.access_seconds);
         let passwords = Passwords::new(&config.auth, ids.bytes())?;
         let needs_proved_email = match config.auth.email_verification {
             EmailVerification::Profile => config.profile == Profile::Production,

@@ -22,8 +22,8 @@ use crate::origin::Origin;
 use crate::password;
 use crate::principal::Principal;
 
-/// An answer about a forgotten password comes after this time, whether there is such an account or not.
-const ANSWERED_AFTER: Duration = Duration::from_millis(250);
+/// An answer about a forgotten password, or a registration that is nobody's business, comes after this time, whether there is such an account or not.
+pub const ANSWERED_AFTER: Duration = Duration::from_millis(250);
 
 /// The old and the new one.
 #[derive(Deserialize, ToSchema)]

@@ -3,18 +3,22 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::Purpose;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{email_link, investor, offering};
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
 
+use super::config::RegistrationPrivacy;
 use super::me::Person;
+use super::password::ANSWERED_AFTER;
 use crate::app::App;
 use crate::body::Input;
+use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::investor::profile::check_country;
 use crate::password;
@@ -60,18 +64,52 @@ pub struct Registered {
     accepted_terms_version: Option<String>,
 }
 
+/// That a registration was heard; whether there was an account is for the owner of the address.
+#[derive(Serialize, ToSchema)]
+pub struct Heard {
+    #[schema(example = "check_your_mail")]
+    status: &'static str,
+}
+
 /// Registers, and gives no token: the person logs in next.
+///
+/// Where `auth.registration_privacy` is `strict` every registration is answered by the same 202, after the same time, whether the address is
+/// free or taken: its owner gets a mail, and logs in once the address is proved. Otherwise by 201, or 409 where it is taken.
 #[utoipa::path(
     post,
     path = "/v1/auth/register",
     request_body = Registration,
-    responses((status = 201, body = Registered)),
+    responses((status = 201, body = Registered), (status = 202, body = Heard)),
     extensions(("x-codes" = json!(["email_taken"]))),
 )]
-pub async fn register(State(app): State<App>, Input(body): Input<Registration>) -> Result<impl IntoResponse> {
+pub async fn register(State(app): State<App>, Input(body): Input<Registration>) -> Result<Response> {
     check(&body)?;
     // Before anything is looked up, so that a taken address takes as long as a free one.
     let hash = app.auth.passwords.hash(body.password.clone(), app.db.ids().bytes()).await?;
+    if app.auth.config.registration_privacy == RegistrationPrivacy::Open {
+        let answer = create(&app, &body, &hash).await?;
+        return Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/auth/me")], Json(answer)).into_response());
+    }
+    let answer_at = Instant::now() + ANSWERED_AFTER;
+    match create(&app, &body, &hash).await {
+        Ok(_) => {}
+        Err(problem) if problem.code == Code::EmailTaken => tell_owner(&app, &body.email).await?,
+        Err(problem) => return Err(problem),
+    }
+    sleep_until(answer_at).await;
+    Ok((StatusCode::ACCEPTED, Json(Heard { status: "check_your_mail" })).into_response())
+}
+
+async fn tell_owner(app: &App, email: &str) -> Result<()> {
+    let mut tx = app.db.begin().await?;
+    if let Some(owner) = user::by_email(&mut tx, email).await?.filter(|owner| owner.status == Status::Active) {
+        email_link::tell_owner(&mut tx, &owner).await?;
+        tx.commit(Point::Account).await?;
+    }
+    Ok(())
+}
+
+async fn create(app: &App, body: &Registration, hash: &str) -> Result<Registered> {
     let mut tx = app.db.begin().await?;
     let role = if body.account_type == AccountType::Issuer { Role::Issuer } else { Role::Investor };
     let issuer_id = match &body.organization_name {
@@ -82,12 +120,12 @@ pub async fn register(State(app): State<App>, Input(body): Input<Registration>) 
         }
         _ => None,
     };
-    let (roles, password_hash) = (Roles::only(role), Some(hash.as_str()));
+    let (roles, password_hash) = (Roles::only(role), Some(hash));
     let (email, name, issuer_id) = (body.email.as_str(), body.name.trim(), issuer_id.as_deref());
     let new = user::New { email, name, roles, status: Status::Active, password_hash, issuer_id };
     let id = user::create(&mut tx, &new).await?;
     let investor_id = match role {
-        Role::Investor => Some(insert_investor(&mut tx, &id, &body).await?),
+        Role::Investor => Some(insert_investor(&mut tx, &id, body).await?),
         _ => None,
     };
     if let Some(version) = &body.accept_terms_version {
@@ -97,8 +135,7 @@ pub async fn register(State(app): State<App>, Input(body): Input<Registration>) 
     let person = user::find(&mut tx, &id).await?;
     tx.commit(Point::Account).await?;
     let accepted_terms_version = person.accepted_terms_version.clone();
-    let answer = Registered { person: Person::of(&person), investor_id, accepted_terms_version };
-    Ok((StatusCode::CREATED, [(header::LOCATION, "/v1/auth/me")], Json(answer)))
+    Ok(Registered { person: Person::of(&person), investor_id, accepted_terms_version })
 }
 
 async fn insert_investor(tx: &mut Tx, user_id: &str, body: &Registration) -> Result<String> {

@@ -32,7 +32,12 @@ pub async fn shows(app: &App, tx: &mut Tx, user_id: &str, code: &str) -> Result<
         return Ok(false);
     };
     if code.len() != 6 {
-        return Ok(second_factor::use_recovery_code(tx, user_id, &recovery_mac(app, user_id, code)).await?);
+        for mac in recovery_macs(app, user_id, code) {
+            if second_factor::use_recovery_code(tx, user_id, &mac).await? {
+                return Ok(true);
+            }
+        }
+        return Ok(false);
     }
     takes(app, tx, &factor, code).await
 }
@@ -54,9 +59,10 @@ pub fn wrong() -> Problem {
     Problem::new(Code::MfaInvalid, "The code is wrong, or was used before. Wait for the next one.")
 }
 
-fn recovery_mac(app: &App, user_id: &str, code: &str) -> String {
+/// The code as its row may have it, of today first: the codes are kept for longer than a secret is in use.
+fn recovery_macs(app: &App, user_id: &str, code: &str) -> Vec<String> {
     let code: String = code.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect();
-    app.auth.secrets.text_mac(PURPOSE, &[user_id.as_bytes(), code.as_bytes()])
+    app.auth.secrets.text_macs(PURPOSE, &[user_id.as_bytes(), code.as_bytes()])
 }
 
 /// What an authenticator app is told.
@@ -180,7 +186,7 @@ pub async fn recovery_codes(State(app): State<App>, principal: Principal) -> Res
         format!("{}-{}", &text[..8], &text[8..])
     };
     let codes: Vec<_> = std::iter::repeat_with(code).take(RECOVERY_CODES).collect();
-    let macs: Vec<_> = codes.iter().map(|code| recovery_mac(&app, user_id, code)).collect();
+    let macs: Vec<_> = codes.iter().filter_map(|code| recovery_macs(&app, user_id, code).into_iter().next()).collect();
     let mut tx = app.db.begin().await?;
     let factor = second_factor::find(&mut tx, user_id).await?.filter(|factor| factor.confirmed_at.is_some());
     if factor.is_none() {

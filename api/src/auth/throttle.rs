@@ -25,7 +25,7 @@ pub struct Attempt {
 impl Attempt {
     /// Counts an attempt on the account with this address, whether there is one or not.
     pub async fn on_email(app: &App, email: &str, origin: &Origin) -> Result<Self> {
-        // Not the address itself: the table would be a list of everybody who ever mistyped one.
+        // Not the address itself: the table would be a list of everybody who ever mistyped one. When the secrets are exchanged the count begins anew.
         let code = app.auth.secrets.text_mac("account", &[normal_email(email).as_bytes()]);
         Self::begin(app, format!("account:{code}"), origin).await
     }

@@ -1,7 +1,7 @@
 //! The database: there, current, and with what the queue needs.
 
 use muniment_domain::db::Db;
-use muniment_domain::migrate;
+use muniment_domain::{migrate, wall};
 
 use super::Check;
 use crate::config::Config;
@@ -32,6 +32,7 @@ pub async fn check(config: &Config) -> (Vec<Check>, Option<Db>) {
     checks.push(migrations(&db).await);
     if db.is_shared() {
         checks.push(extensions(&db).await);
+        checks.push(role(&db).await);
     }
     (checks, Some(db))
 }
@@ -67,6 +68,18 @@ async fn extensions(db: &Db) -> Check {
         Err(error) => {
             Check::fail(subject, error.to_string(), "look whether the user of the URL may read pg_available_extensions")
         }
+    }
+}
+
+async fn role(db: &Db) -> Check {
+    let subject = "database role";
+    match wall::stands(db).await {
+        Ok(Some(false)) => {
+            let advice = "log in as a role that is no superuser and has no BYPASSRLS, and that owns the tables: the second wall between investors holds for such a one alone";
+            Check::warn(subject, "no row level security holds for it".to_owned(), advice)
+        }
+        Ok(_) => Check::fine(subject, "an ordinary one".to_owned()),
+        Err(error) => Check::fail(subject, error.to_string(), "look whether the user of the URL may read pg_roles"),
     }
 }
 

@@ -129,7 +129,9 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
     let payments = subscriptions::payments_of_investor(&mut tx, &i.id, LINES_MAX).await?;
     let entitled = portfolio::recent(&mut tx, &i.id, LINES_MAX).await?;
     let attempts = login_attempt::of_user(&mut tx, &account.id, LINES_MAX).await?;
-    let events = event_scope::page(&mut tx, &Owner::Investor(i.id.clone()), None, None, LINES_MAX).await?.events;
+    let events = event_scope::page(&mut tx, &Owner::Investor(i.id.clone()), &event_scope::Filter::default(), LINES_MAX)
+        .await?
+        .events;
     let lengths = [
         ("subscriptions", subscribed.len()),
         ("payments", payments.len()),

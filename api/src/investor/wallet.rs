@@ -24,7 +24,7 @@ use crate::body::Input;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 
@@ -83,16 +83,17 @@ pub fn item(w: &Wallet, places: &[Frozen]) -> Shown {
 #[utoipa::path(
     get,
     path = "/v1/investor/wallets",
-    params(Paging),
+    params(Between, Paging),
     responses((status = 200, body = List<Shown>)),
     extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
+    let (page, created) = (Page::of(&parameters)?, parameters.created()?);
     let mut tx = app.db.read().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let places = investor::frozen_on(&mut tx, &i.id).await?;
-    let (wallets, total) = wallet::page(&mut tx, &i.id, page.limit, page.offset()).await?;
+    let (wallets, total) = wallet::page(&mut tx, &i.id, created, page.limit, page.offset()).await?;
     Ok(Json(page.list(wallets.iter().map(|w| item(w, &places)).collect(), total)))
 }
 

@@ -106,6 +106,7 @@ pub fn codes(permission: &Permission, operation: &mut Value) -> BTreeSet<&'stati
     let own = operation.as_object_mut().and_then(|fields| fields.remove("x-codes"));
     let named = |word: &Value| Code::ALL.iter().find(|code| Some(code.as_str()) == word.as_str());
     let mut codes: Vec<Code> = own.iter().flat_map(|own| own.as_array()).flatten().filter_map(named).copied().collect();
+    codes.extend([Code::NotAcceptable, Code::UriTooLong, Code::HeadTooLarge]);
     codes.extend([Code::InternalError, Code::ServiceUnavailable]);
     if permission.access != Access::Open {
         codes.push(Code::RateLimited);

@@ -56,7 +56,7 @@ fn refusal(status: u16, codes: &[Code]) -> Value {
             "examples": examples,
         } },
     });
-    if matches!(status, 429 | 503) {
+    if matches!(status, 429 | 503 | 504) {
         response["headers"]["Retry-After"] = header("Retry-After");
     }
     if status == 401 {

@@ -76,7 +76,7 @@ struct Partition {
     get,
     path = "/v1/offerings/{id}/token",
     responses((status = 200, body = Facts)),
-    extensions(("x-codes" = json!(["invalid_parameter", "unknown_parameter", "invalid_state", "chain_unavailable"]))),
+    extensions(("x-codes" = json!(["invalid_parameter", "unknown_parameter", "invalid_state", "chain_unavailable", "chain_timeout"]))),
 )]
 pub async fn facts(
     State(app): State<App>,
@@ -133,7 +133,7 @@ pub struct Restriction {
     get,
     path = "/v1/offerings/{id}/token/partitions/{partition}/restriction",
     responses((status = 200, body = Restriction)),
-    extensions(("x-codes" = json!(["invalid_parameter", "unknown_parameter", "invalid_state", "chain_unavailable"]))),
+    extensions(("x-codes" = json!(["invalid_parameter", "unknown_parameter", "invalid_state", "chain_unavailable", "chain_timeout"]))),
 )]
 pub async fn restriction(
     State(app): State<App>,

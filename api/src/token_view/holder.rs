@@ -63,7 +63,7 @@ pub struct Verdict {
     path = "/v1/offerings/{id}/token/can-transfer",
     params(Transfer),
     responses((status = 200, body = Verdict)),
-    extensions(("x-codes" = json!(["forbidden", "invalid_state", "chain_unavailable"]))),
+    extensions(("x-codes" = json!(["forbidden", "invalid_state", "chain_unavailable", "chain_timeout"]))),
 )]
 pub async fn can_transfer(
     State(app): State<App>,
@@ -130,7 +130,7 @@ pub struct Balance {
     path = "/v1/offerings/{id}/token/balances/{address}",
     params(("partition" = Option<String>, Query, description = "The offering's own, if none is named.", example = "1")),
     responses((status = 200, body = Balance)),
-    extensions(("x-codes" = json!(["forbidden", "invalid_state", "chain_unavailable"]))),
+    extensions(("x-codes" = json!(["forbidden", "invalid_state", "chain_unavailable", "chain_timeout"]))),
 )]
 pub async fn balances(
     State(app): State<App>,
@@ -173,7 +173,7 @@ pub struct Freeze {
     get,
     path = "/v1/offerings/{id}/token/frozen/{address}",
     responses((status = 200, body = Freeze)),
-    extensions(("x-codes" = json!(["invalid_parameter", "unknown_parameter", "forbidden", "invalid_state", "chain_unavailable"]))),
+    extensions(("x-codes" = json!(["invalid_parameter", "unknown_parameter", "forbidden", "invalid_state", "chain_unavailable", "chain_timeout"]))),
 )]
 pub async fn frozen(
     State(app): State<App>,

@@ -5,6 +5,7 @@ pub mod holder;
 
 use alloy_primitives::{Address, U256};
 use muniment_activities::block::Header;
+use muniment_activities::fault::Fault;
 use muniment_activities::token_view::Read;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering};
@@ -102,6 +103,7 @@ fn problem(no_answer: NoAnswer) -> Problem {
     match no_answer {
         NoAnswer::Busy => Problem::new(Code::RateLimited, "The chain is asked too often now. Try again in a second.")
             .with_retry_after(1),
+        NoAnswer::Fault(fault @ Fault::Late(_)) => Problem::new(Code::ChainTimeout, fault.to_string()),
         NoAnswer::Fault(fault) => Error::refused(Refusal::ChainUnavailable, fault.to_string()).into(),
     }
 }

@@ -12,7 +12,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::webhook::{self, Endpoint, New, Owner, Status, secret};
+use muniment_domain::webhook::{self, Endpoint, Filter, New, Owner, Status, secret};
 use muniment_domain::{Code as Refusal, Error};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -21,19 +21,17 @@ use utoipa::ToSchema;
 
 use super::record::{Headers, Made, Shown, item};
 use super::{owner, wanted};
+use crate::api_key::{OVERLAP_HOURS_DEFAULT, check_overlap};
 use crate::app::App;
-use crate::body::{Input, Optional};
+use crate::body::Input;
 use crate::code::Code;
 use crate::error::{Problem, Result};
 use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
-use crate::pages::{List, Page, Paging, Parameters};
+use crate::pages::{Between, List, Page, Paging, Parameters};
 use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
 use crate::version::{IfMatch, OptionalSeen, etag};
-
-const OVERLAP_HOURS_DEFAULT: i64 = 24;
-const OVERLAP_HOURS_MAX: i64 = 72;
 
 /// An endpoint that is wanted.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -164,14 +162,16 @@ impl Intent for Wanted {
 #[utoipa::path(
     get,
     path = "/v1/webhooks/endpoints",
-    params(Paging),
+    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "enabled"), Between, Paging),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
+    let page = Page::of(&parameters)?;
+    let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
-    let (rows, total) = webhook::page(&mut tx, &owner, page.limit, page.offset()).await?;
+    let (rows, total) = webhook::page(&mut tx, &owner, &filter, page.limit, page.offset()).await?;
     Ok(Json(page.list(rows.into_iter().map(|row| item(&app, row)).collect(), total)))
 }
 
@@ -271,6 +271,10 @@ pub struct Rotation {
     /// For how long the old one signs as well.
     #[schema(minimum = 0, maximum = 72, default = 24)]
     overlap_hours: Option<i64>,
+    /// Whose and which one, by the caller and the path.
+    #[serde(skip)]
+    #[schema(ignore)]
+    asked: Option<(Owner, String)>,
 }
 
 /// A new secret of an endpoint.
@@ -285,32 +289,42 @@ pub struct Rotated {
     old_secret_expires_at: Instant,
 }
 
-/// `POST /v1/webhooks/endpoints/{id}/rotate-secret`: both secrets sign until the exchange is over.
+/// `POST /v1/webhooks/endpoints/{id}/rotate-secret`: both secrets sign until the exchange is over. Whoever asks again under one Idempotency-Key gets
+/// the same new one.
 #[utoipa::path(
     post,
     path = "/v1/webhooks/endpoints/{id}/rotate-secret",
     request_body = Option<Rotation>,
+    params(IdempotencyKey),
     responses((status = 200, body = Rotated)),
 )]
 pub async fn rotate(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
-    Optional(body): Optional<Rotation>,
-) -> Result<Json<Rotated>> {
-    let hours = body.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT);
-    if !(0..=OVERLAP_HOURS_MAX).contains(&hours) {
-        let detail = format!("0 to {OVERLAP_HOURS_MAX} hours are expected.");
-        return Err(Problem::field("/overlap_hours", "out_of_range", detail));
+    submission: Submission<Rotation>,
+) -> Result<Response> {
+    let owner = owner(&mut app.db.read().await?, &principal).await?;
+    idempotency::once_for(&app, "whe", id, submission, |body, id| body.asked = Some((owner, id))).await
+}
+
+impl Intent for Rotation {
+    const MAY_BE_EMPTY: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_overlap(self.overlap_hours)
     }
-    let mut tx = app.db.begin().await?;
-    let owner = owner(&mut tx, &principal).await?;
-    let endpoint = webhook::find(&mut tx, &id, &owner).await?;
-    let (secret_id, shown, sealed) = new_secret(&app)?;
-    let until = tx.now() + Duration::hours(hours);
-    secret::rotate(&mut tx, &endpoint, &secret_id, &sealed, until).await?;
-    tx.commit(Point::Account).await?;
-    Ok(Json(Rotated { id, secret: shown, old_secret_expires_at: Instant(until) }))
+
+    async fn accept(&self, app: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
+        let unnamed = || Error::refused(Refusal::NotFound, "No endpoint was named.");
+        let (owner, id) = self.asked.as_ref().ok_or_else(unnamed)?;
+        let endpoint = webhook::find(tx, id, owner).await?;
+        let (secret_id, shown, sealed) = new_secret(app)?;
+        let until = tx.now() + Duration::hours(self.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT));
+        secret::rotate(tx, &endpoint, &secret_id, &sealed, until).await?;
+        let rotated = Rotated { id: id.clone(), secret: shown, old_secret_expires_at: Instant(until) };
+        Ok(Answer { status: 200, location: None, body: json!(rotated).to_string() })
+    }
 }
 
 /// A secret: its id, its text, and how it stands in its row.

@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::IntoResponse;
+use chrono::{DateTime, Utc};
 use muniment_domain::event::Event;
-use muniment_domain::event_scope;
+use muniment_domain::event_scope::{self, Filter};
 use muniment_domain::event_type::{CATALOG, EventType};
 use muniment_domain::webhook::API_VERSION;
 use serde::Serialize;
@@ -93,6 +94,10 @@ pub struct Wanted {
     /// One kind.
     #[param(rename = "type", example = "subscription.minted")]
     kind: Option<String>,
+    /// It happened then or later.
+    created_from: Option<DateTime<Utc>>,
+    /// It happened then or earlier.
+    created_to: Option<DateTime<Utc>>,
     /// The id after which the page begins: `next_after` of the page before.
     #[param(pattern = "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     after: Option<String>,
@@ -148,11 +153,12 @@ pub struct Listed {
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Listed>> {
-    let parameters = Parameters::read(&uri, &["type", "after", "limit"])?;
+    let parameters = Parameters::read(&uri, &["type", "after", "limit", "created_from", "created_to"])?;
     let (limit, after) = (parameters.limit()?, parameters.id("after", "evt")?);
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
-    let found = event_scope::page(&mut tx, &owner, parameters.text("type"), after.as_deref(), limit).await?;
+    let filter = Filter { kind: parameters.text("type"), created: parameters.created()?, after: after.as_deref() };
+    let found = event_scope::page(&mut tx, &owner, &filter, limit).await?;
     let pagination = Place::after(Page { number: 1, limit }, found.next_after);
     Ok(Json(Listed { data: found.events.into_iter().map(shown).collect(), pagination }))
 }

@@ -12,6 +12,7 @@ pub use alone::{end_alone, take_alone};
 pub use list::{Filter, executed, find, list, missing, of_operation, overdue, see};
 pub use state::{Move, Status};
 
+use crate::audit::Facts;
 use crate::db::{Tx, touched};
 use crate::{Code, Error, Result, canonical, event, on};
 
@@ -129,6 +130,7 @@ async fn in_progress(tx: &mut Tx, live_key: &str) -> Result<Error> {
 pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, reason: &str) -> Result<()> {
     let (from, read) = (a.status, a.version);
     let to = from.next(by).ok_or_else(|| not_pending(a))?;
+    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &a.id).await?)) } else { None };
     a.status = to;
     a.version += 1;
     a.updated_at = tx.now();
@@ -149,7 +151,19 @@ pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, re
         .bind(a.updated_at).bind(a.alone_from)
         .execute(conn).await?.rows_affected());
     touched(rows, "approval", &a.id)?;
+    if let Some(before) = before {
+        tx.doing().changed(&a.id, before, facts(a));
+    }
     record(tx, a, Some(from), actor, reason).await
+}
+
+/// What the audit log may show of it.
+fn facts(a: &Approval) -> Facts {
+    let open = json!({
+        "status": a.status, "checker": a.checker, "error_code": a.error_code, "operation_id": a.operation_id, "batch_id": a.batch_id,
+        "decided_at": a.decided_at, "version": a.version,
+    });
+    Facts::new(open, json!({ "decision_reason": a.decision_reason }))
 }
 
 /// Notes what came of an approval whose action is done by another request: one operation or one batch, once.

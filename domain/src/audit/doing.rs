@@ -58,6 +58,11 @@ impl Doing {
         });
     }
 
+    /// Whether somebody acts. Of what the engine does of itself a line says the statuses alone, which costs no look at the row of before.
+    pub(crate) const fn is_an_act(&self) -> bool {
+        self.act.is_some()
+    }
+
     /// Notes what a row was and what it became; of several changes of one row the first one's before and the last one's after count.
     pub(crate) fn changed(&mut self, id: &str, before: Facts, after: Facts) {
         match self.changes.iter_mut().find(|(known, _)| known == id) {

@@ -42,14 +42,14 @@ macro_rules! among {
             let (user_id, issuer_id) = (user_id.clone().unwrap_or_default(), issuer_id.clone().unwrap_or_default());
             $query
                 .push(
-                    " and (exists (select 1 from entitlements e join investors i on i.id = e.investor_id \
-                     where e.distribution_id = d.id and i.user_id = ",
+                    " and d.id in (select e.distribution_id from entitlements e join investors i on i.id = e.investor_id \
+                     where i.user_id = ",
                 )
                 .push_bind(user_id);
             $query
-                .push(") or exists (select 1 from offerings o where o.id = d.offering_id and o.issuer_id = ")
+                .push(" union select p.id from distributions p join offerings o on o.id = p.offering_id where o.issuer_id = ")
                 .push_bind(issuer_id)
-                .push("))");
+                .push(")");
         }
         narrow::words(&mut $query, "d.status", $filter.statuses.iter().map(|status| status.as_str()));
         $filter.created.narrow(&mut $query, "d.", "dist");

@@ -15,6 +15,7 @@ pub use list::{Filter, Scope, about_to_pay, due, find, list, lock, operations_of
 pub use new::{New, insert};
 pub use state::{Move, Status};
 
+use crate::audit::Facts;
 use crate::column::Hex;
 use crate::db::{Tx, touched};
 use crate::{Code, Error, Result, event, on};
@@ -145,6 +146,7 @@ pub const fn told_as(by: Move, to: Status) -> &'static str {
 
 /// Writes the columns that move, guarded by the version that was read.
 pub async fn save(tx: &mut Tx, d: &mut Distribution) -> Result<()> {
+    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &Scope::All, &d.id).await?)) } else { None };
     let read = d.version;
     d.version += 1;
     d.updated_at = tx.now();
@@ -156,7 +158,22 @@ pub async fn save(tx: &mut Tx, d: &mut Distribution) -> Result<()> {
         .bind(&d.approval_id).bind(d.next_action_at).bind(&d.problem_code).bind(&d.problem_detail).bind(d.audit_report_sha256)
         .bind(d.audit_tx_hash).bind(d.version).bind(d.updated_at).bind(d.executed_at).bind(d.completed_at)
         .execute(conn).await?.rows_affected());
-    touched(rows, "distribution", &d.id)
+    touched(rows, "distribution", &d.id)?;
+    if let Some(before) = before {
+        tx.doing().changed(&d.id, before, facts(d));
+    }
+    Ok(())
+}
+
+/// What the audit log may show of it.
+fn facts(d: &Distribution) -> Facts {
+    let open = json!({
+        "status": d.status, "total_amount": d.total_amount, "entitlements_root": d.entitlements_root.map(|root| root.to_string()),
+        "list_sha256": d.list_sha256, "approval_id": d.approval_id, "problem_code": d.problem_code,
+        "audit_report_sha256": d.audit_report_sha256.map(|hash| hash.to_string()), "audit_tx_hash": d.audit_tx_hash.map(|hash| hash.to_string()),
+        "executed_at": d.executed_at, "completed_at": d.completed_at, "version": d.version,
+    });
+    Facts::new(open, json!({}))
 }
 
 /// Moves the next look alone, and leaves the version.

@@ -17,6 +17,7 @@ pub use new::{New, insert_all};
 pub use pay::{Paid, fail, queue, set_paid, take_over, withhold};
 pub use state::{HoldReason, Move, Status};
 
+use crate::audit::Facts;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
 use crate::money::Money;
@@ -80,6 +81,7 @@ pub async fn transition(
 }
 
 async fn save(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
+    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &e.distribution_id, &e.id).await?)) } else { None };
     let read = e.version;
     e.version += 1;
     e.updated_at = tx.now();
@@ -88,7 +90,18 @@ async fn save(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
          where id = $1 and version = $2")
         .bind(&e.id).bind(read).bind(e.status).bind(e.hold_reason).bind(&e.note).bind(&e.investor_id).bind(e.version)
         .bind(e.updated_at).execute(conn).await?.rows_affected());
-    touched(rows, "entitlement", &e.id)
+    touched(rows, "entitlement", &e.id)?;
+    if let Some(before) = before {
+        tx.doing().changed(&e.id, before, facts(e));
+    }
+    Ok(())
+}
+
+/// What the audit log may show of it.
+fn facts(e: &Entitlement) -> Facts {
+    let open =
+        json!({ "status": e.status, "hold_reason": e.hold_reason, "investor_id": e.investor_id, "version": e.version });
+    Facts::new(open, json!({ "note": e.note }))
 }
 
 /// What an event says of an entitlement.

@@ -25,6 +25,7 @@ pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, pay
 pub use state::{Move, Status};
 pub use window::{move_windows_of, renew_window};
 
+use crate::audit::Facts;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
 use crate::money::Money;
@@ -117,6 +118,7 @@ pub async fn transition(
 
 /// Writes the columns that move, guarded by the version that was read.
 pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
+    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &Scope::All, &s.id).await?)) } else { None };
     let read = s.version;
     s.version += 1;
     s.updated_at = tx.now();
@@ -129,7 +131,22 @@ pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
         .bind(s.refunded_amount).bind(s.accepted_at).bind(s.version).bind(s.updated_at).bind(s.cooling_off_expires_at)
         .bind(s.calendar_version)
         .execute(conn).await?.rows_affected());
-    touched(rows, "subscription", &s.id)
+    touched(rows, "subscription", &s.id)?;
+    if let Some(before) = before {
+        tx.doing().changed(&s.id, before, facts(s));
+    }
+    Ok(())
+}
+
+/// What the audit log may show of it.
+fn facts(s: &Subscription) -> Facts {
+    let open = json!({
+        "status": s.status, "amount": s.amount, "quantity": s.quantity.map(|q| q.to_string()), "wallet_address": s.wallet_address.map(|w| w.to_string()),
+        "terms_version": s.terms_version, "previous_status": s.previous_status, "reconfirm_by": s.reconfirm_by,
+        "cooling_off_expires_at": s.cooling_off_expires_at, "payment_due_at": s.payment_due_at, "payment_method": s.payment_method,
+        "received_amount": s.received_amount, "refunded_amount": s.refunded_amount, "accepted_at": s.accepted_at, "version": s.version,
+    });
+    Facts::new(open, json!({ "status_reason": s.status_reason }))
 }
 
 /// Tells of a subscription what happened to it.

@@ -5,8 +5,12 @@ pub mod secret;
 pub mod url;
 
 use chrono::{DateTime, Utc};
+use serde_json::json;
+use sqlx::QueryBuilder;
 
+use crate::audit::Facts;
 use crate::db::{Tx, touched};
+use crate::narrow::{self, Created};
 use crate::{Code, Error, Result, event, on};
 
 /// The form of what is sent, as of its date.
@@ -129,19 +133,39 @@ pub async fn find(tx: &mut Tx, id: &str, owner: &Owner) -> Result<Endpoint> {
     .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no webhook endpoint {id}.")))
 }
 
+/// What a list shows. What is empty restricts nothing.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Filter {
+    pub statuses: Vec<Status>,
+    pub created: Created,
+}
+
 /// One page of an owner's endpoints, the newest first, and how many there are.
-pub async fn page(tx: &mut Tx, owner: &Owner, limit: i64, offset: i64) -> Result<(Vec<Endpoint>, i64)> {
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from webhook_endpoints where owner = $1 and slot is not null")
-        .bind(owner.key()).fetch_one(conn).await?);
-    let rows = on!(tx, conn => sqlx::query_as::<_, Endpoint>(
-        "select * from webhook_endpoints where owner = $1 and slot is not null order by id desc limit $2 offset $3")
-        .bind(owner.key()).bind(limit).bind(offset).fetch_all(conn).await?);
+pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter, limit: i64, offset: i64) -> Result<(Vec<Endpoint>, i64)> {
+    let (owner, words) = (owner.key().to_owned(), || f.statuses.iter().map(|status| status.as_str()));
+    let total = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select count(*) from webhook_endpoints where slot is not null and owner = ");
+        query.push_bind(owner.clone());
+        narrow::words(&mut query, "status", words());
+        f.created.narrow(&mut query, "", "whe");
+        query.build_query_scalar::<i64>().fetch_one(conn).await?
+    });
+    let rows = on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from webhook_endpoints where slot is not null and owner = ");
+        query.push_bind(owner.clone());
+        narrow::words(&mut query, "status", words());
+        f.created.narrow(&mut query, "", "whe");
+        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
+        query.build_query_as::<Endpoint>().fetch_all(conn).await?
+    });
     Ok((rows, total))
 }
 
 /// Writes what may change of an endpoint, guarded by the version that was read.
 pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
     let now = tx.now();
+    let before = on!(tx, conn => sqlx::query_as::<_, Endpoint>("select * from webhook_endpoints where id = $1").bind(&e.id).fetch_one(conn).await?);
     let rows = on!(tx, conn => sqlx::query(
         "update webhook_endpoints set url = $3, description = $4, event_types = $5, offering_ids = $6, headers_sealed = $7, \
          rate_limit_per_minute = $8, status = $9, disabled_reason = $10, first_failed_at = $11, consecutive_failures = $12, \
@@ -150,8 +174,10 @@ pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
         .bind(e.rate_limit_per_minute).bind(e.status).bind(&e.disabled_reason).bind(e.first_failed_at).bind(e.consecutive_failures)
         .bind(now).execute(conn).await?.rows_affected());
     touched(rows, "webhook endpoint", &e.id)?;
-    tell(tx, &e.id, "updated", e.version + 1).await?;
-    Ok(Endpoint { version: e.version + 1, updated_at: now, ..e.clone() })
+    let after = Endpoint { version: e.version + 1, updated_at: now, ..e.clone() };
+    tx.doing().changed(&e.id, facts(&before), facts(&after));
+    tell(tx, &e.id, "updated", after.version).await?;
+    Ok(after)
 }
 
 /// Takes an endpoint away, with everything that it could be reached or signed by.
@@ -163,9 +189,20 @@ pub async fn delete(tx: &mut Tx, e: &Endpoint) -> Result<()> {
         .bind(&e.id).bind(e.version).bind(now).execute(conn).await?.rows_affected());
     touched(rows, "webhook endpoint", &e.id)?;
     on!(tx, conn => sqlx::query("delete from webhook_secrets where endpoint_id = $1").bind(&e.id).execute(conn).await?.rows_affected());
+    let after = Endpoint { status: Status::Deleted, headers_sealed: None, version: e.version + 1, ..e.clone() };
+    tx.doing().changed(&e.id, facts(e), facts(&after));
     tell(tx, &e.id, "deleted", e.version + 1).await
 }
 
+/// What the audit log may show of it. An address may hold a secret of its owner's.
+fn facts(e: &Endpoint) -> Facts {
+    let open = json!({
+        "event_types": e.event_types, "offering_ids": e.offering_ids, "rate_limit_per_minute": e.rate_limit_per_minute, "status": e.status,
+        "disabled_reason": e.disabled_reason, "version": e.version,
+    });
+    Facts::new(open, json!({ "url": e.url, "description": e.description, "headers": e.headers_sealed }))
+}
+
 async fn tell(tx: &mut Tx, id: &str, what: &str, version: i64) -> Result<()> {
-    event::write(tx, &format!("endpoint.{what}"), "webhook_endpoint", id, version, serde_json::json!({})).await
+    event::write(tx, &format!("endpoint.{what}"), "webhook_endpoint", id, version, json!({})).await
 }

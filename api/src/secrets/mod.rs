@@ -1,0 +1,158 @@
+//! The secrets of the interface: the keys that sign access tokens, and the secrets from which every other token is computed.
+//!
+//! They lie in one file, made at the first start. Every process that serves the interface needs the same file: with another one it
+//! knows no session that is open. A rotation adds a generation, which every process reads long before it is used.
+
+mod file;
+mod ring;
+mod signing;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
+use aws_lc_rs::hmac;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use chrono::{DateTime, Utc};
+use muniment_domain::clock::Clock;
+use tokio_util::sync::CancellationToken;
+
+pub use self::ring::Ring;
+pub use self::signing::Key;
+pub use self::write::rotate;
+use crate::failure::Failure;
+
+/// How often it is looked whether the file is another one: a look at its name, and no more.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The secrets as they were read last.
+pub struct Secrets {
+    path: PathBuf,
+    clock: Clock,
+    held: RwLock<Held>,
+}
+
+struct Held {
+    ring: Arc<Ring>,
+    stamp: Option<file::Stamp>,
+}
+
+impl Secrets {
+    /// Reads the file, and makes it where there is none.
+    pub fn open(path: &Path, clock: &Clock, random: impl Fn() -> [u8; 16]) -> Result<Self, Failure> {
+        if !path.exists() {
+            write::create(path, clock.now(), random)?;
+        }
+        // Looked at first: what changes while it is read is read again.
+        let stamp = file::Stamp::of(path);
+        let held = RwLock::new(Held { ring: Arc::new(file::read(path)?), stamp });
+        Ok(Self { path: path.to_owned(), clock: clock.clone(), held })
+    }
+
+    /// Reads the file again if it is another one than before, and says whether it was. What was read before stays where it cannot be read.
+    pub fn look_again(&self) -> Result<bool, Failure> {
+        let stamp = file::Stamp::of(&self.path);
+        if self.held.read().unwrap_or_else(PoisonError::into_inner).stamp == stamp {
+            return Ok(false);
+        }
+        let read = file::read(&self.path);
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.stamp = stamp;
+        held.ring = Arc::new(read?);
+        Ok(true)
+    }
+
+    /// All generations.
+    pub fn ring(&self) -> Arc<Ring> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner).ring.clone()
+    }
+
+    /// The time by which generations come and go.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// The code that only this platform can compute for these parts. The purpose keeps a token of one kind from being one of another.
+    pub fn mac(&self, purpose: &str, parts: &[&[u8]]) -> Vec<u8> {
+        hmac::sign(&self.ring().current(self.now()).mac, &message(purpose, parts)).as_ref().to_vec()
+    }
+
+    /// What that code was under every generation, today's first: a row keeps the one of its day.
+    pub fn macs(&self, purpose: &str, parts: &[&[u8]]) -> Vec<Vec<u8>> {
+        let (ring, message) = (self.ring(), message(purpose, parts));
+        let of = |mac: &hmac::Key| hmac::sign(mac, &message).as_ref().to_vec();
+        let today = of(&ring.current(self.now()).mac);
+        let others = ring.all().map(|generation| of(&generation.mac)).filter(|code| *code != today);
+        std::iter::once(today.clone()).chain(others.collect::<Vec<_>>()).collect()
+    }
+
+    /// Whether a code is the one for these parts, in a time that does not tell how much of it is right.
+    pub fn is_mac(&self, code: &[u8], purpose: &str, parts: &[&[u8]]) -> bool {
+        let message = message(purpose, parts);
+        self.ring().computing(self.now()).any(|generation| hmac::verify(&generation.mac, &message, code).is_ok())
+    }
+
+    /// The same, as text.
+    pub fn text_mac(&self, purpose: &str, parts: &[&[u8]]) -> String {
+        BASE64.encode(self.mac(purpose, parts))
+    }
+
+    /// What the text was under every generation, today's first.
+    pub fn text_macs(&self, purpose: &str, parts: &[&[u8]]) -> Vec<String> {
+        self.macs(purpose, parts).iter().map(|code| BASE64.encode(code)).collect()
+    }
+
+    /// Whether a text is the code for these parts.
+    pub fn is_text_mac(&self, code: &str, purpose: &str, parts: &[&[u8]]) -> bool {
+        BASE64.decode(code).is_ok_and(|code| self.is_mac(&code, purpose, parts))
+    }
+
+    /// Encrypts something that belongs to an owner; it cannot be moved to another one.
+    pub fn seal(&self, owner: &str, plain: &[u8], random: [u8; 16]) -> Option<String> {
+        let nonce: [u8; NONCE_LEN] = random[..NONCE_LEN].try_into().ok()?;
+        let mut sealed = plain.to_vec();
+        let (ring, aad) = (self.ring(), Aad::from(owner.as_bytes()));
+        let key = &ring.current(self.now()).seal;
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut sealed).ok()?;
+        Some(BASE64.encode([nonce.as_slice(), &sealed].concat()))
+    }
+
+    /// Decrypts it again, under whichever generation it was sealed: rows keep it for years.
+    pub fn unseal(&self, owner: &str, sealed: &str) -> Option<Vec<u8>> {
+        let bytes = BASE64.decode(sealed).ok()?;
+        let nonce: [u8; NONCE_LEN] = bytes.get(..NONCE_LEN)?.try_into().ok()?;
+        self.ring().all().rev().find_map(|generation| {
+            let (mut text, aad) = (bytes[NONCE_LEN..].to_vec(), Aad::from(owner.as_bytes()));
+            let plain = generation.seal.open_in_place(Nonce::assume_unique_for_key(nonce), aad, &mut text).ok()?;
+            Some(plain.to_vec())
+        })
+    }
+}
+
+/// Follows the file until told to stop: a rotation needs no restart.
+pub async fn follow(secrets: Arc<Secrets>, stop: CancellationToken) -> Result<(), Failure> {
+    while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+        match secrets.look_again() {
+            Ok(false) => {}
+            Ok(true) => tracing::info!(auth.generations = secrets.ring().all().count(), "the secrets were read again"),
+            Err(failure) => tracing::error!(error.cause = %failure, "the secrets that were read before stay in use"),
+        }
+    }
+    Ok(())
+}
+
+// The lengths keep apart what is only together the same.
+fn message(purpose: &str, parts: &[&[u8]]) -> Vec<u8> {
+    let mut message = Vec::new();
+    for part in [purpose.as_bytes()].iter().chain(parts) {
+        message.extend((part.len() as u64).to_be_bytes());
+        message.extend_from_slice(part);
+    }
+    message
+}
+
+#[cfg(test)]
+pub mod tests;

@@ -1,0 +1,108 @@
+//! What a line of the audit log says of a change: what was there before and what came, of what is open; of what is a person's or secret, its name.
+
+use alloy::primitives::Address;
+use muniment_domain::audit::{Act, acting};
+use muniment_domain::lane::{self, Mode};
+use muniment_domain::point::Point;
+use muniment_domain::user::Role;
+use serde_json::{Value, json};
+use world::on_both_databases;
+
+use crate::installation::{Door, PASSWORD, Payday, Raise, ledger_rows, open, shown, wallet};
+
+/// What changed by this act, as the log shows it. Both hashes are there, and differ.
+fn changed(rows: &[Vec<String>]) -> Value {
+    let detail: Value = serde_json::from_str(&rows.first().expect("a line")[0]).unwrap();
+    assert!(detail["before_sha256"].is_string() && detail["before_sha256"] != detail["after_sha256"], "{detail}");
+    detail["diff_redacted"].clone()
+}
+
+fn line(action: &str, id: &str) -> String {
+    format!("select detail from audit_log where action = '{action}' and object_id = '{id}' order by id desc")
+}
+
+on_both_databases! {
+    async fn of_a_subscription_amounts_wallets_and_statuses(database: Database) {
+        let raise = Raise::new(database, |_| {}).await;
+        raise.give_wallet(&raise.investor, 1).await;
+        let id = raise.committed("1500.00").await;
+        let moved = raise.investor.change("PATCH", &format!("/v1/subscriptions/{id}"), Some(json!({ "wallet_address": shown(wallet(1)) }))).await;
+        assert_eq!(moved.status, 200, "{moved:?}");
+        let diff = changed(&raise.rows(&line("PATCH /v1/subscriptions/{id}", &id)).await);
+        assert_eq!(diff["wallet_address"]["to"].as_str().unwrap().to_lowercase(), format!("{:#x}", wallet(1)), "{diff}");
+        raise.write(&format!("update subscriptions set status = 'binding' where id = '{id}'")).await;
+        assert_eq!(raise.pay(&id, "1500.00", "r1").await.status, 201);
+        let diff = changed(&raise.rows(&line("POST /v1/subscriptions/{id}/payments", &id)).await);
+        assert_eq!(diff["received_amount"], json!({ "from": "0", "to": "150000" }), "{diff}");
+        let taken = raise.act(&raise.operator, &id, "accept", json!({})).await;
+        assert_eq!(taken.status, 200, "{taken:?}");
+        let diff = changed(&raise.rows(&line("POST /v1/subscriptions/{id}/accept", &id)).await);
+        assert_eq!((&diff["status"], &diff["quantity"]["from"]), (&json!({ "from": "binding", "to": "accepted" }), &Value::Null), "{diff}");
+        assert!(diff["quantity"]["to"].is_string());
+    }
+
+    async fn of_endpoints_keys_and_organisations_no_secret_and_no_name(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let (ada, issuer) = (door.person(&server, "ada", Role::Investor).await, door.person(&server, "isak", Role::Issuer).await);
+        let made = ada.post("/v1/webhooks/endpoints", json!({ "url": "https://hooks.portal.example/?code=hidden", "event_types": ["*"] })).await;
+        let id = made.text("/id");
+        let change = json!({ "url": "https://hooks.portal.example/?code=hidden2", "headers": { "x-a": "hidden" }, "rate_limit_per_minute": 6 });
+        assert_eq!(ada.change("PATCH", &format!("/v1/webhooks/endpoints/{id}"), Some(change)).await.status, 200);
+        let diff = changed(&door.rows(&line("PATCH /v1/webhooks/endpoints/{id}", &id)).await);
+        assert_eq!(diff, json!({ "url": {}, "headers": {}, "rate_limit_per_minute": { "from": null, "to": "6" } }));
+        assert_eq!(ada.change("DELETE", &format!("/v1/webhooks/endpoints/{id}"), None).await.status, 204);
+        let diff = changed(&door.rows(&line("DELETE /v1/webhooks/endpoints/{id}", &id)).await);
+        assert_eq!(diff["status"], json!({ "from": "enabled", "to": "deleted" }));
+
+        let key = issuer.post("/v1/api-keys", json!({ "name": "hidden", "scopes": ["offerings:read"] })).await.text("/id");
+        assert_eq!(issuer.change("DELETE", &format!("/v1/api-keys/{key}"), None).await.status, 204);
+        let diff = changed(&door.rows(&line("DELETE /v1/api-keys/{id}", &key)).await);
+        assert_eq!((diff.as_object().unwrap().len(), &diff["revoked_at"]["from"]), (1, &Value::Null), "{diff}");
+
+        let body = json!({ "email": "ines@people.example", "password": PASSWORD, "name": "Ines", "country": "DE",
+            "account_type": "issuer", "organization_name": "Hidden Estates" });
+        let issuer = server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap();
+        let issuer = door.rows(&format!("select issuer_id from users where id = '{}'", issuer.text("/id"))).await[0][0].clone();
+        let olga = door.person(&server, "olga", Role::Operator).await;
+        assert_eq!(olga.post(&format!("/v1/issuers/{issuer}/approve"), json!({})).await.status, 200);
+        let diff = changed(&door.rows(&line("POST /v1/issuers/{id}/approve", &issuer)).await);
+        assert_eq!(diff, json!({ "status": { "from": "pending", "to": "active" } }));
+        assert_eq!(door.count("audit_log where lower(detail) like '%hidden%'").await, 0);
+    }
+
+    async fn of_a_payout_its_parts_and_who_allowed_it(database: Database) {
+        let day = Payday::with(database, 2, |site| site.config.payout_threshold("10.00")).await;
+        let id = day.calculated("direct_payout", "100.00").await;
+        let asked = day.act("submit", &id, "submit").await;
+        assert_eq!(day.approve(&asked).await.text("/status"), "executed", "{asked:?}");
+        let about = |id: &str| format!("select detail from audit_log where object_id = '{id}' and actor_kind = 'person' order by id desc");
+        let diff = changed(&day.site.rows(&about(&asked.text("/approval/id"))).await);
+        let yes = (&diff["status"], &diff["checker"]["to"], &diff["decision_reason"]);
+        assert_eq!(yes.0, &json!({ "from": "pending", "to": "executed" }), "{diff}");
+        assert!(yes.1.as_str().unwrap().starts_with("usr_") && yes.2 != &diff["checker"], "{diff}");
+        let diff = changed(&day.site.rows(&about(&id)).await);
+        assert_eq!(diff["status"], json!({ "from": "awaiting_approval", "to": "approved" }), "{diff}");
+        let part = day.parts(&id).await[0].0.clone();
+        assert_eq!(day.decide("hold", &id, &part, "hold").await.status, 200);
+        let diff = changed(&day.site.rows(&about(&part)).await);
+        assert_eq!(diff, json!({ "status": { "from": "calculated", "to": "held" }, "hold_reason": { "from": null, "to": "operator" }, "note": {} }));
+    }
+
+    async fn of_a_signer_that_somebody_stopped(database: Database) {
+        let db = open(&database.url()).await;
+        let mut tx = db.begin().await.unwrap();
+        let signer = lane::ensure(&mut tx, 1, Address::repeat_byte(1), 7).await.unwrap();
+        tx.commit(Point::Housekeeping).await.unwrap();
+        acting(Act::on_host("muniment admin lane pause"), async {
+            let mut tx = db.begin().await.unwrap();
+            lane::set_mode(&mut tx, &signer, Mode::Paused, "Eve looked odd", 9).await.unwrap();
+            tx.commit(Point::Housekeeping).await.unwrap();
+        })
+        .await;
+        db.close().await;
+        let rows = ledger_rows(&database, &line("muniment admin lane pause", &signer.id)).await;
+        let next = json!({ "from": "7", "to": "9" });
+        assert_eq!(changed(&rows), json!({ "mode": { "from": "active", "to": "paused" }, "next_nonce": next, "mode_reason": {} }));
+    }
+}

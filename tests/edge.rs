@@ -1,0 +1,78 @@
+//! The edge of the interface: who comes when it is full hears so, what is too long is too long, and nobody gets what he does not take.
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use world::on_both_databases;
+
+use crate::installation::{Door, PATIENCE, Server};
+
+const TYPES: &str = "/v1/webhooks/event-types";
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+/// A login whose body is on its way: it is in work until the rest comes.
+async fn half_a_login(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).await.unwrap();
+    let head = "POST /v1/auth/login HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+on_both_databases! {
+    async fn a_request_too_many_is_told_to_come_again_and_probes_are_answered(database: Database) {
+        let mut door = Door::new(database).await;
+        door.set("limits", "requests_max", "1");
+        let server = door.open().await;
+        let ask = async |path: &str| server.anybody().get(path).await.unwrap();
+        let mut first = half_a_login(&server).await;
+        door.until("it is in work", async || ask(TYPES).await.status == 503).await;
+        let turned_away = ask(TYPES).await;
+        assert_eq!(turned_away.problem(), (503, "service_unavailable".to_owned()));
+        assert_eq!((turned_away.headers["retry-after"].to_str().unwrap(), turned_away.body["retryable"].clone()), ("1", Value::Bool(true)));
+        assert_eq!((ask("/healthz").await.status, ask("/readyz").await.status), (200, 200));
+        first.write_all(b"}").await.unwrap();
+        let mut answer = String::new();
+        first.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 422"), "{answer}");
+        assert_eq!(ask(TYPES).await.status, 200, "there is room again");
+    }
+
+    async fn nobody_gets_what_he_does_not_take_or_sends_what_is_too_long(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        let ask = async |path: &str, name: &str, value: &str| server.anybody().send("GET", path, &[(name, value)], None).await.unwrap();
+        let refused = (406, "not_acceptable".to_owned());
+        for (path, accept, taken) in [
+            (TYPES, "*/*", true), (TYPES, "application/*", true), (TYPES, "text/html", false), (TYPES, "application/json;q=0, */*", false),
+            ("/docs", "text/html", true), ("/docs", "application/json", false), ("/docs/page.css", "text/css,*/*;q=0.1", true),
+            ("/docs/page.js", "text/javascript", true), ("/healthz", "application/json", true),
+        ] {
+            let answer = ask(path, "accept", accept).await;
+            assert_eq!((answer.status == 200, answer.status == 406), (taken, !taken), "{path} {accept}: {answer:?}");
+            if !taken {
+                assert_eq!((answer.problem(), answer.headers["content-type"].to_str().unwrap()), (refused.clone(), "application/problem+json"));
+            }
+        }
+        // Before it is known who asks; and a problem is given to whoever takes none.
+        assert_eq!(ask("/v1/auth/me", "accept", "text/html").await.problem(), refused);
+        assert_eq!(ask("/v1/nothing", "accept", "text/html").await.problem(), (404, "not_found".to_owned()));
+        let long = |bytes: usize| "a".repeat(bytes);
+        assert_eq!(ask(&format!("{TYPES}?a={}", long(9_000)), "x-a", "1").await.problem(), (414, "uri_too_long".to_owned()));
+        assert_eq!(ask(TYPES, "x-a", &long(8_000)).await.status, 200);
+        assert_eq!(ask(TYPES, "x-a", &long(20_000)).await.problem(), (431, "head_too_large".to_owned()));
+        let bare = ask(TYPES, "x-a", &long(40_000)).await;
+        assert_eq!((bare.status, bare.body), (431, Value::String(String::new())), "the server's own answer has no body");
+    }
+
+    async fn the_trace_of_a_caller_stands_in_the_log(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.opened(door.launch().env("MUNIMENT_LOG", "info")).await;
+        let ask = async |parent: &str, id: &str| {
+            let headers = [("traceparent", parent), ("x-request-id", id)];
+            server.anybody().send("GET", TYPES, &headers, None).await.unwrap();
+            server.process.line_with(&format!("request.id={id}"), PATIENCE).unwrap()
+        };
+        assert!(ask(&format!("00-{TRACE}-b7ad6b7169203331-01"), "sound").await.contains(&format!("trace.id={TRACE}")));
+        assert!(!ask(&format!("00-{TRACE}-b7ad6b7169203331-01-more"), "unsound").await.contains("trace.id"));
+    }
+}

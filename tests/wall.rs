@@ -1,0 +1,72 @@
+//! The second wall, which PostgreSQL is: where a statement forgets whose rows it may read, it shows an investor his own and no others.
+
+use muniment_domain::db::Db;
+use muniment_domain::subscription::{self, Filter, Scope};
+use muniment_domain::{on, wall};
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+use world::{Database, Engine};
+
+use crate::installation::{Raise, open};
+
+const TABLES: [&str; 3] = ["subscriptions", "wallets", "webhook_endpoints"];
+
+/// How many rows of each table a statement sees that asks for all of them, and how many the list of subscriptions in a scope that is too wide.
+async fn seen(db: &Db) -> Vec<i64> {
+    let mut tx = db.read().await.unwrap();
+    let (listed, _) = subscription::list(&mut tx, &Scope::All, &Filter::default(), 20, 0).await.unwrap();
+    let mut counts = vec![i64::try_from(listed.len()).unwrap()];
+    for table in TABLES {
+        let sql = AssertSqlSafe(format!("select count(*) from {table}"));
+        counts.push(on!(tx, conn => sqlx::query_scalar::<_, i64>(sql).fetch_one(conn).await.unwrap()));
+    }
+    counts
+}
+
+/// An offering with two investors who each have one of everything.
+async fn two_investors() -> Raise {
+    let raise = Raise::new(Database::fresh(Engine::Postgres).await, |_| {}).await;
+    let bruno = raise.another("bruno").await;
+    raise.give_wallet(&bruno, 1).await;
+    for person in [&raise.investor, &bruno] {
+        assert_eq!(raise.subscribe(person, "1500.00").await.status, 201);
+        let endpoint = json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] });
+        assert_eq!(person.post("/v1/webhooks/endpoints", endpoint).await.status, 201);
+    }
+    raise
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_forgets_whose_rows_it_may_read_shows_an_investor_his_own() {
+    let raise = two_investors().await;
+    let db = open(&raise.door.database.url()).await;
+    assert_eq!(wall::stands(&db).await.unwrap(), Some(true), "the tests need an ordinary role: see ops/postgres");
+    let own = raise.investor.get("/v1/investor/profile").await.text("/id");
+    assert_eq!(seen(&db).await, [2; 4]);
+    assert_eq!(wall::seen_by(Some(&own), seen(&db)).await, [1; 4]);
+    for nobody in [None, Some("inv_1'; reset app.investor_id; --")] {
+        assert_eq!(wall::seen_by(nobody, seen(&db)).await, [0; 4]);
+    }
+    assert_eq!(seen(&db).await, [2; 4], "the next one on the same connection");
+    // What is written counts over all of an offering, whoever writes.
+    let counted = wall::seen_by(Some(&own), async {
+        let mut tx = db.begin().await.unwrap();
+        on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from subscriptions").fetch_one(conn).await.unwrap())
+    });
+    assert_eq!(counted.await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_investor_reads_what_is_his_behind_the_wall_and_what_is_everybodys_before_it() {
+    let raise = two_investors().await;
+    let total = |answer: &Value| answer["pagination"]["total"].as_i64().unwrap();
+    let listed = async || [&raise.investor, &raise.operator].map(|person| person.get("/v1/subscriptions"));
+    let offering = raise.investor.get(&format!("/v1/offerings/{}", raise.offering)).await;
+    assert_eq!(offering.body["investor_count"], json!(2), "{offering:?}");
+    let [own, all] = listed().await;
+    assert_eq!((total(&own.await.body), total(&all.await.body)), (1, 2));
+    // Whoever reads before the wall finds nothing any more: that is how it shows who reads behind it.
+    raise.write("create policy probe on subscriptions as restrictive for select using (coalesce(current_setting('app.investor_id', true), '') <> '')").await;
+    let [own, all] = listed().await;
+    assert_eq!((total(&own.await.body), total(&all.await.body)), (1, 0));
+}
