@@ -53,6 +53,7 @@ on_both_databases! {
             ("/profile/legal_name", "zephyrine Quillfeather"), ("/profile/annual_income", "765432.10"), ("/profile/decisions/1/decision", "approve"),
             ("/profile/wallets/0/label", "zephyrine Quillfeather"), ("/kyc_cases/0/level", "basic"), ("/documents/0/kind", "other"), ("/subscriptions/0/id", &sub),
             ("/payments/0/external_reference", "bank-1"), ("/sessions/0/id", &ada.session_id), ("/login_attempts/0/outcome", "accepted"),
+            ("/webhook_endpoints/0/url", "https://zephyrine.example/hook"),
         ] {
             assert_eq!(exported.text(pointer), value, "{pointer}: {}", exported.body);
         }

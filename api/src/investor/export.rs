@@ -12,7 +12,7 @@ use muniment_domain::kyc::{self, Case};
 use muniment_domain::login_attempt::{self, LoginAttempt};
 use muniment_domain::money::Money;
 use muniment_domain::subscription::{self as subscriptions, Filter, Payment, PaymentKind, Scope};
-use muniment_domain::webhook::Owner;
+use muniment_domain::webhook::{self, Owner};
 use muniment_domain::{event_scope, portfolio, session as sessions, user};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -29,6 +29,7 @@ use crate::instant::Instant;
 use crate::principal::Principal;
 use crate::subscription;
 use crate::webhook::event::{self, Told};
+use crate::webhook::record::{Shown as Endpoint, item as endpoint};
 
 /// How long a list is at the most. What is older stands in the lists of the interface, page by page.
 const LINES_MAX: i64 = 2_000;
@@ -65,6 +66,8 @@ pub struct Export {
     /// Those that can still be used.
     sessions: Vec<session::Shown>,
     login_attempts: Vec<Attempt>,
+    /// Where the investor is told what happened.
+    webhook_endpoints: Vec<Endpoint>,
     events: Vec<Told>,
     /// The lists that are longer than 2,000 and cut here: the rest of them is read page by page.
     #[schema(example = json!(["events"]))]
@@ -129,9 +132,9 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
     let payments = subscriptions::payments_of_investor(&mut tx, &i.id, LINES_MAX).await?;
     let entitled = portfolio::recent(&mut tx, &i.id, LINES_MAX).await?;
     let attempts = login_attempt::of_user(&mut tx, &account.id, LINES_MAX).await?;
-    let events = event_scope::page(&mut tx, &Owner::Investor(i.id.clone()), &event_scope::Filter::default(), LINES_MAX)
-        .await?
-        .events;
+    let owner = Owner::Investor(i.id.clone());
+    let (endpoints, _) = webhook::page(&mut tx, &owner, &webhook::Filter::default(), owner.endpoints_max(), 0).await?;
+    let events = event_scope::page(&mut tx, &owner, &event_scope::Filter::default(), LINES_MAX).await?.events;
     let lengths = [
         ("subscriptions", subscribed.len()),
         ("payments", payments.len()),
@@ -157,6 +160,7 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
             .map(|open| session::Shown::of(open, &current))
             .collect(),
         login_attempts: attempts.into_iter().map(attempt).collect(),
+        webhook_endpoints: endpoints.into_iter().map(|e| endpoint(&app, e)).collect(),
         events: events.into_iter().map(event::shown).collect(),
         cut: lengths.into_iter().filter(|(_, length)| *length as i64 >= LINES_MAX).map(|(name, _)| name).collect(),
     };

@@ -2,7 +2,7 @@
 
 pub mod endpoint;
 pub mod event;
-mod record;
+pub mod record;
 mod wanted;
 
 use muniment_domain::db::Tx;
