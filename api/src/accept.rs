@@ -9,6 +9,7 @@ pub fn given(path: &str) -> &'static [&'static str] {
         "/docs/page.css" => &["text/css"],
         "/docs/page.js" => &["text/javascript"],
         "/v1/distributions/{id}/report" => &["application/json", "text/csv"],
+        report if report.starts_with("/v1/reports/") => &["application/json", "text/csv"],
         _ => &["application/json"],
     }
 }

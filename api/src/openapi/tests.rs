@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{document, example, text};
+use crate::accept;
 use crate::code::Code;
 use crate::permission::PERMISSIONS;
 use crate::router::routes;
@@ -29,6 +30,20 @@ fn walk<'a>(value: &'a Value, see: &mut impl FnMut(&'a str, &'a Value)) {
         }),
         Value::Array(items) => items.iter().for_each(|item| walk(item, see)),
         _ => {}
+    }
+}
+
+#[test]
+fn what_a_route_gives_is_what_a_caller_may_ask_it_for() {
+    for (name, operation) in operations(&document()) {
+        let answers = operation["responses"].as_object().unwrap().iter().filter(|(status, _)| status.starts_with('2'));
+        let contents = answers.filter_map(|(_, answer)| answer["content"].as_object());
+        let written: BTreeSet<&str> = contents.flatten().map(|(kind, _)| kind.as_str()).collect();
+        let (_, path) = name.split_once(' ').unwrap();
+        // Where nothing is given any kind of nothing may be asked for.
+        if !written.is_empty() {
+            assert_eq!(accept::given(path).iter().copied().collect::<BTreeSet<_>>(), written, "{name}");
+        }
     }
 }
 
