@@ -120,8 +120,8 @@ async fn desk(tx: &mut Tx, lately: Created) {
             let filter = webhook::Filter { statuses: Vec::from_iter(status), created };
             webhook::page(tx, &Owner::Platform, &filter, LIMIT, OFFSET).await.unwrap();
         }
-        for owner in [None, Some("usr_1")] {
-            api_key::page(tx, owner, created, LIMIT, OFFSET).await.unwrap();
+        for whose in [api_key::Whose::All, api_key::Whose::Own("usr_1")] {
+            api_key::page(tx, whose, created, LIMIT, OFFSET).await.unwrap();
         }
         wallet::page(tx, "inv_1", created, LIMIT, OFFSET).await.unwrap();
         distributions(tx, created).await;

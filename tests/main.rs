@@ -58,6 +58,7 @@ mod offering_change;
 mod offering_terms;
 mod operations;
 mod operator;
+mod organisations;
 mod other_chain;
 mod payload_changed;
 mod payout;

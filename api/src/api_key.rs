@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use chrono::{DateTime, Duration, Utc};
-use muniment_domain::api_key::{self, ApiKey, New};
+use muniment_domain::api_key::{self, ApiKey, New, Whose};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
@@ -158,11 +158,11 @@ impl Intent for Taking {
 }
 
 async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Answer> {
-    let made = Made { shown: item(&api_key::find(tx, id, None).await?), key };
+    let made = Made { shown: item(&api_key::find(tx, id, Whose::All).await?), key };
     Ok(Answer { status: 201, location: Some("/v1/api-keys".to_owned()), body: json!(made).to_string() })
 }
 
-/// `GET /v1/api-keys`: one's own; an admin and an auditor see all.
+/// `GET /v1/api-keys`: those of one's organisation; an admin and an auditor see all.
 #[utoipa::path(
     get,
     path = "/v1/api-keys",
@@ -173,7 +173,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
     let (page, created) = (Page::of(&parameters)?, parameters.created()?);
     let mut tx = app.db.read().await?;
-    let (rows, total) = api_key::page(&mut tx, owner(&principal), created, page.limit, page.offset()).await?;
+    let (rows, total) = api_key::page(&mut tx, seen(&principal), created, page.limit, page.offset()).await?;
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
@@ -244,7 +244,7 @@ pub fn check_overlap(hours: Option<i64>) -> Result<()> {
     Ok(())
 }
 
-/// `DELETE /v1/api-keys/{id}`: it is worth nothing from the commit on.
+/// `DELETE /v1/api-keys/{id}`: it is worth nothing from the commit on. Whoever sees it may, so that a key does not outlive a colleague's interest.
 #[utoipa::path(
     delete,
     path = "/v1/api-keys/{id}",
@@ -252,19 +252,23 @@ pub fn check_overlap(hours: Option<i64>) -> Result<()> {
 )]
 pub async fn revoke(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
-    let found = api_key::find(&mut tx, &id, owner(&principal)).await?;
+    let found = api_key::find(&mut tx, &id, seen(&principal)).await?;
     api_key::revoke(&mut tx, &found).await?;
     tx.commit(Point::Account).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn owner(principal: &Principal) -> Option<&str> {
-    let sees_all = principal.0.roles.any_of(&[Role::Admin, Role::Auditor]);
-    (!sees_all).then_some(principal.0.user_id.as_str())
+/// An admin and an auditor see all keys, and the people of an organisation each other's.
+fn seen(principal: &Principal) -> Whose<'_> {
+    match &principal.0.issuer_id {
+        _ if principal.0.roles.any_of(&[Role::Admin, Role::Auditor]) => Whose::All,
+        Some(issuer_id) if principal.0.has_role(Role::Issuer) => Whose::Organisation(issuer_id),
+        _ => Whose::Own(&principal.0.user_id),
+    }
 }
 
 async fn live(tx: &mut Tx, id: &str, owner: &str) -> muniment_domain::Result<ApiKey> {
-    let found = api_key::find(tx, id, Some(owner)).await?;
+    let found = api_key::find(tx, id, Whose::Own(owner)).await?;
     if found.revoked_at.is_some() || found.expires_at <= tx.now() || found.replaced_by.is_some() {
         let detail = format!("The key {id} was revoked, replaced or has expired. Make a new one.");
         return Err(Error::refused(Code::InvalidState, detail));

@@ -1,25 +1,28 @@
-//! `/v1/issuers`: the organisations that offer something, and an operator's yes to each.
+//! `/v1/issuers`: the organisations that offer something, an operator's yes to each, and a stop.
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::Uri;
-use axum::response::Response;
+use axum::http::{Uri, header};
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
-use muniment_domain::Error;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::issuer::{self, Filter, Issuer, Status};
+use muniment_domain::{Code, Error, id};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
+use crate::act::check_reason;
 use crate::app::App;
 use crate::error::Result;
 use crate::idempotency::{self, IdempotencyKey};
 use crate::instant::Instant;
 use crate::pages::{Between, List, Page, Paging, Parameters};
+use crate::principal::Principal;
 use crate::submission::{Intent, Submission};
+use crate::version::etag;
 
 /// An organisation, as answers show it.
 #[derive(Serialize, ToSchema)]
@@ -30,6 +33,8 @@ pub struct Shown {
     #[schema(example = "Solar Park Alentejo Lda")]
     name: String,
     status: Status,
+    /// Why it was suspended, or reinstated.
+    status_reason: Option<String>,
     version: i64,
     created_at: Instant,
     updated_at: Instant,
@@ -40,6 +45,7 @@ fn item(issuer: &Issuer) -> Shown {
         id: issuer.id.clone(),
         name: issuer.name.clone(),
         status: issuer.status,
+        status_reason: issuer.status_reason.clone(),
         version: issuer.version,
         created_at: Instant(issuer.created_at),
         updated_at: Instant(issuer.updated_at),
@@ -59,6 +65,26 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Shown>>>
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
     let (rows, total) = issuer::page(&mut app.db.read().await?, &filter, page.limit, page.offset()).await?;
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
+}
+
+/// The organisation with this id, for staff and for its own people. To everybody else there is none.
+pub async fn find_own(tx: &mut Tx, principal: &Principal, id: &str) -> Result<Issuer> {
+    id::check("iss", id)?;
+    if !principal.is_staff() && principal.0.issuer_id.as_deref() != Some(id) {
+        return Err(Error::refused(Code::NotFound, format!("There is no issuer {id}.")).into());
+    }
+    Ok(issuer::find(tx, id).await?)
+}
+
+/// `GET /v1/issuers/{id}`: one of them, for staff and for its own people.
+#[utoipa::path(
+    get,
+    path = "/v1/issuers/{id}",
+    responses((status = 200, body = Shown, headers(("ETag")))),
+)]
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
+    let found = find_own(&mut app.db.read().await?, &principal, &id).await?;
+    Ok(([(header::ETAG, etag(found.version))], Json(item(&found))).into_response())
 }
 
 /// The body of a yes: its path says it all.
@@ -95,5 +121,68 @@ impl Intent for Yes {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> Result<Answer, Error> {
         let approved = issuer::approve(tx, &self.issuer_id, &by.actor).await?;
         Ok(Answer { status: 200, location: None, body: json!(item(&approved)).to_string() })
+    }
+}
+
+/// Why an organisation is stopped, or let go on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = IssuerMove)]
+#[serde(deny_unknown_fields)]
+pub struct Because {
+    #[schema(max_length = 500)]
+    reason: String,
+    #[serde(skip)]
+    issuer_id: String,
+    #[serde(skip)]
+    suspends: bool,
+}
+
+/// `POST /v1/issuers/{id}/suspend`: its people read and change nothing, and its offerings take no subscriptions, from the commit on.
+#[utoipa::path(
+    post,
+    path = "/v1/issuers/{id}/suspend",
+    request_body = Because,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn suspend(
+    State(app): State<App>,
+    Path(issuer_id): Path<String>,
+    mut submission: Submission<Because>,
+) -> Result<Response> {
+    submission.body.suspends = true;
+    idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
+}
+
+/// `POST /v1/issuers/{id}/reinstate`: it goes on where it was.
+#[utoipa::path(
+    post,
+    path = "/v1/issuers/{id}/reinstate",
+    request_body = Because,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn reinstate(
+    State(app): State<App>,
+    Path(issuer_id): Path<String>,
+    submission: Submission<Because>,
+) -> Result<Response> {
+    idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
+}
+
+impl Intent for Because {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(&self.reason)
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> Result<Answer, Error> {
+        let reason = self.reason.trim();
+        let moved = match self.suspends {
+            true => issuer::suspend(tx, &self.issuer_id, reason, &by.actor).await?,
+            false => issuer::reinstate(tx, &self.issuer_id, reason, &by.actor).await?,
+        };
+        Ok(Answer { status: 200, location: None, body: json!(item(&moved)).to_string() })
     }
 }

@@ -50,6 +50,7 @@ mod lock;
 mod log;
 mod mail;
 mod media;
+mod member;
 mod mint;
 mod offering;
 mod openapi;

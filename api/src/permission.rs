@@ -70,6 +70,9 @@ const ARCHIVE: Access = Access::Caller { roles: OPERATORS, scope: "offerings:wri
 /// Staff sees what waits, an issuer what he asked for himself. A key neither reads nor decides.
 const APPROVALS: Access = Access::Person { roles: ISSUERS_TOO };
 const OWN_APPROVAL: Access = Access::Person { roles: ORGANISERS };
+/// Staff sees every organisation, its people see theirs; a key does neither, and lets nobody in.
+const ORGANISATION: Access = Access::Person { roles: ISSUERS_TOO };
+const MEMBERS: Access = Access::Person { roles: ORGANISERS };
 const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
 /// What takes a person's own word, never a key's: money, what two people do, and what somebody else asked for.
@@ -182,7 +185,13 @@ pub const PERMISSIONS: &[Permission] = &[
     row("POST", "/v1/offerings/{id}/documents", OFFERING),
     row("GET", "/v1/offerings/{id}/timeline", OFFERINGS),
     row("GET", "/v1/issuers", STAFF),
+    row("GET", "/v1/issuers/{id}", ORGANISATION),
     row("POST", "/v1/issuers/{id}/approve", PERSON),
+    row("POST", "/v1/issuers/{id}/suspend", PERSON),
+    row("POST", "/v1/issuers/{id}/reinstate", PERSON),
+    row("GET", "/v1/issuers/{id}/members", ORGANISATION),
+    fresh_row("POST", "/v1/issuers/{id}/members", MEMBERS),
+    fresh_row("DELETE", "/v1/issuers/{id}/members/{user_id}", MEMBERS),
     row("GET", "/v1/offerings/{id}/subscriptions", OFFERINGS),
     row("GET", "/v1/offerings/{id}/holders", OFFERINGS),
     row("POST", "/v1/offerings/{id}/subscribe", SUBSCRIBING),
@@ -319,6 +328,19 @@ impl Permission {
         app.public_offering_list && (self.method, self.path) == ("GET", "/v1/offerings")
     }
 
+    /// Whether this caller acts here for an organisation: a change that the person may not ask for but as an issuer. Who logs in and out acts
+    /// for nobody else.
+    pub fn acts_for_organisation(&self, principal: &Principal) -> bool {
+        let (Access::Person { roles } | Access::Caller { roles, .. }) = self.access else { return false };
+        let otherwise = principal.0.roles.list().iter().any(|role| *role != Role::Issuer && roles.contains(role));
+        self.method != "GET" && !self.is_about_oneself() && principal.0.has_role(Role::Issuer) && !otherwise
+    }
+
+    /// Whether it is about how the caller comes in, and nothing else.
+    fn is_about_oneself(&self) -> bool {
+        self.path.starts_with("/v1/auth/") || self.path == "/v1/csrf-token"
+    }
+
     /// Whether a known caller may pass.
     pub fn admit(&self, app: &App, principal: &Principal) -> Result<()> {
         let (roles, scope) = match self.access {
@@ -338,9 +360,8 @@ impl Permission {
             return Err(problem.with_authenticate(challenge));
         }
         // Whoever can move other people's money shows two things; until then only the second one can be added.
-        let own = self.path.starts_with("/v1/auth/") || self.path == "/v1/csrf-token";
         let lacks = principal.0.session().is_some_and(|session| !session.has_second_factor());
-        if app.auth.config.staff_second_factor && principal.is_staff() && lacks && !own {
+        if app.auth.config.staff_second_factor && principal.is_staff() && lacks && !self.is_about_oneself() {
             let detail =
                 "Staff needs a second factor: add one by POST /v1/auth/mfa/totp, and show it by POST /v1/auth/step-up.";
             return Err(Problem::new(Code::StepUpRequired, detail));

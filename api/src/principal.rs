@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use muniment_domain::audit::{self as domain, Act, acting};
 use muniment_domain::session::Session;
-use muniment_domain::{principal, wall};
+use muniment_domain::{issuer, principal, wall};
 
 use crate::app::App;
 use crate::audit;
@@ -170,7 +170,13 @@ async fn judge(
     let page = if request.method.is_safe() { Ok(()) } else { csrf::check(app, &principal.0, headers) };
     let (name, who, quota) = bucket(app, &principal.0, request);
     let often = limit(name, who, quota);
-    let verdict = page.and_then(|()| often.clone()).and_then(|()| permission.admit(app, &principal));
+    let mut verdict = page.and_then(|()| often.clone()).and_then(|()| permission.admit(app, &principal));
+    // The one place where the people of a suspended organisation are stopped; reads are not looked at for it.
+    if let (Ok(()), Some(id)) = (&verdict, &principal.0.issuer_id)
+        && permission.acts_for_organisation(&principal)
+    {
+        verdict = issuer::must_act(&mut app.db.read().await?, id).await.map_err(Problem::from);
+    }
     // Whoever comes too often is nobody here: a refusal that is kept costs a write.
     *caller = often.is_ok().then_some(principal);
     verdict

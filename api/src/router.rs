@@ -11,9 +11,9 @@ use crate::code::Code;
 use crate::error::Problem;
 use crate::{
     answer, api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, force_transfer,
-    freeze, health, holder, investor, issuer, lock, media, mint, offering, openapi, operation, origin, permission,
-    policy, principal, reconcile, reconciliation, recover, report, restrict, retry, signer, speed_up, subscription,
-    token_view, unfreeze, unlock, unrestrict, user, webhook,
+    freeze, health, holder, investor, issuer, lock, media, member, mint, offering, openapi, operation, origin,
+    permission, policy, principal, reconcile, reconciliation, recover, report, restrict, retry, signer, speed_up,
+    subscription, token_view, unfreeze, unlock, unrestrict, user, webhook,
 };
 
 /// One route.
@@ -225,7 +225,13 @@ fn offerings() -> Vec<Route> {
         on_post("/v1/offerings/{id}/documents", post(offering::document::add)),
         on_get("/v1/offerings/{id}/timeline", get(offering::timeline::timeline)),
         on_get("/v1/issuers", get(issuer::list)),
+        on_get("/v1/issuers/{id}", get(issuer::detail)),
         on_post("/v1/issuers/{id}/approve", post(issuer::approve)),
+        on_post("/v1/issuers/{id}/suspend", post(issuer::suspend)),
+        on_post("/v1/issuers/{id}/reinstate", post(issuer::reinstate)),
+        on_get("/v1/issuers/{id}/members", get(member::list)),
+        on_post("/v1/issuers/{id}/members", post(member::invite)),
+        Route { method: Method::DELETE, path: "/v1/issuers/{id}/members/{user_id}", handler: delete(member::remove) },
     ]
 }
 

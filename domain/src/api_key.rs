@@ -104,37 +104,60 @@ pub async fn issue(
     Ok(insert(tx, &new).await?.1)
 }
 
-/// One key; of this owner, if one is named.
-pub async fn find(tx: &mut Tx, id: &str, owner: Option<&str>) -> Result<ApiKey> {
-    crate::id::check("key", id)?;
-    on!(tx, conn => sqlx::query_as::<_, ApiKey>("select * from api_keys where id = $1").bind(id).fetch_optional(conn).await?)
-        .filter(|key| owner.is_none_or(|owner| owner == key.user_id))
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no key {id}.")))
+/// Whose keys somebody sees.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose<'a> {
+    /// Everybody's.
+    All,
+    /// Those of the people of an organisation.
+    Organisation(&'a str),
+    /// One's own.
+    Own(&'a str),
 }
 
-/// One page of the keys, of one owner or of all, the newest first, and how many there are.
+/// Writes whose keys are meant; a macro, because a builder names its database.
+macro_rules! of {
+    ($query:expr, $whose:expr) => {
+        match $whose {
+            Whose::All => $query.push(" where 1 = 1"),
+            Whose::Own(user_id) => $query.push(" where user_id = ").push_bind(user_id.to_owned()),
+            Whose::Organisation(id) => $query
+                .push(" where user_id in (select id from users where issuer_id = ")
+                .push_bind(id.to_owned())
+                .push(")"),
+        }
+    };
+}
+
+/// One key that somebody sees.
+pub async fn find(tx: &mut Tx, id: &str, whose: Whose<'_>) -> Result<ApiKey> {
+    crate::id::check("key", id)?;
+    on!(tx, conn => {
+        let mut query = QueryBuilder::new("select * from api_keys");
+        of!(query, whose).push(" and id = ").push_bind(id.to_owned());
+        query.build_query_as::<ApiKey>().fetch_optional(conn).await?
+    })
+    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no key {id}.")))
+}
+
+/// One page of the keys that somebody sees, the newest first, and how many there are.
 pub async fn page(
     tx: &mut Tx,
-    owner: Option<&str>,
+    whose: Whose<'_>,
     created: Created,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<ApiKey>, i64)> {
-    let owner = owner.map(str::to_owned);
     let rows = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select * from api_keys where 1 = 1");
-        if let Some(owner) = &owner {
-            query.push(" and user_id = ").push_bind(owner.clone());
-        }
+        let mut query = QueryBuilder::new("select * from api_keys");
+        of!(query, whose);
         created.narrow(&mut query, "", "key");
         query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
         query.build_query_as::<ApiKey>().fetch_all(conn).await?
     });
     let total = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select count(*) from api_keys where 1 = 1");
-        if let Some(owner) = &owner {
-            query.push(" and user_id = ").push_bind(owner.clone());
-        }
+        let mut query = QueryBuilder::new("select count(*) from api_keys");
+        of!(query, whose);
         created.narrow(&mut query, "", "key");
         query.build_query_scalar::<i64>().fetch_one(conn).await?
     });
@@ -171,6 +194,16 @@ fn facts(key: &ApiKey) -> Facts {
         "revoked_at": key.revoked_at, "replaced_by": key.replaced_by,
     });
     Facts::new(open, json!({ "name": key.name }))
+}
+
+/// Revokes every key of a user.
+pub async fn revoke_all(tx: &mut Tx, user_id: &str) -> Result<()> {
+    let used = on!(tx, conn => sqlx::query_as::<_, ApiKey>("select * from api_keys where user_id = $1 and revoked_at is null")
+        .bind(user_id).fetch_all(conn).await?);
+    for key in used {
+        revoke(tx, &key).await?;
+    }
+    Ok(())
 }
 
 /// Revokes every key of a user that bears this name.

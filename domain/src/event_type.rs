@@ -73,6 +73,8 @@ pub const CATALOG: &[EventType] = &[
     own("investor.tax_changed", "Another part of what the investor is paid is withheld."),
     own("investor.updated", "The investor changed the profile."),
     staff("issuer.approved", "An organisation may offer."),
+    staff("issuer.reinstated", "An organisation may act again."),
+    staff("issuer.suspended", "An organisation may not act for now."),
     staff("lane.active", "A signer signs again."),
     staff("lane.paused", "A signer was stopped."),
     staff("lane.quarantined", "A signer was stopped because the chain knows more of it than the database."),

@@ -28,6 +28,8 @@ pub struct Issuer {
     pub id: String,
     pub name: String,
     pub status: Status,
+    /// Why it was suspended, or reinstated.
+    pub status_reason: Option<String>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -101,20 +103,52 @@ pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(V
     Ok((rows, total))
 }
 
-/// Lets an organisation offer, with its event, unless it may already.
+/// Refuses what nobody of a suspended organisation may do.
+pub async fn must_act(tx: &mut Tx, id: &str) -> Result<()> {
+    let issuer = find(tx, id).await?;
+    if issuer.status != Status::Suspended {
+        return Ok(());
+    }
+    let detail = format!("The organisation {} is suspended: its people read, and change nothing.", issuer.name);
+    Err(Error::refused(Code::InvalidState, detail))
+}
+
+/// Lets an organisation offer.
 pub async fn approve(tx: &mut Tx, id: &str, actor: &str) -> Result<Issuer> {
+    moved(tx, id, (Status::Pending, Status::Active), ("issuer.approved", None), actor).await
+}
+
+/// Stops an organisation: its people change nothing, and its offerings take no subscriptions.
+pub async fn suspend(tx: &mut Tx, id: &str, reason: &str, actor: &str) -> Result<Issuer> {
+    moved(tx, id, (Status::Active, Status::Suspended), ("issuer.suspended", Some(reason)), actor).await
+}
+
+/// Lets it act again.
+pub async fn reinstate(tx: &mut Tx, id: &str, reason: &str, actor: &str) -> Result<Issuer> {
+    moved(tx, id, (Status::Suspended, Status::Active), ("issuer.reinstated", Some(reason)), actor).await
+}
+
+/// Moves it from one status to another, with its event; of two at once one does.
+async fn moved(
+    tx: &mut Tx,
+    id: &str,
+    (from, status): (Status, Status),
+    (event, reason): (&str, Option<&str>),
+    actor: &str,
+) -> Result<Issuer> {
     let (known, now) = (find(tx, id).await?, tx.now());
-    if known.status == Status::Active {
-        return Err(Error::illegal(format!("{} may offer already.", known.name), known.status.as_str(), Vec::new()));
+    if known.status != from {
+        let detail = format!("{} is {}, and would have to be {from}.", known.name, known.status);
+        return Err(Error::illegal(detail, known.status.as_str(), Vec::new()));
     }
     let rows = on!(tx, conn => sqlx::query(
-        "update issuers set status = 'active', version = version + 1, updated_at = $3 where id = $1 and version = $2")
-        .bind(id).bind(known.version).bind(now).execute(conn).await?.rows_affected());
+        "update issuers set status = $3, status_reason = $4, version = version + 1, updated_at = $5 where id = $1 and version = $2")
+        .bind(id).bind(known.version).bind(status).bind(reason).bind(now).execute(conn).await?.rows_affected());
     touched(rows, "issuer", id)?;
-    let (status, version) = (Status::Active, known.version + 1);
+    let version = known.version + 1;
     let facts = |status, version| Facts::new(json!({ "status": status, "version": version }), json!({}));
     tx.doing().changed(id, facts(known.status, known.version), facts(status, version));
-    let data = json!({ "status": status, "version": version, "actor": actor });
-    event::write(tx, "issuer.approved", "issuer", id, version, data).await?;
-    Ok(Issuer { status, version, updated_at: now, ..known })
+    let data = json!({ "from": from, "status": status, "version": version, "actor": actor });
+    event::write(tx, event, "issuer", id, version, data).await?;
+    Ok(Issuer { status, status_reason: reason.map(str::to_owned), version, updated_at: now, ..known })
 }

@@ -35,6 +35,7 @@ pub mod lane;
 pub mod lease;
 pub mod login_attempt;
 pub mod means;
+pub mod member;
 pub mod merkle;
 pub mod migrate;
 pub mod moment;

@@ -58,7 +58,9 @@ impl Caller {
         match thing.noun {
             "sessions" | "wallets" => own,
             // An admin takes keys of others away, and gets the secrets of none.
-            "api-keys" => own || "AU".contains(self.letter) && !line.path.ends_with("/rotate"),
+            "api-keys" => own || ("AU".contains(self.letter) || of_org) && !line.path.ends_with("/rotate"),
+            "members" if before.iter().any(|whole| thing.within.as_ref() != Some(&whole.id)) => false,
+            "issuers" | "members" => self.is_staff() || of_org,
             "endpoints" if self.is_staff() => thing.people == ["staff"],
             "endpoints" => of_org || self.letter == 'I' && own,
             // What was allowed is taken by whoever asked, and by nobody else.
@@ -101,11 +103,18 @@ impl Belongings {
         all.of_the_platform().await;
         let ida = Person::fresh(all.server(), &all.market.issuer.email).await;
         let ((ivo, left), (ines, other)) = (all.found("ivo").await, all.found("ines").await);
-        // There is no invitation into an organisation yet.
+        // Whoever joins another organisation leaves none behind: it is done behind the platform's back.
         let own = all.market.issuer_id.clone();
         all.market.door.write(&format!("update users set issuer_id = '{own}' where id = '{}'", ivo.id)).await;
         for (id, org) in [(own, "first"), (other, "second"), (left, "third")] {
             all.put("issuers", id, org, &[]);
+        }
+        for (who, org, email) in [(&ida, "first", "one@issuer.example"), (&ines, "second", "two@issuer.example")] {
+            let issuer = who.get("/v1/auth/me").await.text("/issuer_id");
+            let invited = who
+                .post(&format!("/v1/issuers/{issuer}/members"), json!({ "email": email, "name": "Colleague" }))
+                .await;
+            all.put("members", sound(&invited, 201), org, &[]).within = Some(issuer);
         }
         all.put("users", ines.id.clone(), "second", &["ines"]);
         all.of_the_log().await;
@@ -117,7 +126,7 @@ impl Belongings {
         }
         for (name, org, who) in [("ida", "first", &ida), ("ivo", "first", &ivo), ("ines", "second", &ines)] {
             all.of_everybody(name, org, who, name != "ivo").await;
-            all.key(name, who, who).await;
+            all.key(name, org, who, who).await;
         }
         all.of_an_organisation("first", &[("ida", &ida), ("ivo", &ivo)], &[("ada", &ada), ("bruno", &bruno)]).await;
         all.of_an_organisation("second", &[("ines", &ines)], &[("carl", &carl)]).await;
@@ -194,9 +203,9 @@ impl Belongings {
     }
 
     /// A key, for which an admin needs another one.
-    pub(super) async fn key(&mut self, name: &'static str, who: &Person, second: &Person) {
+    pub(super) async fn key(&mut self, name: &'static str, org: &'static str, who: &Person, second: &Person) {
         let id = sound(&who.key(second, json!({ "name": "k", "scopes": ["me:read"] })).await, 201);
-        self.put("api-keys", id, "", &[name]);
+        self.put("api-keys", id, org, &[name]);
     }
 
     /// Lines with a place in the chain.

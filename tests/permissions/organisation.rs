@@ -58,7 +58,7 @@ impl Belongings {
         ] {
             self.of_everybody(name, "staff", who, name == "oleg").await;
             if letter == 'A' {
-                self.key(name, who, if name == "adam" { &anna } else { &adam }).await;
+                self.key(name, "", who, if name == "adam" { &anna } else { &adam }).await;
             }
             if ["olga", "adam", "aude"].contains(&name) {
                 self.calls(name, letter, "", who);

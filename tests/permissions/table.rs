@@ -58,6 +58,13 @@ GET    /v1/offerings/{id}/timeline                                        SOAU  
 # An organisation is pending until an operator lets it offer. Who it is, is for staff: an issuer sees no other one.
 GET    /v1/issuers                                                        OAU    -
 POST   /v1/issuers/{id}/approve                                           OA     -
+POST   /v1/issuers/{id}/suspend                                           OA     -                   {"reason":"x"}
+POST   /v1/issuers/{id}/reinstate                                         OA     -                   {"reason":"x"}
+# Its own people see it and each other, invite, and take out.
+GET    /v1/issuers/{id}                                                   SOAU   -
+GET    /v1/issuers/{id}/members                                           SOAU   -
+POST   /v1/issuers/{id}/members                                           SOA+   -                   {"email":"new@people.example","name":"New"}
+DELETE /v1/issuers/{id}/members/{user_id}                                 SOA+   -
 
 # What a token says: its facts to everybody, holders to themselves, to the organisation and to staff.
 GET    /v1/offerings/{id}/token                                           public -
@@ -300,6 +307,7 @@ pub fn missing(noun: &str) -> String {
         "investors" => "inv",
         "issuers" => "iss",
         "kyc" => "kyc",
+        "members" => "usr",
         "offerings" => "off",
         "operations" => "op",
         "reconciliation-runs" => "rec",

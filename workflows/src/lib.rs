@@ -37,6 +37,7 @@ pub mod lane;
 pub mod lock;
 mod lone_admin;
 pub mod mark_confirmed;
+pub mod member;
 pub mod mint;
 pub mod mint_list;
 pub mod observe;

@@ -101,7 +101,7 @@ fn noun(path: &str) -> &str {
 }
 
 /// The kind of id behind a word of a path.
-const IDS: [(&str, &str); 16] = [
+const IDS: [(&str, &str); 17] = [
     ("api-keys", "key"),
     ("approvals", "apr"),
     ("distributions", "dist"),
@@ -110,6 +110,7 @@ const IDS: [(&str, &str); 16] = [
     ("events", "evt"),
     ("investors", "inv"),
     ("issuers", "iss"),
+    ("members", "usr"),
     ("offerings", "off"),
     ("operations", "op"),
     ("reconciliation-runs", "rec"),

@@ -4,7 +4,7 @@ use utoipa::OpenApi;
 
 use crate::{
     api_key, approval, audit, auth, bulk_retry, cancel, csrf, deploy, distribution, docs, error, force_transfer,
-    freeze, health, holder, investor, issuer, lock, mint, offering, openapi, operation, policy, reconcile,
+    freeze, health, holder, investor, issuer, lock, member, mint, offering, openapi, operation, policy, reconcile,
     reconciliation, recover, report, restrict, retry, signer, speed_up, subscription, token_view, unfreeze, unlock,
     unrestrict, user, webhook,
 };
@@ -112,7 +112,13 @@ use crate::{
         investor::wallet::remove,
         investor::wallet::verify,
         issuer::approve,
+        issuer::detail,
         issuer::list,
+        issuer::reinstate,
+        issuer::suspend,
+        member::invite,
+        member::list,
+        member::remove,
         lock::lock,
         mint::trigger_mint,
         offering::act::approve,

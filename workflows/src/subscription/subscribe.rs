@@ -8,7 +8,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering, Status as Offered};
 use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Stage, Standing};
 use muniment_domain::subscription::{self, New, Subscription};
-use muniment_domain::{Code, Error, Result, exemption, principal};
+use muniment_domain::{Code, Error, Result, exemption, issuer, principal};
 
 use super::wallet;
 use crate::requester::Requester;
@@ -130,7 +130,7 @@ pub async fn payment_due_at(tx: &mut Tx, settings: &Settings, from: DateTime<Utc
 async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &Asked) -> Result<Vec<Check>> {
     let standing: Standing = eligibility::gather(tx, offering, &investor.id, None).await?;
     let amount = asked.amount.minor();
-    Ok(eligibility::evaluate(&Facts {
+    let mut checks = eligibility::evaluate(&Facts {
         stage: Stage::Commit,
         offering,
         investor,
@@ -139,7 +139,12 @@ async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &A
         standing,
         acknowledged: &asked.acknowledgements,
         now: tx.now(),
-    }))
+    });
+    let stopped = issuer::find(tx, &offering.issuer_id).await?.status == issuer::Status::Suspended;
+    let detail = "Whoever offers it is suspended: it takes no subscriptions now.";
+    checks
+        .push(Check { rule: "issuer_active", refused: stopped.then(|| Error::refused(Code::OfferingNotOpen, detail)) });
+    Ok(checks)
 }
 
 /// Whoever asks is the investor, or an operator who names one and the paper that allows it.

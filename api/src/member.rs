@@ -1,0 +1,134 @@
+//! `/v1/issuers/{id}/members`: the people of an organisation, who invite and take out each other.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::member as domain;
+use muniment_domain::point::Point;
+use muniment_domain::user::{Role, Status, User};
+use muniment_workflows::member;
+use muniment_workflows::requester::Requester;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::auth::register::{check_email, check_name};
+use crate::error::Result;
+use crate::idempotency::{self, IdempotencyKey};
+use crate::instant::Instant;
+use crate::investor::{masked_email, masked_name};
+use crate::issuer;
+use crate::pages::{List, Page, Paging, Parameters};
+use crate::principal::Principal;
+use crate::submission::{Intent, Submission};
+
+/// Somebody of an organisation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Member)]
+pub struct Shown {
+    id: String,
+    /// An auditor sees its first letter and the domain.
+    email: String,
+    /// An auditor sees the first letters.
+    name: String,
+    status: Status,
+    created_at: Instant,
+}
+
+fn item(user: &User) -> Shown {
+    let (id, email, name) = (user.id.clone(), user.email.clone(), user.name.clone());
+    Shown { id, email, name, status: user.status, created_at: Instant(user.created_at) }
+}
+
+/// `GET /v1/issuers/{id}/members`: newest first; for staff, and for the organisation's own people.
+#[utoipa::path(
+    get,
+    path = "/v1/issuers/{id}/members",
+    params(Paging),
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+) -> Result<Json<List<Shown>>> {
+    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let mut tx = app.db.read().await?;
+    issuer::find_own(&mut tx, &principal, &id).await?;
+    let (rows, total) = domain::page(&mut tx, &id, page.limit, page.offset()).await?;
+    let masked = principal.0.has_role(Role::Auditor);
+    let shown = rows.iter().map(|user| match masked {
+        true => Shown { email: masked_email(&user.email), name: masked_name(&user.name), ..item(user) },
+        false => item(user),
+    });
+    Ok(Json(page.list(shown.collect(), total)))
+}
+
+/// A colleague to be invited.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewMember)]
+#[serde(deny_unknown_fields)]
+pub struct Invitation {
+    email: String,
+    #[schema(max_length = 120)]
+    name: String,
+    #[serde(skip)]
+    issuer_id: String,
+}
+
+/// `POST /v1/issuers/{id}/members`: the mail goes out, and whoever follows it and sets a password acts for the organisation.
+#[utoipa::path(
+    post,
+    path = "/v1/issuers/{id}/members",
+    request_body = Invitation,
+    params(IdempotencyKey),
+    responses((status = 201, body = Shown)),
+    extensions(("x-codes" = json!(["email_taken", "invalid_state"]))),
+)]
+pub async fn invite(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Invitation>,
+) -> Result<Response> {
+    issuer::find_own(&mut app.db.read().await?, &principal, &id).await?;
+    idempotency::once_for(&app, "iss", id, submission, |body, id| body.issuer_id = id).await
+}
+
+impl Intent for Invitation {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_email("/email", &self.email)?;
+        check_name("/name", &self.name)
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
+        let invited = member::invite(tx, &self.issuer_id, &self.email, self.name.trim()).await?;
+        let location = Some(format!("/v1/issuers/{}/members", self.issuer_id));
+        Ok(Answer { status: 201, location, body: json!(item(&invited)).to_string() })
+    }
+}
+
+/// `DELETE /v1/issuers/{id}/members/{user_id}`: sessions and keys of the person end at once. The last one who acts for the organisation stays.
+#[utoipa::path(
+    delete,
+    path = "/v1/issuers/{id}/members/{user_id}",
+    responses((status = 204)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn remove(
+    State(app): State<App>,
+    Path((id, user_id)): Path<(String, String)>,
+    principal: Principal,
+) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    issuer::find_own(&mut tx, &principal, &id).await?;
+    member::remove(&mut tx, &id, &user_id).await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
