@@ -1,18 +1,23 @@
 //! The statements that this thread makes of a server. SQLite's are made on a thread of its own: of them there is none to be seen.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Metadata, Subscriber, span};
+use tracing::{Dispatch, Event, Metadata, Subscriber, span};
 
 /// Those of the program's own so far, not the beginnings and ends of transactions.
 #[derive(Clone, Default)]
 pub struct Statements(Arc<Mutex<Vec<String>>>);
 
+/// Lives as long as the tests: where a follower is the only one, the library asks the thread that comes first to a statement whether anybody
+/// wants to hear of it, and another test's thread says no for all.
+static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Statements::default()));
+
 impl Statements {
     /// From now on, until the guard is dropped.
     pub fn follow() -> (Self, DefaultGuard) {
+        LazyLock::force(&ANOTHER);
         let statements = Self::default();
         (statements.clone(), tracing::subscriber::set_default(statements))
     }
