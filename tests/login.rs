@@ -65,6 +65,20 @@ on_both_databases! {
         }
     }
 
+    async fn whose_password_is_guessed_ten_times_is_told_once(database: Database) {
+        let door = Door::new(database).await;
+        let server = door.open().await;
+        register(&server, "ada@people.example").await;
+        for email in ["ada@people.example", "nobody@people.example"] {
+            for _ in 0..12 {
+                door.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
+                assert_eq!(server.log_in(email, "wrong wrong wrong").await.status, 401);
+            }
+        }
+        server.mailed("notice", "ada@people.example").await;
+        assert_eq!(door.count("email_links where purpose = 'notice'").await, 1);
+    }
+
     async fn a_hundred_guesses_at_once_are_a_hundred(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;

@@ -65,6 +65,23 @@ on_both_databases! {
         let users = auditor.get("/v1/users").await;
         assert!(users.body.to_string().contains("…@people.example") && !users.body.to_string().contains("admin-a@"), "{users:?}");
         assert_eq!(users.text("/data/0/name"), "S…");
+        // Who people are is shown to an auditor whom two admins let see it, and to nobody else by this.
+        let body = |role: &str| json!({ "roles": [role], "pii_read": true, "reason": "the yearly audit" });
+        let refused = ask(&a, "PATCH", &path, "3", body("operator")).await;
+        assert_eq!(refused.field(), (422, "/pii_read".to_owned(), "unexpected".to_owned()));
+        let asked = ask(&a, "PATCH", &path, "4", body("auditor")).await;
+        assert_eq!(auditor.get("/v1/users").await.text("/data/0/name"), "S…");
+        assert!(b.allow(&asked).await.status < 300);
+        assert_eq!(auditor.standing().await, (401, "session_revoked".to_owned()));
+        let auditor = Person::log_in(&server, &olga.email).await;
+        assert_eq!(auditor.get("/v1/auth/me").await.body["pii_read"], true);
+        let users = auditor.get("/v1/users").await.body.to_string();
+        assert!(users.contains("admin-a@people.example") && !users.contains('…'), "{users}");
+        assert_eq!(auditor.change("POST", &format!("/v1/users/{}/disable", a.id), None).await.status, 403);
+        // Other roles take it away.
+        let back = ask(&a, "PATCH", &path, "5", json!({ "roles": ["operator"], "reason": "back" })).await;
+        assert!(b.allow(&back).await.status < 300);
+        assert_eq!(door.count("users where pii_read").await, 0);
     }
 
     async fn an_admin_shuts_somebody_out_at_once_but_never_the_last_admin(database: Database) {

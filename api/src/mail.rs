@@ -72,6 +72,11 @@ impl Mail {
                 "Somebody asked for a new password for your account. If it was you, choose it here:",
             ),
             Purpose::Invitation => ("You are invited", "An account was made for you. Choose your password here:"),
+            Purpose::Notice if due.is_of_the_account() => (
+                "Failed logins",
+                "Somebody tried to log in to your account with wrong passwords, again and again. If it was not you, nothing was opened; choose a \
+                 new password if you use the old one elsewhere, and look at your sessions:",
+            ),
             Purpose::Notice => (
                 "An admin asks for something alone",
                 "There is one admin, who asked for what takes two. After a day he can do it alone. Look at it, and reject it if it is wrong:",
@@ -83,6 +88,9 @@ impl Mail {
         let join = if page.contains('?') { '&' } else { '?' };
         // A notice opens nothing, so it has no token: it names what it is about.
         let (field, value, end) = match &due.link.subject_id {
+            Some(subject) if due.is_of_the_account() => {
+                ("about", subject.as_str(), "Nobody needs to answer.".to_owned())
+            }
             Some(subject) => {
                 ("about", subject.as_str(), format!("It can be rejected until it is done, {until} at the latest."))
             }
@@ -167,7 +175,33 @@ async fn send_due(mail: &Mail, secrets: &Secrets, db: &Db) -> muniment_domain::R
 
 #[cfg(test)]
 mod tests {
+    use muniment_domain::email_link::EmailLink;
+
     use super::*;
+
+    #[test]
+    fn a_notice_says_what_it_is_about_and_opens_nothing() {
+        let mail = Mail { command: "cat".into(), from: "a@b.example".into(), page: "https://p.example".into() };
+        let now = Utc::now();
+        for (subject, about) in
+            [("usr_1", "Subject: Failed logins"), ("apr_1", "Subject: An admin asks for something alone")]
+        {
+            let link = EmailLink {
+                id: "lnk_1".to_owned(),
+                user_id: "usr_1".to_owned(),
+                purpose: Purpose::Notice,
+                subject_id: Some(subject.to_owned()),
+                expires_at: now,
+                used_at: None,
+                created_at: now,
+                tries: 0,
+                registered_again: false,
+            };
+            let message = mail.message(&Due { link, email: "ada@people.example".to_owned() }, "secret");
+            assert!(message.contains(about) && message.contains(&format!("about={subject}")), "{message}");
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
 
     #[test]
     fn a_sender_without_an_address_or_a_page_is_refused() {

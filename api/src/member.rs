@@ -9,7 +9,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::member as domain;
 use muniment_domain::point::Point;
-use muniment_domain::user::{Role, Status, User};
+use muniment_domain::user::{Status, User};
 use muniment_workflows::member;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ pub async fn list(
     let mut tx = app.db.read().await?;
     issuer::find_own(&mut tx, &principal, &id).await?;
     let (rows, total) = domain::page(&mut tx, &id, page.limit, page.offset()).await?;
-    let masked = principal.0.has_role(Role::Auditor);
+    let masked = principal.0.sees_masked();
     let shown = rows.iter().map(|user| match masked {
         true => Shown { email: masked_email(&user.email), name: masked_name(&user.name), ..item(user) },
         false => item(user),

@@ -43,7 +43,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let page = Page::of(&parameters)?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
     let (rows, total) = user::page(&mut app.db.read().await?, &filter, page.limit, page.offset()).await?;
-    let item = if principal.0.has_role(Role::Auditor) { Person::masked } else { Person::of };
+    let item = if principal.0.sees_masked() { Person::masked } else { Person::of };
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
@@ -94,6 +94,9 @@ impl Intent for Invitation {
 #[serde(deny_unknown_fields)]
 pub struct NewRoles {
     roles: Vec<Role>,
+    /// Whether an auditor sees who people are, instead of masked names and addresses.
+    #[serde(default)]
+    pii_read: bool,
     reason: String,
     #[serde(skip)]
     user_id: String,
@@ -125,7 +128,7 @@ impl Intent for NewRoles {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let before = user::find(tx, &self.user_id).await?.roles;
         let (user_id, roles, reason) = (self.user_id.clone(), self.roles.clone(), self.reason.clone());
-        let wanted = SetRoles { user_id, roles, reason };
+        let wanted = SetRoles { user_id, roles, pii_read: self.pii_read, reason };
         if staff::concerns_staff(&before, &Roles::new(&self.roles)?) {
             return approval::ask(app, tx, Action::SetRoles(wanted), &by).await;
         }

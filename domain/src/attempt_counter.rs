@@ -11,11 +11,19 @@ const WAIT_MINUTES: [i64; 5] = [1, 2, 4, 8, 15];
 /// After how many hours without a failure the old ones no longer count.
 const FORGOTTEN_HOURS: i64 = 24;
 
-/// Counts one attempt before its outcome is known, so that a hundred at once are a hundred and not one. If the subject has to wait,
-/// says until when: the attempt is not to be looked at, and the transaction not to be committed.
+/// What an attempt was counted to.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// How many have failed since the last one that did not, this one among them.
+    pub failures: i64,
+    /// Until when the subject has to wait: the attempt is not to be looked at, and the transaction not to be committed.
+    pub waits_until: Option<DateTime<Utc>>,
+}
+
+/// Counts one attempt before its outcome is known, so that a hundred at once are a hundred and not one.
 ///
 /// The row stays locked until the commit, so no two see the same count.
-pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Option<DateTime<Utc>>> {
+pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Counted> {
     let now = tx.now();
     let (failures, blocked_until) = on!(tx, conn => sqlx::query_as::<_, (i64, Option<DateTime<Utc>>)>(
         "insert into attempt_counters (subject, failures, updated_at) values ($1, 1, $2) on conflict (subject) do update set \
@@ -23,14 +31,15 @@ pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Option<DateT
          returning failures, blocked_until")
         .bind(subject).bind(now).bind(now - Duration::hours(FORGOTTEN_HOURS)).fetch_one(conn).await?);
     if blocked_until.is_some_and(|until| until > now) {
-        return Ok(blocked_until);
+        return Ok(Counted { failures, waits_until: blocked_until });
     }
     // The last free attempt is still looked at; whoever comes after it waits.
-    let Ok(above) = usize::try_from(failures - free) else { return Ok(None) };
+    let looked_at = Counted { failures, waits_until: None };
+    let Ok(above) = usize::try_from(failures - free) else { return Ok(looked_at) };
     let minutes = WAIT_MINUTES[above.min(WAIT_MINUTES.len() - 1)];
     on!(tx, conn => sqlx::query("update attempt_counters set blocked_until = $2 where subject = $1")
         .bind(subject).bind(now + Duration::minutes(minutes)).execute(conn).await?.rows_affected());
-    Ok(None)
+    Ok(looked_at)
 }
 
 /// Forgets the failures of a subject: the attempt succeeded.

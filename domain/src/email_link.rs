@@ -16,7 +16,7 @@ crate::words! {
         ResetPassword = "reset_password",
         /// Sets the first password of somebody who was invited.
         Invitation = "invitation",
-        /// Tells the staff of what an admin wants to do alone. It opens nothing.
+        /// Tells the staff of what an admin wants to do alone, or somebody of failed logins. It opens nothing.
         Notice = "notice",
     }
 }
@@ -58,6 +58,13 @@ pub struct Due {
     pub email: String,
 }
 
+impl Due {
+    /// Whether a notice is about the account of whoever gets it.
+    pub fn is_of_the_account(&self) -> bool {
+        self.link.subject_id.as_ref() == Some(&self.link.user_id)
+    }
+}
+
 /// How many links for one purpose somebody may ask for while they are open. Older ones stay good, or whoever knows the address could void each mail before
 /// it is read; and beyond these no mail is sent, or they could fill the box.
 const OPEN_MAX: i64 = 3;
@@ -69,6 +76,11 @@ const TRIES_DOUBLE: i64 = 6;
 /// Makes a link and tells the mailer.
 pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<EmailLink> {
     write(tx, user_id, purpose, None, false).await
+}
+
+/// Tells the owner of an account that somebody guesses its password. It is about the account itself, and opens nothing.
+pub async fn tell_of_failures(tx: &mut Tx, user_id: &str) -> Result<()> {
+    write(tx, user_id, Purpose::Notice, Some(user_id), false).await.map(drop)
 }
 
 /// Tells everybody of the staff by mail of what this is about.

@@ -29,6 +29,8 @@ pub struct Principal {
     pub issuer_id: Option<String>,
     /// The investor that the person is.
     pub investor_id: Option<String>,
+    /// Whether an auditor sees who people are.
+    pub pii_read: bool,
     /// Whether the person has shown that the address is theirs.
     pub email_verified: bool,
     pub credential: Credential,
@@ -45,6 +47,7 @@ struct Owned<T> {
     owner_status: Status,
     owner_issuer_id: Option<String>,
     owner_investor_id: Option<String>,
+    owner_pii_read: bool,
     owner_email_verified_at: Option<DateTime<Utc>>,
 }
 
@@ -57,6 +60,7 @@ impl<T> Owned<T> {
             roles: self.owner_roles,
             issuer_id: self.owner_issuer_id,
             investor_id: self.owner_investor_id,
+            pii_read: self.owner_pii_read,
             email_verified: self.owner_email_verified_at.is_some(),
             credential,
         }
@@ -90,6 +94,11 @@ impl Principal {
         self.roles.has(role)
     }
 
+    /// Whether who people are is masked: to an auditor to whom two admins have not given more.
+    pub fn sees_masked(&self) -> bool {
+        self.has_role(Role::Auditor) && !self.pii_read
+    }
+
     /// Whether the person is an investor and nothing else.
     pub fn is_only_investor(&self) -> bool {
         self.roles.list() == [Role::Investor]
@@ -116,7 +125,7 @@ pub async fn by_key(tx: &mut Tx, key: &str) -> Result<Principal> {
     let now = tx.now();
     let row = on!(tx, conn => sqlx::query_as::<_, Owned<ApiKey>>(
         "select k.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id, \
-         u.email_verified_at as owner_email_verified_at, i.id as owner_investor_id \
+         u.email_verified_at as owner_email_verified_at, i.id as owner_investor_id, u.pii_read as owner_pii_read \
          from api_keys k join users u on u.id = k.user_id left join investors i on i.user_id = u.id where k.key_sha256 = $1")
         .bind(api_key::digest(key)).fetch_optional(conn).await?);
     row.filter(|row| {
@@ -133,7 +142,7 @@ pub async fn by_session(tx: &mut Tx, session_id: &str) -> Result<Principal> {
     let now = tx.now();
     let row = on!(tx, conn => sqlx::query_as::<_, Owned<Session>>(
         "select s.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status, u.issuer_id as owner_issuer_id, \
-         u.email_verified_at as owner_email_verified_at, i.id as owner_investor_id \
+         u.email_verified_at as owner_email_verified_at, i.id as owner_investor_id, u.pii_read as owner_pii_read \
          from sessions s join users u on u.id = s.user_id left join investors i on i.user_id = u.id where s.id = $1")
         .bind(session_id).fetch_optional(conn).await?);
     let row = row.filter(|row| row.credential.is_live(now));

@@ -46,6 +46,8 @@ pub struct User {
     pub accepted_terms_version: Option<String>,
     /// What the person wants to be told of by mail: subjects of events, each with yes or no.
     pub notification_prefs: Json<BTreeMap<String, bool>>,
+    /// Whether an auditor sees who people are.
+    pub pii_read: bool,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -193,9 +195,10 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     }
     let rows = on!(tx, conn => sqlx::query(
         "update users set name = $3, roles = $4, status = $5, password_hash = $6, email_verified_at = $7, locale = $8, issuer_id = $9, \
-         notification_prefs = $11, version = version + 1, updated_at = $10 where id = $1 and version = $2")
+         notification_prefs = $11, pii_read = $12, version = version + 1, updated_at = $10 where id = $1 and version = $2")
         .bind(&user.id).bind(user.version).bind(&user.name).bind(user.roles.to_string()).bind(user.status).bind(&user.password_hash)
-        .bind(user.email_verified_at).bind(&user.locale).bind(&user.issuer_id).bind(now).bind(&user.notification_prefs).execute(conn).await?.rows_affected());
+        .bind(user.email_verified_at).bind(&user.locale).bind(&user.issuer_id).bind(now).bind(&user.notification_prefs)
+        .bind(user.pii_read).execute(conn).await?.rows_affected());
     touched(rows, "user", &user.id)?;
     if user.is_admin() && !before.is_admin() {
         approval::end_alone(tx).await?;
@@ -210,7 +213,7 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
 /// What the audit log may show of somebody: what they may do, and not who they are.
 fn facts(user: &User) -> Facts {
     let open = serde_json::json!({ "roles": user.roles.to_string(), "status": user.status, "issuer_id": user.issuer_id,
-        "email_verified_at": user.email_verified_at, "version": user.version });
+        "pii_read": user.pii_read, "email_verified_at": user.email_verified_at, "version": user.version });
     let personal = serde_json::json!({ "name": user.name, "locale": user.locale, "password_hash": user.password_hash });
     Facts::new(open, personal)
 }

@@ -31,6 +31,9 @@ pub struct SetRoles {
     pub user_id: String,
     /// All that they have afterwards.
     pub roles: Vec<Role>,
+    /// Whether an auditor sees who people are.
+    #[serde(default)]
+    pub pii_read: bool,
     /// Why.
     pub reason: String,
 }
@@ -85,8 +88,11 @@ impl SetRoles {
     /// Refuses what changes nothing, what nobody may have together, and what would leave the platform without an admin.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
         let roles = Roles::new(&self.roles)?;
+        if self.pii_read && !roles.has(Role::Auditor) {
+            return Err(Error::field("/pii_read", "unexpected", "This is for auditors; others see what they work on."));
+        }
         let person = user::find(tx, &self.user_id).await?;
-        if person.roles == roles {
+        if (&person.roles, person.pii_read) == (&roles, self.pii_read) {
             return Err(Error::refused(Code::InvalidState, format!("{} has these roles already.", person.id)));
         }
         if person.roles.has(Role::Admin) && !roles.has(Role::Admin) {
@@ -100,6 +106,7 @@ impl SetRoles {
         self.check(tx).await?;
         let mut person = user::find(tx, &self.user_id).await?;
         person.roles = Roles::new(&self.roles)?;
+        person.pii_read = self.pii_read;
         user::update(tx, &person, "user.roles_changed").await?;
         session::revoke_all(tx, &self.user_id, None, "roles_changed").await
     }

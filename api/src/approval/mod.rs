@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::approval::{self, Approval, Filter};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::user::Role;
 use muniment_workflows::action::Action;
 use muniment_workflows::requester::Requester;
 use serde::Serialize;
@@ -89,7 +88,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     let shown = match principal.is_staff() {
         true => {
             let outlook = record::outlook(&mut tx, &app.settings, &found).await?;
-            record::full(&found, &history, outlook, principal.0.has_role(Role::Auditor))
+            record::full(&found, &history, outlook, principal.0.sees_masked())
         }
         false => record::full_for_maker(&found, &history),
     };

@@ -6,8 +6,8 @@ use chrono::{DateTime, Duration};
 use muniment_domain::db::Tx;
 use muniment_domain::login_attempt::{self, Outcome};
 use muniment_domain::point::Point;
-use muniment_domain::second_factor;
 use muniment_domain::user::{self, Status, User};
+use muniment_domain::{email_link, second_factor};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -71,8 +71,7 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
     let stored = known.as_ref().and_then(|user| user.password_hash.as_deref());
     let verdict = app.auth.passwords.compare(body.password.clone(), stored).await?;
     let Some(person) = known.as_ref().filter(|user| verdict.right && is_shown(&app, user)) else {
-        let known = known.as_ref().map(|user| user.id.as_str());
-        note(&app, known, &origin, Outcome::Refused).await?;
+        refused(&app, known.as_ref(), &origin, &attempt).await?;
         let problem = Problem::new(Code::InvalidCredentials, "The e-mail address or the password is wrong.");
         return Err(problem.with_authenticate("Bearer".to_owned()));
     };
@@ -174,6 +173,17 @@ async fn unchanged(tx: &mut Tx, compared: &User) -> Result<User> {
         return Ok(person);
     }
     Err(Problem::new(Code::InvalidCredentials, "The account was changed at this moment. Log in again."))
+}
+
+/// Notes a failure; an owner of whom somebody guesses the password again and again is told by mail.
+async fn refused(app: &App, known: Option<&User>, origin: &Origin, attempt: &Attempt) -> Result<()> {
+    let mut tx = app.db.begin().await?;
+    let user_id = known.map(|user| user.id.as_str());
+    login_attempt::insert(&mut tx, user_id, &origin.ip.to_string(), &origin.user_agent, Outcome::Refused).await?;
+    if let Some(owner) = known.filter(|user| attempt.is_told() && user.status == Status::Active) {
+        email_link::tell_of_failures(&mut tx, &owner.id).await?;
+    }
+    Ok(tx.commit(Point::Account).await?)
 }
 
 async fn note(app: &App, user_id: Option<&str>, origin: &Origin, outcome: Outcome) -> Result<()> {

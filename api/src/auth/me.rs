@@ -45,6 +45,8 @@ pub struct Person {
     /// Of others, an auditor sees the first letters.
     name: String,
     roles: Vec<Role>,
+    /// Whether an auditor sees who people are.
+    pii_read: bool,
     status: Status,
     #[schema(example = "en")]
     locale: Option<String>,
@@ -61,6 +63,7 @@ impl Person {
             email_verified: user.email_verified_at.is_some(),
             name: user.name.clone(),
             roles: user.roles.list().to_vec(),
+            pii_read: user.pii_read,
             status: user.status,
             locale: user.locale.clone(),
             issuer_id: user.issuer_id.clone(),

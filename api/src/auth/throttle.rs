@@ -15,11 +15,14 @@ use crate::origin::Origin;
 const ACCOUNT_FREE: i64 = 5;
 /// How many failures one network bears, which may be a whole office.
 const NETWORK_FREE: i64 = 50;
+/// At which failure the owner of an account is told.
+const TOLD_AT: i64 = 10;
 
 /// An attempt that was counted.
 pub struct Attempt {
     account: String,
     network: String,
+    failures: i64,
 }
 
 impl Attempt {
@@ -42,10 +45,10 @@ impl Attempt {
             attempt_counter::count(&mut tx, &account, ACCOUNT_FREE).await?,
             attempt_counter::count(&mut tx, &network, NETWORK_FREE).await?,
         ];
-        let Some(until) = waits.into_iter().flatten().max() else {
+        let Some(until) = waits.iter().filter_map(|counted| counted.waits_until).max() else {
             tx.set_aside();
             tx.commit(Point::Account).await?;
-            return Ok(Self { account, network });
+            return Ok(Self { account, network, failures: waits[0].failures });
         };
         let wait = u64::try_from((until - tx.now()).num_seconds()).unwrap_or(0).max(1);
         // What was counted here is forgotten: an attempt that was not looked at is none, and knocking does not lengthen the wait.
@@ -57,6 +60,11 @@ impl Attempt {
         let problem =
             Problem::new(Code::LoginThrottled, format!("Too many failed attempts. Try again in {wait} seconds."));
         Err(problem.with_retry_after(wait))
+    }
+
+    /// Whether this failure is the one of which the owner of the account is told.
+    pub const fn is_told(&self) -> bool {
+        self.failures == TOLD_AT
     }
 
     /// Takes the count back, in the commit of what the attempt was for.

@@ -6,7 +6,6 @@ use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use muniment_domain::distribution::{Distribution, Scope};
 use muniment_domain::entitlement::{self, Reported};
-use muniment_domain::user::Role;
 use muniment_domain::{money, offering};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -44,7 +43,7 @@ pub async fn report(
     let of = offering::find(&mut tx, &d.offering_id).await?;
     let (decimals, mut lines) = (of.decimals(), entitlement::report(&mut tx, &id).await?);
     let report_sha256 = format!("{:x}", Sha256::digest(table(&d, decimals, &lines)));
-    if principal.0.has_role(Role::Auditor) {
+    if principal.0.sees_masked() {
         lines.iter_mut().for_each(|line| line.legal_name = line.legal_name.as_deref().map(masked_name));
     }
     match parameters.text("format").unwrap_or("json") {

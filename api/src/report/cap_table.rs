@@ -7,7 +7,6 @@ use axum::http::Uri;
 use axum::response::Response;
 use muniment_domain::db::Tx;
 use muniment_domain::report::cap_table::{self, Key, Place};
-use muniment_domain::user::Role;
 use muniment_domain::{money, offering};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -43,7 +42,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     };
     let decimals = offering::find(&mut tx, &offering_id).await?.decimals();
     let place = cap_table::place(&mut tx, &offering_id).await?;
-    let (masked, after) = (principal.0.has_role(Role::Auditor), Some((String::new(), -1)));
+    let (masked, after) = (principal.0.sees_masked(), Some((String::new(), -1)));
     drop(tx);
     Ok(answer(app, CapTable { offering_id, decimals, place, masked, after, sums: BTreeMap::new() }, format))
 }
