@@ -1,12 +1,13 @@
 //! The limits that only whoever runs the platform changes: those of the configuration and of the program.
 
-use muniment_activities::config::ChainConfig;
+use muniment_activities::config::{ChainConfig, Finality};
 use muniment_domain::idempotency::REPLAY_HOURS;
 use muniment_domain::session::Lifetime;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::Plain;
 use crate::app::App;
 use crate::pages::{LIMIT_DEFAULT, LIMIT_MAX};
 
@@ -61,8 +62,8 @@ pub struct OnChain {
     #[schema(example = "sepolia")]
     network: String,
     /// `tag`, or how many blocks.
-    #[schema(value_type = Object, example = "tag")]
-    finality: Value,
+    #[schema(example = "tag")]
+    finality: Plain,
     quorum: usize,
     in_flight_max: u32,
     bump_after_seconds: u64,
@@ -114,7 +115,10 @@ impl OnChain {
     fn of(chain: &ChainConfig) -> Self {
         Self {
             network: chain.key.clone(),
-            finality: json!(chain.finality),
+            finality: match chain.finality {
+                Finality::Tag => Plain::Text("tag".to_owned()),
+                Finality::Confirmations(blocks) => Plain::Number(blocks.cast_signed()),
+            },
             quorum: chain.quorum,
             in_flight_max: chain.in_flight_max,
             bump_after_seconds: chain.bump_after_seconds,

@@ -85,10 +85,29 @@ impl Limits {
 pub struct Bound {
     #[schema(example = "approval_hours")]
     name: &'static str,
-    #[schema(value_type = Object, example = 25)]
-    minimum: Value,
-    #[schema(value_type = Object, example = 336)]
-    maximum: Value,
+    #[schema(example = 25)]
+    minimum: Plain,
+    #[schema(example = 336)]
+    maximum: Plain,
+}
+
+/// A number; or money or a word, as a text.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum Plain {
+    /// Money, or a word.
+    Text(String),
+    /// A number.
+    Number(i64),
+}
+
+impl Plain {
+    fn of(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text),
+            other => Self::Number(other.as_i64().unwrap_or_default()),
+        }
+    }
 }
 
 /// Every limit that there is.
@@ -115,6 +134,7 @@ pub struct Policies {
     path = "/v1/policies",
     params(("version" = Option<i64>, Query, minimum = 0, description = "The business limits as they were at this version.", example = 0)),
     responses((status = 200, body = Policies, headers(("ETag")))),
+    extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["version"])?;
@@ -131,7 +151,7 @@ pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
 async fn shown(app: &App, tx: &mut Tx, found: Option<Policy>) -> Result<Policies> {
     let bounds = BOUNDS.iter().map(|bound| {
         let (minimum, maximum) = (bound.shown(bound.minimum), bound.shown(bound.maximum));
-        Bound { name: bound.name, minimum, maximum }
+        Bound { name: bound.name, minimum: Plain::of(minimum), maximum: Plain::of(maximum) }
     });
     let allowed = match &found {
         Some(found) => approval::executed(tx, "change_policies", &found.version.to_string()).await?,

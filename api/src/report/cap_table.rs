@@ -32,6 +32,7 @@ use crate::principal::Principal;
         ("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json"),
     ),
     responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+    extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["offering_id", "format"])?;

@@ -15,6 +15,7 @@ use muniment_domain::offering;
 use muniment_domain::report::Filter;
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::code::Code;
@@ -26,6 +27,20 @@ use crate::pages::Parameters;
 /// How many lines, or things that may have some, are read at once.
 const PAGE: i64 = 500;
 const YEAR_MAX: i64 = 9_000;
+
+/// What a report over a time takes.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
+pub struct OfTime {
+    #[param(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    offering_id: Option<String>,
+    /// All years, if none is named.
+    #[param(minimum = 1, maximum = 9000, example = 2026)]
+    year: Option<i32>,
+    #[param(pattern = "^(json|csv)$", example = "json")]
+    format: Option<String>,
+}
 
 /// A report that is read page by page.
 pub trait Report: Send + Sized + 'static {

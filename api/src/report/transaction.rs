@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{PAGE, Report, answer, asked};
+use super::{OfTime, PAGE, Report, answer, asked};
 use crate::address::Typed;
 use crate::app::App;
 use crate::error::Result;
@@ -25,12 +25,9 @@ use crate::pages::Parameters;
 #[utoipa::path(
     get,
     path = "/v1/reports/transactions",
-    params(
-        ("offering_id" = Option<String>, Query, example = "off_01jc8yq3k5e9v8w2m4n6p7r9st"),
-        ("year" = Option<i32>, Query, minimum = 1, maximum = 9000, description = "All years, if none is named.", example = 2026),
-        ("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json"),
-    ),
+    params(OfTime),
     responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+    extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["offering_id", "year", "format"])?;
