@@ -62,7 +62,6 @@ pub struct OnChain {
     #[schema(example = "sepolia")]
     network: String,
     /// `tag`, or how many blocks.
-    #[schema(example = "tag")]
     finality: Plain,
     quorum: usize,
     in_flight_max: u32,

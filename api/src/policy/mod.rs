@@ -85,9 +85,7 @@ impl Limits {
 pub struct Bound {
     #[schema(example = "approval_hours")]
     name: &'static str,
-    #[schema(example = 25)]
     minimum: Plain,
-    #[schema(example = 336)]
     maximum: Plain,
 }
 
