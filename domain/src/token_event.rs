@@ -37,7 +37,7 @@ crate::words! {
 
 /// One row of `token_events`.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0013_token_event.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0013_token.sql explains those that need it.
 pub struct TokenEvent {
     pub chain_id: i64,
     pub block_number: i64,

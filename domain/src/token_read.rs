@@ -25,7 +25,7 @@ crate::words! {
 
 /// The place of those tokens of a chain that are with it.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0027_token_read.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0013_token.sql explains those that need it.
 pub struct TokenRead {
     pub chain_id: i64,
     pub block_number: i64,

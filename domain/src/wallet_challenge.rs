@@ -13,7 +13,7 @@ const KEPT_DAYS: i64 = 30;
 
 /// One row of `wallet_challenges`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0024_investor.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0015_wallet.sql explains those that need it.
 pub struct WalletChallenge {
     pub id: String,
     pub wallet_id: String,

@@ -18,7 +18,7 @@ use crate::{Code, Error, Result, canonical, event, on};
 
 /// One row of `approvals`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0012_approval.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0007_approval.sql explains those that need it.
 pub struct Approval {
     pub id: String,
     pub action: String,

@@ -30,7 +30,7 @@ crate::words! {
 
 /// One anchor.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0042_audit.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0023_audit.sql explains those that need it.
 pub struct Anchor {
     pub from_position: i64,
     pub to_position: i64,

@@ -48,7 +48,7 @@ crate::words! {
 
 /// One row of `distributions`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0014_distribution.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0017_distribution.sql explains those that need it.
 pub struct Distribution {
     pub id: String,
     pub offering_id: String,

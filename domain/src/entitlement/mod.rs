@@ -25,7 +25,7 @@ use crate::{Code, Error, Result, event, on};
 
 /// One row of `entitlements`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0014_distribution.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0018_entitlement.sql explains those that need it.
 pub struct Entitlement {
     pub id: String,
     pub distribution_id: String,

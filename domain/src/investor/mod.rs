@@ -84,7 +84,7 @@ crate::words! {
 
 /// One row of `investors`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0024_investor.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0014_investor.sql explains those that need it.
 pub struct Investor {
     pub id: String,
     pub user_id: Option<String>,

@@ -147,6 +147,6 @@ mod tests {
 
     #[test]
     fn the_migration_checks_the_same_words() {
-        assert_checked(include_str!("../../../migrations/0009_offering.sql"), "status", Status::ALL);
+        assert_checked(include_str!("../../../migrations/0012_offering.sql"), "status", Status::ALL);
     }
 }

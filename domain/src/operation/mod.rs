@@ -100,7 +100,7 @@ pub struct Problem {
 
 /// One row of `operations`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0003_operation.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0004_operation.sql explains those that need it.
 pub struct Operation {
     pub id: String,
     pub kind: Kind,

@@ -34,7 +34,7 @@ use crate::{Error, Result, event, on};
 
 /// One row of `subscriptions`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0023_subscription.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0016_subscription.sql explains those that need it.
 pub struct Subscription {
     pub id: String,
     pub offering_id: String,

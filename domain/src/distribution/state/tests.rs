@@ -33,5 +33,5 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0014_distribution.sql"), "status", Status::ALL);
+    assert_checked(include_str!("../../../../migrations/0017_distribution.sql"), "status", Status::ALL);
 }

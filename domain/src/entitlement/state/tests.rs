@@ -26,7 +26,7 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    let migration = include_str!("../../../../migrations/0014_distribution.sql");
+    let migration = include_str!("../../../../migrations/0018_entitlement.sql");
     assert_checked(migration, "status", Status::ALL);
     assert_checked(migration, "hold_reason", HoldReason::ALL);
 }

@@ -31,5 +31,5 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0010_subscription.sql"), "kyc_status", Status::ALL);
+    assert_checked(include_str!("../../../../migrations/0014_investor.sql"), "kyc_status", Status::ALL);
 }

@@ -27,7 +27,7 @@ fn every_cell_of_the_table_is_as_the_specification_says() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0003_operation.sql"), "status", Status::ALL);
+    assert_checked(include_str!("../../../../migrations/0004_operation.sql"), "status", Status::ALL);
 }
 
 #[test]

@@ -53,5 +53,5 @@ fn what_is_final_moves_no_more_and_reserves_only_when_it_was_minted() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0010_subscription.sql"), "status", Status::ALL);
+    assert_checked(include_str!("../../../../migrations/0016_subscription.sql"), "status", Status::ALL);
 }
