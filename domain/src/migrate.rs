@@ -75,3 +75,6 @@ pub async fn extensions_offered(db: &Db, names: &[&str]) -> Result<Vec<String>> 
         .fetch_all(pool)
         .await?)
 }
+
+#[cfg(test)]
+mod tests;
