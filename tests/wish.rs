@@ -60,7 +60,7 @@ on_both_databases! {
             site.write("update lanes set mode = 'paused'").await;
             let mut server = doomed(&site, &plan).await;
             let wished = "insert into commands (id, operation_id, kind, position, actor, reason, due_at, created_at) \
-                select 'wsh_' || substr(id, 4), id, 'retry', 0, 'somebody', 'a test', created_at, created_at from operations where status = 'confirmed'";
+                select 'cmd_' || substr(id, 4), id, 'retry', 0, 'somebody', 'a test', created_at, created_at from operations where status = 'confirmed'";
             site.write(wished).await;
             ended(&mut server, &plan).await;
             let server = site.start().await;

@@ -51,7 +51,7 @@ pub struct NewWish<'a> {
 
 /// Stores a wish. The same one, still open, refuses it.
 pub async fn insert(tx: &mut Tx, w: &NewWish<'_>) -> Result<Wish> {
-    let (id, now) = (tx.new_id("wsh"), tx.now());
+    let (id, now) = (tx.new_id("cmd"), tx.now());
     let (bulk_id, position) = w.bulk.map_or((None, 0), |(id, position)| (Some(id), position));
     on!(tx, conn => sqlx::query_as::<_, Wish>(
         "insert into commands (id, operation_id, kind, bulk_id, position, bump_percent, actor, reason, due_at, created_at) \

@@ -121,7 +121,7 @@ fn subjects(r: &Request) -> [Subject; 2] {
 /// Accepts a recovery, and keeps the new wallet for the investor.
 pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Accepted> {
     let grounds = look(tx, &r).await?;
-    let mut accepted = Accepted { batch_id: tx.new_id("run"), operations: Vec::with_capacity(grounds.len()) };
+    let mut accepted = Accepted { batch_id: tx.new_id("bat"), operations: Vec::with_capacity(grounds.len()) };
     for (index, ground) in (0i64..).zip(grounds) {
         let op_id = ground.op_id(tx).await?;
         let recovery = Recovery { op_id, lost: r.lost_address, replacement: r.new_address };
