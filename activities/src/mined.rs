@@ -24,8 +24,8 @@ pub struct Mined {
     pub to: Option<Address>,
     /// Selector and arguments.
     pub data: Bytes,
-    /// The height of its block.
     /// The number of its block.
+    pub block_number: u64,
     /// The hash of its block.
     pub block_hash: B256,
 }

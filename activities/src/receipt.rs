@@ -42,8 +42,8 @@ pub struct Receipt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log {
     /// The contract that emitted it.
+    pub address: Address,
     /// Signature hash and indexed fields.
-    /// The hash of its signature and its indexed fields.
     pub topics: Vec<B256>,
     /// The other fields.
     pub data: Bytes,

@@ -1,6 +1,9 @@
 //! Unit tests of `direct_payout.rs`.
 
-use alloy::{primitives::Bytes, sol_types::SolEvent};
+use alloy::{
+    primitives::{B256, Bytes},
+    sol_types::SolEvent,
+};
 
 use super::*;
 use crate::bindings::{coin::DemoCoin::Transfer, token::PlatformSecurityToken7518::OperationExecuted};
