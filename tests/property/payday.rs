@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use alloy::primitives::{Address, U256};
 use alloy::sol;
 use chrono::Duration;
+use muniment_domain::Result;
 use muniment_domain::distribution::{Kind, Method, Scope};
 use muniment_domain::moment::Moment;
 use muniment_domain::offering::Scope as Offerings;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, on};
+use muniment_domain::sql::sql;
 use muniment_workflows::distribution::{self, Draft};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::{payout, payout_approval, snapshot};
@@ -124,8 +125,7 @@ pub async fn compare(life: &Life) -> Lived {
     same("distributions whose parts are not the whole", &life.ids(inexact).await, &Vec::new())
 }
 
-async fn rows(life: &Life, sql: &'static str) -> std::result::Result<Vec<(String, i64)>, String> {
+async fn rows(life: &Life, text: &'static str) -> std::result::Result<Vec<(String, i64)>, String> {
     let mut tx = life.stage.db.read().await.map_err(|e| e.to_string())?;
-    on!(tx, conn => sqlx::query_as::<_, (String, i64)>(sql).fetch_all(conn).await)
-        .map_err(|e| Error::from(e).to_string())
+    sql(text).rows(&mut tx).await.map_err(|e| e.to_string())
 }

@@ -1,15 +1,15 @@
 use super::*;
 
-fn doing(kind: ActorKind, object_id: Option<&str>) -> Doing {
+fn recorder(kind: ActorKind, object_id: Option<&str>) -> Recorder {
     let person = matches!(kind, ActorKind::Person | ActorKind::Key);
     let actor = person.then(|| "usr_1".to_owned());
     let act = Act { actor, kind, object_id: object_id.map(str::to_owned), ..Act::on_host("POST /v1/things") };
-    Doing { act: Some(Arc::new(act)), ..Doing::default() }
+    Recorder { act: Some(Arc::new(act)), ..Recorder::default() }
 }
 
-fn lines(doing: &Doing) -> Vec<Line> {
+fn lines(recorder: &Recorder) -> Vec<Line> {
     let mut number = 0;
-    doing.lines(Point::Timer, DateTime::UNIX_EPOCH, || {
+    recorder.lines(Point::Timer, DateTime::UNIX_EPOCH, || {
         number += 1;
         format!("aud_{number}")
     })
@@ -20,8 +20,8 @@ fn about(line: &Line) -> (Option<&str>, Option<&str>) {
 }
 
 #[test]
-fn a_line_names_what_the_path_names_else_what_the_events_tell_of_and_everything_else_has_its_own() {
-    let mut named = doing(ActorKind::Person, Some("ent_7"));
+fn the_act_has_one_entry_and_every_other_object_has_its_own() {
+    let mut named = recorder(ActorKind::Person, Some("ent_7"));
     named.note("distribution.updated", "distribution", "dist_1", &json!({}));
     named.note("distribution.entitlement_held", "entitlement", "ent_7", &json!({ "from": null, "status": "held" }));
     let told = lines(&named);
@@ -32,7 +32,7 @@ fn a_line_names_what_the_path_names_else_what_the_events_tell_of_and_everything_
     let moved = r#""diff_redacted":{"status":{"from":null,"to":"held"}}"#;
     assert_eq!(told[0].detail, format!(r#"{{{moved},"events":["distribution.entitlement_held"]}}"#));
     assert_eq!(told[1].detail, r#"{"events":["distribution.updated"]}"#);
-    let mut made = doing(ActorKind::Key, None);
+    let mut made = recorder(ActorKind::Key, None);
     made.note("api_key.created", "api_key", "key_3", &json!({}));
     made.answered(201);
     let told = lines(&made);
@@ -43,8 +43,8 @@ fn a_line_names_what_the_path_names_else_what_the_events_tell_of_and_everything_
 }
 
 #[test]
-fn what_the_engine_does_of_itself_has_a_line_for_each_thing_and_the_name_of_its_commit() {
-    let mut engine = Doing::default();
+fn the_engine_writes_one_entry_for_each_object_with_the_commit_as_action() {
+    let mut engine = Recorder::default();
     assert_eq!(lines(&engine), []);
     for number in 0..100 {
         let data = json!({ "from": "accepted", "status": "minted" });
@@ -61,8 +61,8 @@ fn what_the_engine_does_of_itself_has_a_line_for_each_thing_and_the_name_of_its_
 }
 
 #[test]
-fn what_was_rewound_or_is_beside_the_act_leaves_nothing() {
-    let mut rewound = doing(ActorKind::Person, None);
+fn a_rewound_or_separate_change_leaves_no_entry() {
+    let mut rewound = recorder(ActorKind::Person, None);
     rewound.mark();
     rewound.note("user.created", "user", "usr_2", &json!({}));
     rewound.changed("usr_2", Facts::default(), Facts::default());
@@ -74,9 +74,9 @@ fn what_was_rewound_or_is_beside_the_act_leaves_nothing() {
 }
 
 #[test]
-fn of_two_changes_of_one_row_the_line_shows_the_way_from_the_first_to_the_last() {
+fn two_changes_of_one_row_show_the_first_and_the_last_value() {
     let facts = |status: &str| Facts::new(json!({ "status": status }), json!({}));
-    let mut changed = doing(ActorKind::Person, Some("off_1"));
+    let mut changed = recorder(ActorKind::Person, Some("off_1"));
     changed.note("offering.closed", "offering", "off_1", &json!({ "from": "open", "status": "closed" }));
     changed.changed("off_1", facts("open"), facts("closed"));
     changed.changed("off_1", facts("closed"), facts("settled"));
@@ -86,8 +86,8 @@ fn of_two_changes_of_one_row_the_line_shows_the_way_from_the_first_to_the_last()
 }
 
 #[test]
-fn at_the_door_nobody_acts_until_something_happens_or_somebody_comes_in() {
-    let mut door = doing(ActorKind::Anonymous, None);
+fn an_anonymous_act_has_an_entry_only_after_a_change_or_a_login() {
+    let mut door = recorder(ActorKind::Anonymous, None);
     assert_eq!(lines(&door), []);
     door.showed("usr_9", "ses_9");
     let told = lines(&door);

@@ -1,25 +1,25 @@
-//! What changed, as far as a log may say it: a fact that is open with its value before and after, a person's by its name alone.
+//! The changed fields of a row for the audit log. Personal and secret fields appear by name only, without their values.
 
 use serde_json::{Map, Value, json};
 
 use crate::canonical;
 
-/// Longer values are told of by their name alone.
+/// Longer values appear by name only.
 const CHARACTERS_MAX: usize = 200;
-/// What moves with every change says nothing.
+/// This field changes with every update, so it is not reported.
 const COUNTED: &str = "version";
 
-/// What a row says.
+/// The fields of a row.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
-    /// What the log may show.
+    /// Fields whose values the log may show.
     open: Map<String, Value>,
-    /// What is a person's own, or a secret.
+    /// Personal or secret fields.
     personal: Map<String, Value>,
 }
 
 impl Facts {
-    /// By the names of their columns.
+    /// Builds the fields from JSON objects with column names as keys.
     pub(crate) fn new(open: Value, personal: Value) -> Self {
         let fields = |value| match value {
             Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, exact(value))).collect(),
@@ -28,14 +28,14 @@ impl Facts {
         Self { open: fields(open), personal: fields(personal) }
     }
 
-    /// Over what is open alone: a hash over a name would tell it to whoever guesses it.
+    /// Hash over the open fields only. A hash over personal data could be guessed.
     fn sha256(&self) -> String {
         let text = canonical::text(&Value::Object(self.open.clone()));
-        canonical::sha256(&text.expect("numbers stand as texts here"))
+        canonical::sha256(&text.expect("numbers are strings here"))
     }
 }
 
-/// A row before and after.
+/// The fields of a row before and after a change.
 #[derive(Debug)]
 pub(super) struct Change {
     pub before: Facts,
@@ -43,7 +43,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// As a line shows it.
+    /// The change as an audit entry shows it.
     pub fn shown(&self) -> Value {
         let mut diff = Map::new();
         for (name, after) in self.after.open.iter().filter(|(name, _)| *name != COUNTED) {
@@ -63,7 +63,7 @@ impl Change {
     }
 }
 
-/// The same of a row of which no more than its status is known.
+/// The change of a row of which only the status is known.
 pub(super) fn moved(from: Option<Option<&str>>, to: Option<&str>) -> Value {
     match (from, to) {
         (Some(from), Some(to)) if from != Some(to) => {
@@ -73,7 +73,7 @@ pub(super) fn moved(from: Option<Option<&str>>, to: Option<&str>) -> Value {
     }
 }
 
-/// A number as a text, so that every reader sees the same.
+/// A number as a string, because JSON readers disagree on large numbers.
 fn exact(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::String(number.to_string()),

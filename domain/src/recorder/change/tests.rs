@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_open_shows_its_values_and_what_is_a_persons_its_name() {
+fn open_fields_show_values_and_personal_fields_show_names_only() {
     let facts = |status: &str, name: &str, version: i64| {
         Facts::new(json!({ "status": status, "cap": i64::MAX, "version": version }), json!({ "legal_name": name }))
     };
@@ -17,7 +17,7 @@ fn what_is_open_shows_its_values_and_what_is_a_persons_its_name() {
 }
 
 #[test]
-fn a_long_text_is_told_of_by_its_name_and_a_status_without_a_move_not_at_all() {
+fn a_long_text_shows_its_name_only_and_an_unchanged_status_nothing() {
     let text = |length: usize| Facts::new(json!({ "description": "x".repeat(length) }), json!({}));
     let change = Change { before: text(3), after: text(CHARACTERS_MAX + 1) };
     assert_eq!(change.shown()["diff_redacted"], json!({ "description": {} }));

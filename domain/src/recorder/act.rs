@@ -1,43 +1,43 @@
-//! Who acts. The task of a request knows it from the door on, and every transaction that it begins: a handler can neither forget the line
-//! nor write a wrong one.
+//! Who acts. The task of a request carries the act, and every transaction that it begins takes it over. So no handler can forget
+//! the audit entry or write a wrong one.
 
 use std::sync::Arc;
 
 crate::words! {
-    /// By what somebody acts.
+    /// How somebody acts.
     ActorKind {
-        /// In a session.
+        /// A person in a session.
         Person = "person",
-        /// By an API key.
+        /// A program with an API key.
         Key = "key",
-        /// Without having shown who they are: at the door.
+        /// A caller without authentication, for example at login.
         Anonymous = "anonymous",
-        /// On the command line of the host.
+        /// A command on the host.
         Host = "host",
-        /// The engine, of itself: by the chain's word or by the calendar's.
+        /// The engine, because of a chain event or a timer.
         Engine = "engine",
     }
 }
 
-/// What somebody is about to do.
+/// One action of a caller.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Act {
-    /// The person; for a key its owner.
+    /// The person; for an API key its owner.
     pub actor: Option<String>,
     pub kind: ActorKind,
     pub session_id: Option<String>,
     pub key_id: Option<String>,
     pub ip: Option<String>,
-    /// The route, or the command.
+    /// The route or the command.
     pub action: String,
-    /// What the request names.
+    /// The object that the request names.
     pub object_id: Option<String>,
     pub request_id: Option<String>,
 }
 
 impl Act {
-    /// What is done on the host, by whoever may.
+    /// The act of a command on the host.
     pub fn on_host(command: &str) -> Self {
         Self {
             actor: None,
@@ -56,12 +56,12 @@ tokio::task_local! {
     static ACT: Arc<Act>;
 }
 
-/// Does the work as this act: each of its commits writes a line.
+/// Runs the work as this act: each of its commits writes an audit entry.
 pub async fn acting<F: Future>(act: Act, work: F) -> F::Output {
     ACT.scope(Arc::new(act), work).await
 }
 
-/// The act that this task is about; none where the engine works of itself.
+/// The act of this task; none for the engine.
 pub(super) fn current() -> Option<Arc<Act>> {
     ACT.try_with(Arc::clone).ok()
 }

@@ -1,5 +1,9 @@
-//! What a transaction does, gathered while it does it, and the lines that this becomes: one for the act, and one for everything else that
-//! it moved. Where nobody acts the engine does, and there is a line for each thing that it moved.
+//! Records what a transaction does and turns it into audit entries: one for the act, and one for each other object that changed. If
+//! no caller acts, the engine acts, with one entry for each object.
+
+mod act;
+mod change;
+mod line;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,21 +11,26 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::Line;
-use super::act::{Act, ActorKind, current};
-use super::change::{Change, Facts, moved};
+pub use act::{Act, ActorKind, acting};
+pub(crate) use change::Facts;
+pub use line::Line;
+pub(crate) use line::write;
+
+use act::current;
+use change::{Change, moved};
+
 use crate::canonical;
 use crate::point::Point;
 
-/// How many names of events a line keeps.
+/// Names of events in one entry.
 const EVENTS_MAX: usize = 16;
 
-/// What a transaction has done so far.
+/// Records what a transaction has done so far.
 #[derive(Debug, Default)]
-pub(crate) struct Doing {
-    /// None: the engine's own.
+pub(crate) struct Recorder {
+    /// None for the engine.
     act: Option<Arc<Act>>,
-    /// Who the caller has shown to be, with the new session.
+    /// User and session of a caller who has just authenticated.
     shown: Option<(String, String)>,
     told: Vec<Told>,
     changes: Vec<(String, Change)>,
@@ -31,23 +40,23 @@ pub(crate) struct Doing {
     marked: (usize, usize),
 }
 
-/// An event, as far as it says something about the act.
+/// An event, as far as the audit entry needs it.
 #[derive(Debug)]
 struct Told {
     name: String,
     noun: &'static str,
     subject: String,
-    /// From which status, none for what is new, to which.
+    /// Status before (none for a new object) and after.
     moved: Option<(Option<String>, String)>,
 }
 
-impl Doing {
-    /// Nothing yet, of the act that this task is about.
+impl Recorder {
+    /// An empty record for the act of this task.
     pub(crate) fn begin() -> Self {
         Self { act: current(), ..Self::default() }
     }
 
-    /// Notes an event that tells of the act, and between which statuses it moved its subject.
+    /// Records an event and the status change that it reports.
     pub(crate) fn note(&mut self, name: &str, subject_type: &str, subject_id: &str, data: &Value) {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         self.told.push(Told {
@@ -58,12 +67,12 @@ impl Doing {
         });
     }
 
-    /// Whether somebody acts. Of what the engine does of itself a line says the statuses alone, which costs no look at the row of before.
+    /// Whether a caller acts. For the engine an entry shows only the statuses, which saves a read of the row before the change.
     pub(crate) const fn is_an_act(&self) -> bool {
         self.act.is_some()
     }
 
-    /// Notes what a row was and what it became; of several changes of one row the first one's before and the last one's after count.
+    /// Records the fields of a row before and after a change. Several changes of one row become one, from the first to the last.
     pub(crate) fn changed(&mut self, id: &str, before: Facts, after: Facts) {
         match self.changes.iter_mut().find(|(known, _)| known == id) {
             Some((_, change)) => change.after = after,
@@ -71,39 +80,39 @@ impl Doing {
         }
     }
 
-    /// Notes the status of the answer that is stored with the act.
+    /// Records the HTTP status of the response that is stored with the act.
     pub(crate) const fn answered(&mut self, status: i64) {
         self.status = Some(status);
     }
 
-    /// Notes who came in by the door.
+    /// Records who has just authenticated.
     pub(crate) fn showed(&mut self, user_id: &str, session_id: &str) {
         self.shown = Some((user_id.to_owned(), session_id.to_owned()));
     }
 
-    /// What was asked for is refused by this code: nothing happened but that.
+    /// Records that the act was refused with this code and changed nothing.
     pub(crate) const fn refuse(&mut self, code: &'static str) {
         self.refused = Some(code);
     }
 
-    /// What is written here is not what was asked for.
+    /// This transaction is not part of the act and gets no entry.
     pub(crate) const fn set_aside(&mut self) {
         self.aside = true;
     }
 
-    /// What was noted before this stays.
+    /// Marks the present state for [`rewind`](Self::rewind).
     pub(crate) const fn mark(&mut self) {
         self.marked = (self.told.len(), self.changes.len());
     }
 
-    /// What was noted since the mark never happened.
+    /// Drops everything recorded since the mark, because the database was rolled back to its savepoint.
     pub(crate) fn rewind(&mut self) {
         self.told.truncate(self.marked.0);
         self.changes.truncate(self.marked.1);
     }
 
-    /// The lines; none if nothing was done that anybody could be held to.
-    pub(super) fn lines(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> String) -> Vec<Line> {
+    /// The audit entries; none if nothing happened that anybody is accountable for.
+    pub(crate) fn lines(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> String) -> Vec<Line> {
         if self.aside {
             return Vec::new();
         }
@@ -130,7 +139,7 @@ impl Doing {
         lines
     }
 
-    /// What was told, by what it is about, in the order in which each was told of first.
+    /// The events grouped by object, in the order of each object's first event.
     fn subjects(&self) -> Vec<Subject<'_>> {
         let mut places = HashMap::new();
         let mut subjects: Vec<Subject<'_>> = Vec::new();
@@ -190,14 +199,14 @@ impl Doing {
     }
 }
 
-/// What a line is about.
+/// The object of an entry.
 struct Subject<'a> {
     id: &'a str,
     noun: &'static str,
     told: Vec<&'a Told>,
 }
 
-/// What an id is of: its prefix says so where no event does.
+/// The kind of an object: from the prefix of its id, else from the event.
 fn noun(told: &str, id: &str) -> &'static str {
     const NOUNS: &[(&str, &str)] = &[
         ("apr", "approval"),
