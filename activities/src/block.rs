@@ -145,6 +145,7 @@ impl Chain {
                 if block.number != number {
                     return Err(other_number(number, block.number));
                 }
+                // Two batches can come from different endpoints, which can be on different forks.
                 if blocks.last().is_some_and(|below| below.hash != block.parent_hash) {
                     return Err(Fault::Incomplete(format!(
                         "block {number} is not a child of the block below it; the chain was reorganised during the read"

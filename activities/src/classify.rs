@@ -158,8 +158,10 @@ const RATE_LIMIT_PERHAPS: &[&str] =
 pub fn classify_send(code: i64, message: &str) -> SendClass {
     let text = message.to_lowercase();
     match first(SEND, &text) {
+        // A rate limit decides first: its text can contain words of other rules.
         _ if is_rate_limit(code, message) => SendClass::RateLimited,
         Some(class) => class,
+        // Code 3 without a known text is still a revert.
         None if code == 3 => SendClass::Reverts,
         None => SendClass::Unknown,
     }

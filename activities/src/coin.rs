@@ -75,6 +75,7 @@ pub async fn paid_in(
     let mut found = Vec::with_capacity(hashes.len());
     for chunk in hashes.chunks(RECEIPTS_PER_BATCH) {
         for receipt in chain.receipts(chunk).await? {
+            // A receipt above `last` can still be reorganised.
             found.push(receipt.filter(|r| r.success && r.block_number <= last).map(|r| {
                 let sources = [Some(r.from), r.to];
                 let left = events::<DemoCoin::Transfer>(&r, asset).filter(|event| sources.contains(&Some(event.from)));

@@ -99,6 +99,7 @@ impl ChainConfig {
         if self.endpoints.is_empty() {
             return refuse("endpoints", "set at least one URL".into());
         }
+        // A quorum that can never be reached would leave every operation unconfirmed.
         if self.quorum == 0 || self.quorum > self.endpoints.len() {
             let have = self.endpoints.len();
             return refuse("quorum", format!("must be between 1 and the number of endpoints ({have})"));

@@ -87,6 +87,7 @@ impl Chain {
             return Err(fault);
         }
         let genesis = rpc::required::<Genesis>("eth_getBlockByNumber", genesis)?.hash;
+        // The first endpoint that answers sets the genesis for all others.
         let first = *self.genesis.get_or_init(|| genesis);
         if first != genesis {
             let fault = wrong_chain(label, format!("genesis {first}"), format!("genesis {genesis}"));

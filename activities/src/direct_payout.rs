@@ -86,6 +86,7 @@ pub enum Said {
 /// account counts as another amount.
 pub fn said_of_lines(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Vec<Said> {
     let (mut paid, mut arrived) = (payments_of(receipt, payer, page), coin::arrived(receipt, page.asset));
+    // Match exact payments first, so that no line takes the transfer of another line to the same holder.
     let exact: Vec<bool> = page
         .lines
         .iter()

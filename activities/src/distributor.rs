@@ -147,7 +147,9 @@ pub fn page_effect(
     if event.ok_or_else(|| missing("the event of the page is missing"))?.payloadHash != keccak256(data) {
         return Err(missing("another page was paid in its place"));
     }
+    // A line is paid unless an event says otherwise.
     let mut outcomes: Vec<Outcome> = page.lines.iter().map(|line| Outcome::Paid(line.holder())).collect();
+    // Events carry the index in the whole list.
     let at = |index: U256| index.checked_sub(first).and_then(|i| usize::try_from(i).ok());
     for kept in events::<Distributor::Withheld>(receipt, distributor).filter(|e| e.id == page.id) {
         if let Some(outcome) = at(kept.index).and_then(|i| outcomes.get_mut(i)) {
@@ -160,6 +162,7 @@ pub fn page_effect(
             *outcome = Outcome::Paid(moved.payee);
         }
     }
+    // The events of the distributor only claim a payment; the transfers of the coin prove it.
     let paid = page.lines.iter().zip(&outcomes).filter_map(|(line, outcome)| match outcome {
         Outcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
         Outcome::Frozen | Outcome::TransferFailed => None,
@@ -246,6 +249,7 @@ pub async fn stands(chain: &Chain, distributor: Address, data: &[u8], at: At) ->
         return Ok(view(chain, distributor, &Distributor::distributionCall { id: call.id }, at).await?.cancelled);
     }
     let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) else { return Ok(false) };
+    // A claim sets the withheld amount to zero.
     let read = Distributor::withheldOfCall { id: call.id, account: call.account };
     Ok(view(chain, distributor, &read, at).await?.is_zero())
 }

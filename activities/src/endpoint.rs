@@ -80,6 +80,7 @@ impl Endpoint {
         for batch in requests.chunks(BATCH_REQUESTS_MAX) {
             if batch.len() > 1 && !self.refuses_batches.load(Ordering::Relaxed) {
                 match self.post_body(batch, calls).await {
+                    // The calls are sent one by one below, and from now on always.
                     Err(PostFault::BatchRefused) => self.refuses_batches.store(true, Ordering::Relaxed),
                     Err(PostFault::Fault(fault)) => return Err(fault),
                     Ok(part) => {
@@ -106,6 +107,7 @@ impl Endpoint {
         let body =
             self.transport.post(rpc::body(requests), &self.redaction).await.map_err(|fault| self.fault(fault))?;
         let mut answers = rpc::answers(requests.len(), body).map_err(|unreadable| match unreadable {
+            // Some providers answer a whole batch with one rate-limit error.
             Unreadable::BatchRefused(error) if classify::is_rate_limit(error.code, &error.message) => {
                 PostFault::Fault(self.fault(TransportFault::RateLimited(None)))
             }
@@ -155,6 +157,7 @@ impl Endpoint {
     /// Records a failure. After an outage the chain id is checked again.
     pub fn failed(&self, now: u64, fault: &Fault) {
         let mut state = self.state();
+        // Log the change to down once, not every failure.
         if state.up || state.failures == 0 {
             state.since = now;
             tracing::warn!(endpoint.url = %self.redaction.label, error.class = fault.code(), error = %fault, "endpoint is down");
@@ -163,6 +166,7 @@ impl Endpoint {
         state.verified = false;
         state.failures = state.failures.saturating_add(1);
         state.last_error = Some(fault.code());
+        // The pause doubles with each failure, from one second up to the limit.
         let pause = (500u64 << state.failures.min(6)).min(COOLING_MILLISECONDS_MAX);
         let asked = match fault {
             Fault::RateLimited { retry_after_seconds: Some(seconds), .. } => seconds.saturating_mul(1_000),
@@ -170,6 +174,7 @@ impl Endpoint {
         };
         // A node in memory never hangs, so a pause gains nothing, and a simulation must depend on its seed alone.
         if matches!(self.transport, Transport::Http { .. }) {
+            // A huge Retry-After must not disable the endpoint for longer than ten minutes.
             state.cooling_until = now.saturating_add(pause.max(asked.min(600_000)));
         }
     }

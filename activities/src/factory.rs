@@ -81,10 +81,12 @@ pub fn deploy_effect(receipt: &Receipt, factory: Address, deployment: &Deploymen
     let payload = payload_hash(&deploy_token(receipt.from, factory, deployment).data);
     let mut deployed = events::<TokenFactory::TokenDeployed>(receipt, factory).filter(|event| event.offeringId == id);
     match deployed.next() {
+        // This transaction created the token, so its own event must show our terms.
         Some(event) if event.payloadHash == payload && event.created => {
             initialised(receipt, event.token, deployment)?;
             Ok(event.token)
         }
+        // A repeated deployment: the factory found the token with the same terms.
         Some(event) if event.payloadHash == payload => Ok(event.token),
         Some(event) => Err(MissingEffect(format!(
             "offering {id} was deployed with the payload {}, not {payload}",

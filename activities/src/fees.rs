@@ -75,6 +75,7 @@ impl Chain {
                 let base = history.base_fee_per_gas.last().map_or(0, |fee| fee.saturating_to());
                 Ok(offer(base, median_tip(&history), cap))
             }
+            // Some nodes lack fee history; the base fee of the head and a fixed tip are good enough.
             Err(Fault::NoMethod(_)) => {
                 let latest = Request::new("eth_getBlockByNumber", json!([Tag::Latest.param(), false]));
                 let header: Header = self.ask(vec![latest], |answers| first("eth_getBlockByNumber", answers)).await?;

@@ -43,6 +43,7 @@ pub(crate) fn frozen_after(receipt: &Receipt, token: Address, account: Address) 
         if let Ok(event) = AddressFrozen::decode_raw_log_validate(topics(), &log.data) {
             return (event.account == account).then_some(true);
         }
+        // A recovery freezes the lost wallet.
         if let Ok(event) = AddressRecovered::decode_raw_log_validate(topics(), &log.data) {
             return (event.lost == account).then_some(true);
         }

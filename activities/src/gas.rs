@@ -18,6 +18,7 @@ pub fn limit(estimate: u64, cap: u64) -> Result<u64, AboveCap> {
     if estimate > cap {
         return Err(AboveCap { estimate, cap });
     }
+    // In 128 bits, so that no estimate can overflow.
     let margin = u128::from(estimate) * u128::from(100 + MARGIN_PERCENT) / 100;
     Ok(u64::try_from(margin).unwrap_or(u64::MAX).min(cap))
 }

@@ -42,6 +42,7 @@ impl Line {
     /// Reads a line from a word. Every word is a valid line.
     pub fn of_word(word: B256) -> Line {
         let mut units = [0; 16];
+        // The low 12 bytes are the units.
         units[4..].copy_from_slice(&word[20..]);
         Line { holder: Address::from_slice(&word[..20]), units: u128::from_be_bytes(units) }
     }

@@ -150,6 +150,7 @@ impl Chain {
         let (mut shown, mut agreed, mut faults) = (None, 0, Vec::new());
         for endpoint in self.candidates() {
             match self.range_of(endpoint, wanted, (from, to), last).await {
+                // Different events from two endpoints mean that one of them is wrong: nothing is read.
                 Ok(logs) if shown.as_ref().is_none_or(|seen| *seen == logs) => {
                     shown = Some(logs);
                     agreed += 1;
@@ -179,6 +180,7 @@ impl Chain {
                 Err(Fault::Refused(text)) if classify::is_range_too_wide(&text) && from < to => {
                     let middle = from + (to - from) / 2;
                     ranges.push((middle + 1, to, last));
+                    // Only the hash of the last block is known; the lower half is checked by number.
                     ranges.push((from, middle, None));
                 }
                 Err(fault) => return Err(fault),

@@ -59,6 +59,7 @@ pub fn mint_effect(receipt: &Receipt, token: Address, page: &MintPage) -> Result
 /// The units that each holder received from the zero address in this transaction.
 fn issued(receipt: &Receipt, token: Address, partition: u32) -> BTreeMap<Address, U256> {
     let partition = U256::from(partition);
+    // The token emits TransferSingle for one line and TransferBatch for several.
     let singles = events::<TransferSingle>(receipt, token)
         .filter(|event| event.from.is_zero() && event.id == partition)
         .map(|event| (event.to, event.value));

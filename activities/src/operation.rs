@@ -94,6 +94,7 @@ pub async fn operation_executed(
         topics: vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))]],
     };
     let logs = chain.logs(&filter).await?;
+    // A contract executes a number once, so there is at most one event.
     let Some(log) = logs.first() else { return Ok(None) };
     let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
         .map_err(|error| Fault::Malformed(format!("OperationExecuted of {contract}: {error}")))?;

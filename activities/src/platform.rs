@@ -147,6 +147,7 @@ impl Platform {
             if !chain.code(address, Tag::Latest).await?.is_empty() {
                 continue;
             }
+            // The address of a contract follows from the nonce, so any other transaction of the deployer would move it.
             if chain.transaction_count(owner, Tag::Latest).await? != nonce {
                 return Err(PlatformFault::KeyUsedElsewhere { contract, nonce, deployer: owner });
             }
@@ -214,6 +215,7 @@ impl Platform {
         if let Some(Sent::Refused(refusal)) = chain.send(std::slice::from_ref(&signed.raw)).await.pop() {
             return Err(failed(refusal.text));
         }
+        // Development chains mine within milliseconds, so poll more often than the follower.
         let pause = Duration::from_millis(chain.config.poll_milliseconds.min(200));
         let rounds = INCLUSION_SECONDS_MAX * 1_000 / chain.config.poll_milliseconds.clamp(1, 200);
         for _ in 0..rounds {

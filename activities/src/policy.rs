@@ -185,6 +185,7 @@ impl Gate {
         if !target.functions().iter().any(|signature| keccak256(signature)[..4] == *selector) {
             return Err(Refusal::Selector { target, selector: alloy::hex::encode_prefixed(selector) });
         }
+        // An allowance lets its spender take money, so only our own contracts may get one.
         if target == Target::Asset {
             let spender = payout::spender(data).ok_or(Refusal::Arguments)?;
             let ours = self.targets.get(&spender);
@@ -192,6 +193,7 @@ impl Gate {
                 return Err(Refusal::Spender(spender));
             }
         }
+        // The limit counts what leaves the signer, whichever function moves it.
         let amount = payout::amount(data).map_err(|_| Refusal::Arguments)?;
         match self.payout_ceiling {
             Some(ceiling) if !amount.is_zero() && spent.saturating_add(amount) > ceiling => {

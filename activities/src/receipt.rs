@@ -142,6 +142,7 @@ impl Chain {
     /// Asks as many endpoints as the quorum requires whether they show this receipt.
     pub async fn confirm_receipt(&self, receipt: &Receipt) -> Result<Agreement, Fault> {
         let quorum = self.config.quorum.max(1);
+        // With a quorum of one, or with one endpoint, there is nobody else to ask.
         if quorum == 1 || self.endpoints().len() == 1 {
             return Ok(Agreement::Agreed);
         }

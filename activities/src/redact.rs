@@ -38,6 +38,7 @@ impl Redaction {
 /// The text on one line and shortened.
 pub(crate) fn cut(text: &str) -> String {
     let line = |c: char| if c.is_control() { ' ' } else { c };
+    // Cut at a character and not at a byte, which could split a character.
     match text.char_indices().nth(TEXT_CHARACTERS_MAX) {
         Some((end, _)) => text[..end].chars().map(line).chain(['…']).collect(),
         None => text.chars().map(line).collect(),

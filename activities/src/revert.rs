@@ -51,6 +51,7 @@ pub fn decode(data: &[u8]) -> Revert {
         return Revert::new("Empty", Vec::new(), "The contract rejected the call without a reason.".into(), data);
     }
     if let Ok(ErrorString { reason }) = ErrorString::abi_decode(data) {
+        // The contract chooses this text, and it is shown and logged: drop control characters and cut it.
         let reason: String = reason.chars().filter(|c| !c.is_control()).take(400).collect();
         let sentence = format!("The contract rejected the call: {reason}.");
         return Revert::new("Error", vec![("reason".into(), reason)], sentence, data);

@@ -104,6 +104,7 @@ pub(crate) fn answers(count: usize, body: Value) -> Result<Vec<Answer>, Unreadab
                 .ok_or(Unreadable::Text("an answer has neither result nor error".into()))?
                 .take()),
         };
+        // A second answer with the same id is as wrong as an unknown id.
         match answers.get_mut(id) {
             Some(slot @ None) => *slot = Some(answer),
             _ => return Err(Unreadable::Text(format!("an answer has the unknown id {id}"))),

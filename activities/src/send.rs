@@ -57,6 +57,7 @@ impl Chain {
         let endpoints = self.candidates();
         if self.config.broadcast_all {
             let answers = endpoints.iter().map(|endpoint| self.send_to(endpoint, raws));
+            // All endpoints get the bytes at once, so a slow one delays nobody.
             for answers in futures::future::join_all(answers).await {
                 merge(&mut sent, answers);
             }
@@ -65,6 +66,7 @@ impl Chain {
         for endpoint in endpoints {
             let answers = self.send_to(endpoint, raws).await;
             merge(&mut sent, answers);
+            // A definite answer about the transaction itself would be the same elsewhere.
             if sent.iter().all(|sent| !is_endpoint_trouble(sent)) {
                 break;
             }

@@ -133,6 +133,7 @@ fn password(keystore: &Path, file: Option<&Path>, env: Option<&str>) -> Result<S
         (Some(file), _) => {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| fault(format!("{} cannot be read: {error}", file.display())))?;
+            // Editors end a file with a newline, which is not part of the password.
             Ok(Secret::new(text.strip_suffix('\n').unwrap_or(&text).trim_end_matches('\r')))
         }
         (None, Some(name)) => std::env::var(name)

@@ -90,6 +90,7 @@ impl Trial {
         let mut next = || answers.next().unwrap_or_else(|| Err(RpcError::default()));
         match (self.at, self.enough) {
             (At::Latest, None) => Some(gas(Some(next()))),
+            // The call ran with this gas as its limit, so a success means that it is enough.
             (At::Latest, Some(enough)) => match outcome(next()) {
                 Ok(Ok(_)) => Some(Ok(Simulation::Gas(enough))),
                 Ok(Err(_)) | Err(_) => None,
@@ -126,6 +127,7 @@ impl Chain {
                 Some(Ok(simulation)) => Ok(simulation),
                 // Another endpoint can have the answer.
                 Some(Err(fault)) if self.endpoints().len() == 1 => Err(fault),
+                // A failed call is repeated alone, because a low gas limit can look like a revert.
                 Some(Err(_)) | None => self.simulate(&trial.call, trial.at).await,
             });
         }

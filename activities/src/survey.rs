@@ -116,6 +116,7 @@ impl<'a> Survey<'a> {
                     .map_err(|error| Fault::Malformed(format!("RolesChanged of {}: {error}", self.contract)))
             })
             .collect::<Result<Vec<_>, _>>()?;
+        // An account has one event for each change of its roles.
         accounts.sort_unstable();
         accounts.dedup();
         Ok(accounts)

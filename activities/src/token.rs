@@ -166,6 +166,7 @@ pub async fn is_whitelisted(
 /// Which holders of a page are frozen, in the order of its lines.
 pub async fn frozen_among(chain: &Chain, token: Address, lines: &[Line], at: At) -> Result<Vec<bool>, Fault> {
     let mut frozen = Vec::with_capacity(lines.len());
+    // Bit n of the answer is line n.
     for part in lines.chunks(LINES_PER_ANSWER) {
         let bits = view(chain, token, &Token::frozenAmongCall { lines: words(part) }, at).await?;
         frozen.extend((0..part.len()).map(|index| bits.bit(index)));

@@ -183,6 +183,7 @@ fn raw_movements(log: &PlacedLog) -> alloy::sol_types::Result<Vec<RawMovement>> 
         }
         Some(&PartitionAdded::SIGNATURE_HASH) => {
             let e: PartitionAdded = decoded(log)?;
+            // A new partition can start restricted.
             one(RawMovement::partition(if e.restricted { Change::Restrict } else { Change::Unrestrict }, e.partition))
         }
         Some(&AddressRecovered::SIGNATURE_HASH) => {

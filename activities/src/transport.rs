@@ -72,6 +72,7 @@ async fn post(client: &Client, url: &str, body: &Value, redaction: &Redaction) -
     let status = response.status();
     let wait =
         response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    // A 503 with Retry-After is a rate limit; without it an outage.
     if status == StatusCode::TOO_MANY_REQUESTS || (status == StatusCode::SERVICE_UNAVAILABLE && wait.is_some()) {
         return Err(TransportFault::RateLimited(wait));
     }
@@ -79,6 +80,7 @@ async fn post(client: &Client, url: &str, body: &Value, redaction: &Redaction) -
         return Err(TransportFault::Broken(format!("HTTP status {status}")));
     }
     let mut bytes = Vec::new();
+    // The size is checked while reading, because an answer without end must not fill the memory.
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if bytes.len() + chunk.len() > RESPONSE_BYTES_MAX {
             return Err(TransportFault::Broken(format!("the answer is larger than {RESPONSE_BYTES_MAX} bytes")));

@@ -68,6 +68,7 @@ pub fn signer(message: &str, signature: &[u8]) -> Option<Address> {
         return None;
     }
     let signature = Signature::from_raw(signature).ok()?;
+    // `normalize_s` returns a value only for a high `s`.
     if signature.normalize_s().is_some() {
         return None;
     }
