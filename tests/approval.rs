@@ -5,12 +5,13 @@ use muniment_domain::operation::Resolution;
 use muniment_domain::point::{Point, When};
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Code, Error};
-use muniment_workflows::abandon;
-use muniment_workflows::action::Action;
-use muniment_workflows::approval::{self, Decision};
+use muniment_workflows::approval;
+use muniment_workflows::approval::Decision;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::sweep;
+use muniment_workflows::operator::abandon;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::sweep;
 use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Desk, Installation, Terms, ended};

@@ -211,7 +211,7 @@ on_both_databases! {
         let desk = site.desk(|_| {}).await;
         // The engine looks at it too, now and then, and may move it in between.
         site.until("it is cancelled", async || {
-            muniment_workflows::cancel::cancel(&desk.engine, &held, "operator", "it was done before").await.is_ok()
+            muniment_workflows::operator::cancel::cancel(&desk.engine, &held, "operator", "it was done before").await.is_ok()
         })
         .await;
         desk.close().await;

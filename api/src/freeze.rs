@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
-use muniment_workflows::freeze;
+use muniment_workflows::compliance::freeze;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
+use muniment_workflows::compliance::restrict;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::restrict;
 use serde::Deserialize;
 use utoipa::ToSchema;
 

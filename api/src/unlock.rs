@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance::unlock;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::unlock;
 use serde::Deserialize;
 use utoipa::ToSchema;
 

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use muniment_domain::operation::LANE_FULL;
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::{Error, Result};
-use muniment_workflows::advance::{Next, advance};
+use muniment_workflows::engine::advance::{Next, advance};
+use muniment_workflows::engine::prepare::Prepared;
 use muniment_workflows::engine::{Engine, StartError};
-use muniment_workflows::prepare::Prepared;
+use muniment_workflows::engine::{finalise, follow, rebroadcast as tend, submit, sweep};
 use muniment_workflows::settings::Settings;
-use muniment_workflows::{finalise, follow, submit, sweep, tend};
 use sqlx::Row;
 use world::Seed;
 

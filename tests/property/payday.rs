@@ -10,9 +10,10 @@ use muniment_domain::moment::Moment;
 use muniment_domain::offering::Scope as Offerings;
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result, on};
-use muniment_workflows::distribution::{self, Draft};
+use muniment_workflows::payout;
+use muniment_workflows::payout::distribution::{self, Draft};
+use muniment_workflows::payout::{approval as payout_approval, snapshot};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{payout, payout_approval, snapshot};
 
 use crate::books::{same, view};
 use crate::life::{Life, Lived};

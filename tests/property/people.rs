@@ -16,13 +16,13 @@ use muniment_domain::point::Point;
 use muniment_domain::reason::{Force, Reason};
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Error, Result, offering};
-use muniment_workflows::action::Action;
+use muniment_workflows::approval;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::compliance::Cause;
+use muniment_workflows::compliance::{force_transfer, freeze, lock, recover, restrict, unfreeze, unlock, unrestrict};
+use muniment_workflows::operator::{abandon, cancel, mark_confirmed, retry};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{
-    abandon, approval, cancel, deploy, force_transfer, freeze, lock, mark_confirmed, mint, recover, restrict, retry,
-    unfreeze, unlock, unrestrict,
-};
+use muniment_workflows::token::{deploy, mint};
 use serde_json::json;
 
 use crate::life::{Life, Lived};

@@ -17,8 +17,9 @@ use muniment_domain::step::Step;
 use muniment_domain::{Error, Result};
 use serde::de::DeserializeOwned;
 
-use crate::effect::payload;
-use crate::{force_transfer, freeze, lock, offering, recover, restrict, unfreeze, unlock, unrestrict};
+use crate::compliance::{force_transfer, freeze, lock, recover, restrict, unfreeze, unlock, unrestrict};
+use crate::engine::effect::payload;
+use crate::offering;
 
 /// A compliance step that took effect.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,15 @@
 
 mod agreement;
 mod done;
+pub mod force_transfer;
+pub mod freeze;
 mod known;
+pub mod lock;
+pub mod recover;
+pub mod restrict;
+pub mod unfreeze;
+pub mod unlock;
+pub mod unrestrict;
 
 use alloy_primitives::{Address, B256, Bytes};
 use muniment_activities::operation::payload_hash;
@@ -20,8 +28,8 @@ use serde_json::{Value, json};
 pub use agreement::contradicted;
 pub use done::{Done, settle, shown};
 
-use crate::action::About;
-use crate::queue;
+use crate::approval::action::About;
+use crate::engine::queue;
 use crate::requester::Requester;
 
 /// Whose subjects the items of these operations are.

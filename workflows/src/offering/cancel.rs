@@ -7,8 +7,8 @@ use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{hold, moved};
-use crate::action::{About, Action};
 use crate::approval;
+use crate::approval::action::{About, Action};
 use crate::requester::Requester;
 use crate::settings::Settings;
 

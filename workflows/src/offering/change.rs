@@ -8,8 +8,9 @@ use muniment_domain::{Code, Error, Result, exemption, issuer};
 use serde_json::json;
 
 use super::{calendar, hold, lockup_release_at};
+use crate::engine::timer;
 use crate::requester::Requester;
-use crate::{deploy, timer};
+use crate::token::deploy;
 
 /// What may change in public: the rest needs a new yes of whoever subscribed.
 const IN_PUBLIC: [&str; 3] = ["description", "cover_image_url", "closes_at"];

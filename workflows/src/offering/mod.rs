@@ -17,8 +17,8 @@ pub use cancel::{Ended, Request, cancel, check, end};
 pub use change::{add_document, change, create, material_change};
 pub use review::{approve, request_changes, submit};
 
+use crate::engine::timer;
 use crate::requester::Requester;
-use crate::timer;
 
 /// Who moves an offering when the engine does.
 const ENGINE: &str = "engine";

@@ -1,5 +1,6 @@
 //! Reconciliation: chain and database are compared at one final block, part by part. It reads, and changes nothing but its own report.
 
+pub mod import;
 mod payout;
 mod signers;
 mod token;
@@ -13,7 +14,7 @@ use muniment_domain::reconciliation::{self, Finding, PATIENCE_SECONDS, Part, Run
 use muniment_domain::{Error, Result, chain};
 
 use crate::engine::Engine;
-use crate::queue;
+use crate::engine::queue;
 
 /// After so many seconds without progress a run is called off.
 const GIVE_UP_SECONDS: i64 = 3_600;

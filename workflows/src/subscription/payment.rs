@@ -8,8 +8,8 @@ use muniment_domain::offering::terms::PaymentMethod;
 use muniment_domain::subscription::{self, NewPayment, Payment, PaymentKind, Scope, Status, Subscription};
 use muniment_domain::{Error, Result};
 
+use crate::engine::timer;
 use crate::requester::Requester;
-use crate::timer;
 
 /// What a bank shows.
 #[derive(Clone, Debug)]

@@ -11,9 +11,10 @@ use muniment_domain::subscription::{self, New, Subscription};
 use muniment_domain::{Code, Error, Result, exemption, issuer, principal};
 
 use super::wallet;
+use crate::engine::timer;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::{policy, timer};
+use crate::staff::policy;
 
 /// What is asked for.
 #[derive(Clone, Debug)]

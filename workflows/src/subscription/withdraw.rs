@@ -9,9 +9,9 @@ use muniment_domain::{Code, Error, Result};
 use serde_json::json;
 
 use super::{not_in_a_mint, subscribe, wallet};
+use crate::engine::timer;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::timer;
 
 /// In which part somebody calls a subscription off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,3 @@
+//! Balances built from final token events.
+
+pub mod index;

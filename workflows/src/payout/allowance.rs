@@ -1,0 +1,99 @@
+//! Allowances: before a contract of ours can pull a coin from its payer, the payer allows it, once and without an end. Our contracts pull
+//! from their caller alone, so an allowance gives nobody else anything.
+
+use alloy_primitives::Address;
+use muniment_activities::coin;
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Distribution};
+use muniment_domain::lane::Lane;
+use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
+use muniment_domain::step::{self, Step};
+use muniment_domain::{Result, payout_token};
+
+use crate::engine::queue;
+use crate::payout;
+use crate::payout::payer;
+use crate::requester::Requester;
+
+/// Why a page waits: the allowance that it needs is under way.
+pub const PENDING: &str = "allowance_pending";
+
+/// The name of the step.
+pub const STEP: &str = "approve";
+
+/// Whether a contract may pull.
+#[derive(Clone, Debug)]
+pub enum Ensured {
+    /// It may, finally.
+    Granted,
+    /// An operation for it is under way already.
+    UnderWay,
+    /// This operation asks for it now.
+    Asked(Box<Operation>),
+}
+
+impl Ensured {
+    /// The operation that asks for it.
+    pub fn operation(self) -> Option<Operation> {
+        if let Self::Asked(op) = self { Some(*op) } else { None }
+    }
+}
+
+/// Sees to it that the token may pull from the payer of a distribution.
+pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, by: &Requester) -> Result<Ensured> {
+    let spender = d.token_address.0;
+    if payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, spender).await? {
+        return Ok(Ensured::Granted);
+    }
+    let key = key(d.chain_id, d.payout_token.0, d.funding_wallet.0, spender);
+    if operation::find_live(tx, &key).await?.is_some() {
+        return Ok(Ensured::UnderWay);
+    }
+    let new = payout::new_operation(d, lane, Kind::Payout, payout::payload(d), vec![call(d, spender)], by);
+    let new = NewOperation { batch: Some((batch_id.to_owned(), 0)), live_key: Some(key), ..new };
+    let op = operation::insert(tx, new).await?;
+    queue::first_wake(tx, &op).await?;
+    Ok(Ensured::Asked(Box::new(op)))
+}
+
+/// A page that is retried needs what it needed at first: where the allowance was given up meanwhile, it is asked for anew, and the page
+/// waits for it.
+pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bool> {
+    let is_page = op.kind == Kind::Payout && op.subject_type == "distribution";
+    if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {
+        return Ok(false);
+    }
+    let d = distribution::lock(tx, &op.subject_id).await?;
+    let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id("run"));
+    let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, Ensured::Granted);
+    if waits {
+        op.blocked_reason = Some(PENDING.to_owned());
+    }
+    Ok(waits)
+}
+
+/// The transaction that allows it.
+pub fn call(d: &Distribution, spender: Address) -> NewStep {
+    payout::step(STEP, d.payout_token.0, &coin::approve(Address::ZERO, d.payout_token.0, spender).data)
+}
+
+fn key(chain_id: i64, asset: Address, payer: Address, spender: Address) -> String {
+    format!("allowance:{chain_id}:{asset:#x}:{payer:#x}:{spender:#x}")
+}
+
+/// Whether the allowance that a step needs is under way: then its revert is no certain no.
+pub async fn is_under_way(tx: &mut Tx, op: &Operation, step: &Step) -> Result<bool> {
+    if op.kind != Kind::Payout || step.name == STEP {
+        return Ok(false);
+    }
+    let address = |field: &str| op.payload.0[field].as_str().and_then(|text| text.parse::<Address>().ok());
+    let (Some(asset), Some(payer)) = (address("asset"), address("payer")) else { return Ok(false) };
+    Ok(operation::find_live(tx, &key(op.chain_id, asset, payer, step.target.0)).await?.is_some())
+}
+
+/// The allowance is final: who waited for it goes on.
+pub async fn settle(tx: &mut Tx, op: &Operation, asset: Address, owner: Address, spender: Address) -> Result<()> {
+    payout_token::set_allowed(tx, op.chain_id, asset, owner, spender, &op.id).await?;
+    let mut waiting = operation::waiting_for(tx, op.chain_id, PENDING).await?;
+    queue::line_up(tx, &mut waiting).await
+}

@@ -1,0 +1,245 @@
+//! What people do with a distribution before anybody is paid: they write it, fix its balances and its parts, agree on it, call it off.
+
+use alloy_primitives::Address;
+use chrono::{DateTime, Datelike, Utc};
+use muniment_domain::column::Hex;
+use muniment_domain::contract::{self, Kind as ContractKind};
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Distribution, Kind, Method, Move, New, Scope, Status, agreement};
+use muniment_domain::entitlement::{self, HoldReason};
+use muniment_domain::moment::Moment;
+use muniment_domain::money::Money;
+use muniment_domain::offering::{self, Offering};
+use muniment_domain::snapshot::{self, Holder};
+use muniment_domain::{Code, Error, Result, holding, merkle, payout_token, share, wallet};
+
+use crate::compliance;
+use crate::engine::queue;
+use crate::engine::timer;
+use crate::payout::approval as payout_approval;
+use crate::requester::Requester;
+use crate::settings::Settings;
+use crate::staff::policy;
+
+/// What is to be distributed.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// To the holders of this offering's token.
+    pub offering_id: String,
+    /// As what.
+    pub kind: Kind,
+    /// By which way.
+    pub method: Method,
+    /// In all, or …
+    pub total_amount: Option<i64>,
+    /// … for each whole unit of the token, in cents.
+    pub per_unit_amount: Option<i64>,
+    /// To the holders of this partition; the offering's own if it is not said.
+    pub partition_id: Option<i64>,
+    /// In this coin; the chain's only one if it is not said.
+    pub payout_token: Option<Address>,
+    /// To those who held it then: of a day, at its last second where the offering is.
+    pub record_date: Moment,
+    /// Not before.
+    pub payment_date: Moment,
+    /// For whoever reads it.
+    pub memo: Option<String>,
+    /// Wallets that get nothing, such as the issuer's own.
+    pub excluded_addresses: Vec<Address>,
+}
+
+/// Writes a draft for one of these offerings.
+pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by: &Requester) -> Result<Distribution> {
+    offering::see(tx, offerings, &draft.offering_id).await?;
+    // Without a token there are no holders.
+    let ground = compliance::ground(tx, &draft.offering_id).await?;
+    if let Some(partition) = draft.partition_id {
+        ground.partition(tx, u32::try_from(partition).unwrap_or(0)).await?;
+    }
+    let compliance::Ground { offering, token } = ground;
+    let (record_date, payment_date) = dates(draft, &offering)?;
+    if draft.method == Method::Distributor {
+        contract::only(tx, offering.chain_id, ContractKind::Distributor).await?;
+    }
+    let coin = payout_token::choose(tx, offering.chain_id, draft.payout_token).await?;
+    let new = New {
+        offering: &offering,
+        token,
+        kind: draft.kind,
+        method: draft.method,
+        total_amount: draft.total_amount,
+        per_unit_amount: draft.per_unit_amount,
+        partition_id: draft.partition_id.unwrap_or(offering.partition_id),
+        coin: &coin,
+        record_date,
+        payment_date,
+        memo: draft.memo.as_deref(),
+        excluded: &draft.excluded_addresses,
+        created_by: &by.actor,
+        idempotency_key: by.idempotency_key.as_deref(),
+    };
+    let drafted = distribution::insert(tx, &new).await?;
+    // A record date that is still to come needs nobody to ask for it.
+    if drafted.record_date > tx.now() {
+        timer::set(tx, &drafted.id, Some(drafted.record_date)).await?;
+    }
+    Ok(drafted)
+}
+
+/// The last second of the record date and the first of the payment date, where the offering is.
+fn dates(draft: &Draft, offering: &Offering) -> Result<(DateTime<Utc>, DateTime<Utc>)> {
+    let offset = offering.utc_offset_minutes;
+    let (record_date, payment_date) = (draft.record_date.last(offset), draft.payment_date.first(offset));
+    // Some days of the first and the last year of all lie in another one by UTC, which nobody could write or sort.
+    for (pointer, at) in [("/record_date", record_date), ("/payment_date", payment_date)] {
+        if !(1..=9999).contains(&at.year()) {
+            return Err(Error::field(pointer, "date_format", "It is no day of the years 1 to 9999."));
+        }
+    }
+    if draft.payment_date.last(offset) < draft.record_date.first(offset) {
+        let detail = "Nobody is paid before it is known who held what: it must not lie before the record date.";
+        return Err(Error::field("/payment_date", "below_minimum", detail));
+    }
+    Ok((record_date, payment_date))
+}
+
+/// The record date has come: what is still a draft asks for its balances by itself.
+pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<()> {
+    let d = distribution::lock(tx, id).await?;
+    if d.status == Status::Draft && d.record_date <= tx.now() {
+        let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
+        ask_for_snapshot(tx, &Scope::All, id, &by).await?;
+    }
+    Ok(())
+}
+
+/// Asks for the balances of the record date. A job of its own finds them; until they are proved it is looked at again.
+pub async fn ask_for_snapshot(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Distribution> {
+    let mut d = distribution::find(tx, scope, id).await?;
+    let now = tx.now();
+    if d.status == Status::Draft && d.record_date > now {
+        let detail = format!("The record date {} has not come yet.", d.record_date.to_rfc3339());
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    d.next_action_at = Some(now);
+    distribution::transition(tx, &mut d, Move::Snapshot, &by.actor, "the balances of the record date are asked for")
+        .await?;
+    queue::wake_snapshot(tx, &d.id, now).await?;
+    Ok(d)
+}
+
+/// Fixes each holder's part, once and for all.
+pub async fn calculate(
+    tx: &mut Tx,
+    settings: &Settings,
+    scope: &Scope,
+    id: &str,
+    by: &Requester,
+) -> Result<Distribution> {
+    distribution::find(tx, scope, id).await?;
+    // Locked before the holders are looked at: who is suspended meanwhile is either seen here or held afterwards.
+    let mut d = distribution::lock(tx, id).await?;
+    let offering = offering::find(tx, &d.offering_id).await?;
+    let mut holders = if d.status == Status::Snapshotted { snapshot::holders(tx, id).await? } else { Vec::new() };
+    holders.retain(|holder| !d.excludes(holder.wallet_address.0));
+    if d.status == Status::Snapshotted {
+        let total = total(&d, &offering, &holders)?;
+        d.total_amount = Some(total);
+        let mut parts = parts(policy::limits(tx, settings).await?.payout_dust_threshold, total, holders);
+        for part in parts.iter_mut().filter(|part| part.payee != part.wallet) {
+            part.payee = last_successor(tx, part.payee).await?;
+        }
+        // Whoever is frozen now could not be paid; the others do not wait for what the contract would say of it.
+        let frozen = holding::frozen(tx, &d.offering_id).await?;
+        for part in parts.iter_mut().filter(|part| part.hold_reason.is_none() && frozen.contains(&part.payee)) {
+            part.hold_reason = Some(HoldReason::Frozen);
+        }
+        let leaves = parts.iter().map(|p| merkle::leaf(p.wallet, p.balance, p.gross, p.withholding, p.net()));
+        d.entitlements_root = Some(Hex(merkle::root(leaves.collect())));
+        entitlement::insert_all(tx, &d, &parts).await?;
+    }
+    distribution::transition(tx, &mut d, Move::Calculate, &by.actor, "the parts are fixed").await?;
+    Ok(d)
+}
+
+fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i64> {
+    let supply = holders.iter().map(|h| h.balance.0).sum::<u128>();
+    if supply == 0 {
+        return Err(Error::refused(
+            Code::InvalidState,
+            "Nobody held a unit at the record date: there is nobody to pay.",
+        ));
+    }
+    let decimals = offering.decimals();
+    let total = match (d.total_amount, d.per_unit_amount) {
+        (Some(total), _) => Some(total),
+        (None, each) => share::total_of(each.unwrap_or(0), supply, decimals),
+    };
+    total.filter(|t| *t > 0 && *t <= muniment_domain::money::MAXIMUM.minor()).ok_or_else(|| {
+        Error::refused(Code::InvalidState, "The amount comes to less than a cent, or to more than can be paid.")
+    })
+}
+
+fn parts(dust: Money, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New> {
+    let balances: Vec<_> = holders.iter().map(|h| (h.wallet_address.0, h.balance.0)).collect();
+    let shares = share::largest_remainder(total, &balances);
+    let dust = dust.minor().max(1);
+    let part = |(holder, gross): (Holder, i64)| {
+        let rate = holder.rate_basis_points.unwrap_or(0);
+        let withholding = share::withheld(gross, rate);
+        // Nothing of it is decided by a person: who may not be paid now is held, and nobody waits for that.
+        let hold_reason = match (&holder.investor_id, holder.kyc_status.as_deref()) {
+            (None, _) => Some(HoldReason::WalletRequired),
+            (Some(_), status) if status != Some("approved") => Some(HoldReason::KycRequired),
+            _ if gross - withholding < dust => Some(HoldReason::BelowDust),
+            _ => None,
+        };
+        entitlement::New {
+            investor_id: holder.investor_id,
+            wallet: holder.wallet_address.0,
+            payee: holder.successor.map_or(holder.wallet_address.0, |a| a.0),
+            balance: holder.balance.0,
+            gross,
+            rate_basis_points: rate,
+            withholding,
+            hold_reason,
+        }
+    };
+    holders.into_iter().zip(shares).map(part).collect()
+}
+
+/// The wallet at the end of a row of recoveries.
+pub async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
+    let mut last = first;
+    // The contract follows so many; a cycle cannot be.
+    for _ in 0..16 {
+        match wallet::find(tx, last).await?.and_then(|w| w.successor) {
+            Some(next) => last = next.0,
+            None => break,
+        }
+    }
+    Ok(last)
+}
+
+/// Calls it off before anybody was paid.
+pub async fn cancel(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
+    distribution::find(tx, scope, id).await?;
+    let mut d = distribution::lock(tx, id).await?;
+    if d.status.next(Move::Cancel).is_some() {
+        payout_approval::withdraw(tx, &mut d, &by.actor, reason).await?;
+    }
+    distribution::transition(tx, &mut d, Move::Cancel, &by.actor, reason).await?;
+    Ok(d)
+}
+
+/// What was agreed on is the list as it stands; if it is another one, somebody has to agree again.
+pub async fn agreed_list(tx: &mut Tx, d: &Distribution) -> Result<Vec<entitlement::Entitlement>> {
+    let (now, list) = agreement(tx, d).await?;
+    if d.list_sha256.as_deref() != Some(now.sha256().as_str()) {
+        return Err(Error::refused(
+            Code::SnapshotMismatch,
+            "The list is not the one that was agreed on: somebody was held, released or redirected since. Submit it again.",
+        ));
+    }
+    Ok(list)
+}

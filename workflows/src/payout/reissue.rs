@@ -1,0 +1,171 @@
+//! Paying anew, many at once: everybody of a distribution whose payment was given up or who was released after the others were paid, or
+//! those of them that are named. Two people agree on exactly this list, and it is cut into pages like the first one.
+
+use std::collections::BTreeSet;
+
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Distribution, Scope};
+use muniment_domain::entitlement::{self, Entitlement, Status};
+use muniment_domain::operation::Operation;
+use muniment_domain::{Code, Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::approval::action::About;
+use crate::payout;
+use crate::payout::entitlement::resume;
+use crate::payout::payee::Payees;
+use crate::requester::Requester;
+use crate::settings::Settings;
+
+/// What a person asks for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The distribution.
+    pub distribution_id: String,
+    /// Which of its entitlements; none for all that can be paid.
+    pub entitlement_ids: Option<Vec<String>>,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a second person says yes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReissueList {
+    /// The distribution.
+    pub distribution_id: String,
+    /// Its offering.
+    pub offering_id: String,
+    /// Cents in all.
+    pub net_total: i64,
+    /// Their currency.
+    pub currency: String,
+    /// Who is paid, in the order of the payment.
+    pub lines: Vec<Line>,
+    /// Why.
+    pub reason: String,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The entitlement.
+    pub entitlement_id: String,
+    /// Where its money goes.
+    pub payee_address: String,
+    /// Cents.
+    pub net: i64,
+}
+
+impl ReissueList {
+    /// What it is about.
+    pub fn about(&self) -> About {
+        About {
+            subject_type: "distribution",
+            subject_id: self.distribution_id.clone(),
+            offering_id: Some(self.offering_id.clone()),
+            amount: Some((self.net_total, self.currency.clone())),
+            reason: Some(self.reason.clone()),
+            live_key: format!("reissue:{}", self.distribution_id),
+        }
+    }
+
+    fn of(d: &Distribution, chosen: &[Entitlement], reason: &str) -> Self {
+        let line = |e: &Entitlement| Line {
+            entitlement_id: e.id.clone(),
+            payee_address: e.payee_address.to_string(),
+            net: e.net,
+        };
+        Self {
+            distribution_id: d.id.clone(),
+            offering_id: d.offering_id.clone(),
+            net_total: chosen.iter().map(|e| e.net).sum(),
+            currency: d.currency.clone(),
+            lines: chosen.iter().map(line).collect(),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// The list as it is now. Changes nothing.
+pub async fn list(tx: &mut Tx, r: &Request) -> Result<ReissueList> {
+    let d = executed(tx, &r.distribution_id).await?;
+    let chosen = match &r.entitlement_ids {
+        None => all(tx, &d).await?,
+        Some(ids) => {
+            let mut chosen = named(tx, &d, ids).await?;
+            let payees = Payees::of(tx, &chosen).await?;
+            chosen.iter_mut().try_for_each(|e| payees.admit(e))?;
+            chosen
+        }
+    };
+    if chosen.is_empty() {
+        let detail = "Nobody of this distribution can be paid anew now: all are paid, held or under way.";
+        return Err(Error::refused(Code::NothingToPay, detail));
+    }
+    Ok(ReissueList::of(&d, &chosen, &r.reason))
+}
+
+async fn executed(tx: &mut Tx, id: &str) -> Result<Distribution> {
+    let d = distribution::find(tx, &Scope::All, id).await?;
+    if d.status.was_executed() {
+        return Ok(d);
+    }
+    let detail = format!("The distribution is {}: only what was executed can be paid anew.", d.status);
+    Err(Error::refused(Code::InvalidState, detail))
+}
+
+/// Everybody who can be paid anew now.
+async fn all(tx: &mut Tx, d: &Distribution) -> Result<Vec<Entitlement>> {
+    let mut list = entitlement::unpaid(tx, &d.id).await?;
+    list.retain(is_payable);
+    let payees = Payees::of(tx, &list).await?;
+    list.retain_mut(|e| payees.admit(e).is_ok());
+    Ok(list)
+}
+
+/// Those that are named, all of which must be entitlements that can be paid.
+async fn named(tx: &mut Tx, d: &Distribution, ids: &[String]) -> Result<Vec<Entitlement>> {
+    let mut missing: BTreeSet<&String> = ids.iter().collect();
+    let mut list = entitlement::unpaid(tx, &d.id).await?;
+    list.retain(|e| missing.remove(&e.id));
+    if let Some(e) = list.iter().find(|e| !is_payable(e)) {
+        let detail =
+            format!("The entitlement {} is {}; only one that failed or was released can be paid anew.", e.id, e.status);
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    if let Some(id) = missing.first() {
+        let detail = format!("{id} is no entitlement of this distribution that is still to be paid.");
+        return Err(Error::field("/entitlement_ids", "not_found", detail));
+    }
+    Ok(list)
+}
+
+const fn is_payable(e: &Entitlement) -> bool {
+    matches!(e.status, Status::Failed | Status::Calculated)
+}
+
+/// Refuses what is not the list any more.
+pub async fn check(tx: &mut Tx, agreed: &ReissueList) -> Result<()> {
+    again(tx, agreed).await.map(drop)
+}
+
+async fn again(tx: &mut Tx, agreed: &ReissueList) -> Result<(Distribution, Vec<Entitlement>)> {
+    let d = executed(tx, &agreed.distribution_id).await?;
+    let ids: Vec<String> = agreed.lines.iter().map(|line| line.entitlement_id.clone()).collect();
+    let mut chosen = named(tx, &d, &ids).await?;
+    let payees = Payees::of(tx, &chosen).await?.whoever_is_frozen();
+    chosen.iter_mut().try_for_each(|e| payees.admit(e))?;
+    if ReissueList::of(&d, &chosen, &agreed.reason) == *agreed {
+        return Ok((d, chosen));
+    }
+    let detail = "What was asked for is not what stands there now: somebody was redirected since. Ask for it again.";
+    Err(Error::refused(Code::SnapshotMismatch, detail))
+}
+
+/// Pays the list, straight from the payer, page by page.
+pub async fn execute(tx: &mut Tx, settings: &Settings, agreed: &ReissueList, by: &Requester) -> Result<Vec<Operation>> {
+    distribution::lock(tx, &agreed.distribution_id).await?;
+    let (mut d, chosen) = again(tx, agreed).await?;
+    resume(tx, &mut d, by).await?;
+    payout::pay(tx, settings, &d, &chosen, by).await
+}
