@@ -1,4 +1,4 @@
-//! Forgetting an investor: one person asks for it, another one allows it, and nothing that is still owed stands in the way.
+//! Erasing an investor's personal data: one person requests it, another approves it, and no units, money or operation may be open.
 
 use muniment_domain::db::Tx;
 use muniment_domain::{Code, Error, Result, erasure, investor};
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::approval::action::About;
 use crate::engine::timer;
 
-/// Whose data go, as two persons agree on it.
+/// A request to erase an investor's personal data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// Whose.
+    /// The investor.
     pub investor_id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Request {
-    /// What the second person sees first.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "investor",
@@ -29,24 +29,24 @@ impl Request {
         }
     }
 
-    /// Refuses while something is owed, held or under way, and says what.
+    /// Refuses while the investor holds units, is owed money or has an open operation, and lists these.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
         let i = investor::find(tx, &self.investor_id).await?;
         if i.erased_at.is_some() {
-            return Err(done(&i.id));
+            return Err(already_erased(&i.id));
         }
-        let in_the_way = erasure::in_the_way(tx, &i.id).await?;
-        if in_the_way.is_empty() {
+        let obstacles = erasure::in_the_way(tx, &i.id).await?;
+        if obstacles.is_empty() {
             return Ok(());
         }
-        let detail = format!("{} cannot be forgotten yet. There is: {}.", i.id, in_the_way.join(", "));
+        let detail = format!("{} cannot be erased yet. Still open: {}.", i.id, obstacles.join(", "));
         Err(Error::refused(Code::InvalidState, detail))
     }
 
-    /// Forgets the investor, in the commit of the second person's yes.
+    /// Erases the personal data, in the commit of the approval.
     pub async fn execute(self, tx: &mut Tx) -> Result<()> {
         if !erasure::hold(tx, &self.investor_id).await? {
-            return Err(done(&self.investor_id));
+            return Err(already_erased(&self.investor_id));
         }
         self.check(tx).await?;
         let i = investor::find(tx, &self.investor_id).await?;
@@ -55,6 +55,6 @@ impl Request {
     }
 }
 
-fn done(id: &str) -> Error {
-    Error::refused(Code::InvalidState, format!("{id} was forgotten before."))
+fn already_erased(id: &str) -> Error {
+    Error::refused(Code::InvalidState, format!("{id} is already erased."))
 }

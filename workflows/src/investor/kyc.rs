@@ -1,5 +1,5 @@
-//! Who an investor is: handed in by the investor, decided by a reviewer, and over when its time is. An approval opens acceptance, mint and
-//! payout; whatever ends it holds the investor's entitlements back in the same commit.
+//! Identity checks (KYC): the investor submits a case, a reviewer decides it, and an approval expires. An approval allows acceptance, mint
+//! and payout. The end of an approval holds the investor's entitlements in the same commit.
 
 use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
@@ -14,37 +14,37 @@ use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::staff::policy;
 
-/// How long somebody who was rejected waits before trying again.
+/// After a rejection an investor waits this long before the next submission.
 const REJECTED_DAYS: i64 = 30;
 
-/// What a reviewer says.
+/// A reviewer's decision.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// One of the moves of a reviewer.
+    /// The reviewer's move.
     pub word: Move,
-    /// How much was shown, if it is another level than was asked for.
+    /// The verified level, if it differs from the requested one.
     pub level: Option<Level>,
-    /// Why; needed for everything but a yes.
+    /// The code of the reason. Required except for an approval.
     pub reason_code: Option<String>,
-    /// The document that it rests on; needed for a yes.
+    /// The hash of the supporting document. Required for an approval.
     pub evidence_sha256: Option<String>,
-    /// What the screening against sanction lists found; needed for a yes.
+    /// The result of the screening against sanctions lists. Required for an approval.
     pub screening: Option<Screening>,
-    /// Until when a yes holds, if not as long as it can.
+    /// The end of the approval. Without it, the longest allowed period.
     pub expires_at: Option<DateTime<Utc>>,
-    /// Whether it holds half as long.
+    /// Whether the investor is high-risk, so that the approval expires earlier.
     pub high_risk: bool,
-    /// That the investor is accredited too: on what ground, and until when.
+    /// An accreditation as well: its basis, and its end.
     pub accreditation: Option<(String, Option<DateTime<Utc>>)>,
 }
 
-/// Hands something in, with the country if the profile does not say it yet.
+/// Submits a case, with the country if the profile has none yet.
 pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> Result<(Investor, String)> {
     let mut i = investor::of_user(tx, new.submitted_by).await?;
     if let (Status::Rejected, Some(decided)) = (i.kyc_status, i.kyc_decided_at) {
         let again = decided + Duration::days(REJECTED_DAYS);
         if tx.now() < again {
-            let detail = format!("You were rejected; you can try again from {} on.", again.to_rfc3339());
+            let detail = format!("Your identity check was rejected. You can submit again from {}.", again.to_rfc3339());
             return Err(Error::refused(Code::InvalidState, detail));
         }
     }
@@ -55,7 +55,11 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
         country.clone_into(&mut i.country);
     }
     if !country::is_known(&i.country) {
-        return Err(Error::field("/country", "required", "Say where you live: it decides what is open to you."));
+        return Err(Error::field(
+            "/country",
+            "required",
+            "The country of residence is required. It decides which offerings are open to you.",
+        ));
     }
     let case = kyc::insert_case(tx, &i.id, new).await?;
     i.kyc_level = Some(new.level);
@@ -64,7 +68,7 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
     Ok((i, case))
 }
 
-/// Decides on what was handed in.
+/// Decides a submitted case.
 pub async fn decide(
     tx: &mut Tx,
     settings: &Settings,
@@ -94,7 +98,7 @@ pub async fn decide(
     Ok(i)
 }
 
-/// What a yes says about the accreditation; it rests on the same document.
+/// The accreditation that an approval includes. It has the same supporting document.
 fn finding<'a>(d: &'a Decision, by: &'a Requester) -> Option<Finding<'a>> {
     let (basis, expires_at) = d.accreditation.as_ref()?;
     let evidence_sha256 = d.evidence_sha256.as_deref()?;
@@ -104,11 +108,11 @@ fn finding<'a>(d: &'a Decision, by: &'a Requester) -> Option<Finding<'a>> {
 
 fn approve(tx: &Tx, limits: &Limits, i: &mut Investor, d: &Decision) -> Result<()> {
     if d.screening != Some(Screening::Clear) {
-        let detail = "Nobody is approved who was not screened, or was found on a list.";
+        let detail = "An approval needs a screening with the result clear.";
         return Err(Error::field("/screening", "sanctions_not_clear", detail));
     }
     if !country::is_known(&i.country) {
-        let detail = "Nobody knows where the investor lives. Ask for it by the decision needs_information.";
+        let detail = "The investor's country is unknown. Request it with the decision needs_information.";
         return Err(Error::field("/decision", "country_required", detail));
     }
     let now = tx.now();
@@ -116,7 +120,7 @@ fn approve(tx: &Tx, limits: &Limits, i: &mut Investor, d: &Decision) -> Result<(
     let latest = now.checked_add_months(months).unwrap_or(now);
     let expires_at = d.expires_at.unwrap_or(latest);
     if expires_at <= now || expires_at > latest {
-        let detail = format!("It holds until some time between now and {}.", latest.to_rfc3339());
+        let detail = format!("The approval must expire between now and {}.", latest.to_rfc3339());
         return Err(Error::field("/expires_at", "out_of_range", detail));
     }
     i.kyc_expires_at = Some(expires_at);
@@ -124,12 +128,12 @@ fn approve(tx: &Tx, limits: &Limits, i: &mut Investor, d: &Decision) -> Result<(
     Ok(())
 }
 
-/// When the approval of an investor ends, if one holds.
+/// The end of an investor's approval, if the investor is approved.
 pub fn ends_at(i: &Investor) -> Option<DateTime<Utc>> {
     i.kyc_expires_at.filter(|_| i.kyc_status == Status::Approved)
 }
 
-/// The timer's ring: an approval whose time is over ends, and what the investor could be paid is held back.
+/// Ends an approval that has expired, holds the investor's entitlements, and returns the time of the next check.
 pub async fn on_timer(tx: &mut Tx, investor_id: &str) -> Result<Option<DateTime<Utc>>> {
     let mut i = investor::find(tx, investor_id).await?;
     if ends_at(&i).is_some_and(|end| end <= tx.now()) {

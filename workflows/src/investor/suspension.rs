@@ -1,5 +1,5 @@
-//! Suspensions: one person stops an investor at once, because speed counts; two end it. A freeze of the wallets is proposed, not made: it is
-//! an operation of its own on each token.
+//! Suspensions: one person suspends an investor at once, because speed counts; ending it takes two people. A suspension does not freeze the
+//! wallets: a freeze is a separate operation on each token.
 
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Investor, Move, Screening, Status};
@@ -13,21 +13,21 @@ use crate::investor::kyc::ends_at;
 use crate::payout::entitlement;
 use crate::requester::Requester;
 
-/// The end of a suspension, as two persons agree on it.
+/// A request to end a suspension.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reinstate {
-    /// Whose.
+    /// The investor.
     pub investor_id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The document that it rests on.
+    /// The hash of the supporting document.
     pub evidence_sha256: String,
-    /// What a new screening found; needed where the last one found something.
+    /// The result of a new screening. Required if the last one had a hit.
     #[serde(default)]
     pub screening: Option<Screening>,
 }
 
-/// Suspends an investor, and holds back everything that could be paid now.
+/// Suspends an investor, and holds every entitlement that could be paid now.
 pub async fn suspend(
     tx: &mut Tx,
     investor_id: &str,
@@ -45,7 +45,7 @@ pub async fn suspend(
 }
 
 impl Reinstate {
-    /// What the second person sees first.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "investor",
@@ -57,7 +57,7 @@ impl Reinstate {
         }
     }
 
-    /// Refuses to reinstate somebody who is not suspended, or whom the last screening found and no later one cleared.
+    /// Refuses an investor who is not suspended, or whose last screening had a hit.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
         self.allowed(&investor::find(tx, &self.investor_id).await?)
     }
@@ -67,13 +67,13 @@ impl Reinstate {
             return Err(kyc::refused(i, Move::Reinstate));
         }
         if self.screening.unwrap_or(i.sanctions_status) == Screening::Hit {
-            let detail = "The last screening found the investor. Say what a new one found.";
+            let detail = "The last screening had a hit. Send the result of a new screening.";
             return Err(Error::field("/screening", "sanctions_not_clear", detail));
         }
         Ok(())
     }
 
-    /// Ends the suspension. What was held back stays held until an operator releases it.
+    /// Ends the suspension. Held entitlements stay held until an operator releases them.
     pub async fn execute(self, tx: &mut Tx, by: &Requester) -> Result<()> {
         let mut i = investor::find(tx, &self.investor_id).await?;
         self.allowed(&i)?;
@@ -84,7 +84,7 @@ impl Reinstate {
             screening: self.screening,
         };
         kyc::transition(tx, &mut i, Move::Reinstate, &ground).await?;
-        // An approval whose time is over by now ends by the next ring.
+        // If the approval expired meanwhile, this timer is due at once and ends it.
         timer::set(tx, &i.id, ends_at(&i)).await
     }
 }

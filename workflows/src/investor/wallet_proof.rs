@@ -1,4 +1,4 @@
-//! How an investor shows that a wallet is theirs: the platform asks for a signature under a text of its own, once and within ten minutes.
+//! Proof of a wallet: the investor signs a text of the platform with the wallet's key, once and within ten minutes.
 
 use alloy_primitives::{Address, hex};
 use chrono::{Duration, SecondsFormat};
@@ -13,25 +13,25 @@ use muniment_domain::{Code, Error, Result, id, wallet_claim};
 use crate::engine::Engine;
 
 const MINUTES: i64 = 10;
-/// The chain that a key is shown for where none is configured: a signature of a key is the same on all of them.
+/// The chain id in the text where no chain is configured. A key's signature is valid on every chain.
 const MAINNET: i64 = 1;
 
-/// What an investor says.
+/// An investor's claim to a wallet.
 #[derive(Clone, Debug)]
 pub struct Claim<'a> {
-    /// Who.
+    /// The investor.
     pub investor_id: &'a str,
     /// The wallet.
     pub address: Address,
-    /// What they call it.
+    /// The investor's name for it.
     pub label: Option<&'a str>,
-    /// The chain on which a contract wallet is asked; the first one that is configured, if none is named.
+    /// The chain of a contract wallet. Without it, the first configured chain.
     pub chain_id: Option<i64>,
-    /// Where the platform is found.
+    /// The platform's own URL.
     pub uri: &'a str,
 }
 
-/// Writes down what has to be signed.
+/// Stores the text that the investor has to sign.
 pub async fn ask(engine: &Engine, tx: &mut Tx, claim: &Claim<'_>) -> Result<WalletChallenge> {
     wallet_claim::allow(tx, "/address", claim.address).await?;
     let chain_id = match claim.chain_id {
@@ -72,7 +72,8 @@ pub async fn ask(engine: &Engine, tx: &mut Tx, claim: &Claim<'_>) -> Result<Wall
     Ok(challenge)
 }
 
-/// Looks at a signature. A contract wallet is asked with no transaction open; what was asked for is used up in the commit that believes it.
+/// Verifies a signature. A contract wallet is asked on the chain, with no database transaction open. The challenge is consumed in the commit
+/// that verifies the wallet.
 pub async fn verify(engine: &Engine, investor_id: &str, wallet_id: &str, signature: &[u8]) -> Result<Wallet> {
     id::check("wal", wallet_id)?;
     let mut tx = engine.db.read().await?;
@@ -82,15 +83,15 @@ pub async fn verify(engine: &Engine, investor_id: &str, wallet_id: &str, signatu
         challenge.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no wallet {wallet_id}.")))?;
     drop(tx);
     if challenge.used_at.is_some() || challenge.expires_at <= now {
-        return Err(over());
+        return Err(challenge_over());
     }
     if !is_signed(engine, &challenge, signature).await? {
-        let detail = "The signature is not that of this wallet under exactly the text that was asked for.";
+        let detail = "The signature is not by this wallet over exactly the text of the challenge.";
         return Err(Error::field("/signature", "signature_invalid", detail));
     }
     let mut tx = engine.db.begin().await?;
     wallet_challenge::take(&mut tx, &challenge).await.map_err(|error| match error {
-        Error::Stale { .. } => over(),
+        Error::Stale { .. } => challenge_over(),
         other => other,
     })?;
     let wallet = wallet_claim::prove(&mut tx, &challenge).await?;
@@ -107,11 +108,11 @@ async fn is_signed(engine: &Engine, c: &WalletChallenge, signature: &[u8]) -> Re
     asked.map_err(|fault| Error::refused(Code::ChainUnavailable, fault.to_string()))
 }
 
-fn over() -> Error {
-    Error::field("/signature", "challenge_over", "The text was used, or its time is over. Ask for a new one.")
+fn challenge_over() -> Error {
+    Error::field("/signature", "challenge_over", "The challenge was already used or has expired. Request a new one.")
 }
 
-/// The host, with its port, of an address of the web.
+/// The host and port of a URL.
 fn authority(uri: &str) -> &str {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
