@@ -1,4 +1,4 @@
-//! A key of the platform: asked for by one admin, allowed by another, and made for whoever asked, who alone sees its secret.
+//! Platform API keys: one admin requests a key, another approves it, and the requester collects it and alone sees its secret.
 
 use chrono::{DateTime, Utc};
 use muniment_domain::approval::{self, Status};
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 use crate::approval::action::{About, Action};
 use crate::requester::Requester;
 
-/// Exactly the key that another admin allows.
+/// The key that another admin approves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// For whom it acts: whoever asked.
+    /// The owner: the admin who requested it.
     pub user_id: String,
-    /// What its owner calls it.
+    /// The owner's name for it.
     pub name: String,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Vec<String>,
-    /// The networks it may come from; none for any.
+    /// The networks from which it can be used. Empty means any.
     pub allowed_cidrs: Vec<String>,
-    /// Requests a minute; none for the platform's limit.
+    /// Requests a minute. Without it, the platform's limit.
     pub per_minute: Option<i64>,
-    /// When it ends.
+    /// Its expiry.
     pub expires_at: DateTime<Utc>,
 }
 
 impl Request {
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "user",
@@ -40,19 +40,19 @@ impl Request {
         }
     }
 
-    /// Refuses a key that would be worth nothing by now: its owner is no admin any more, or its time is over.
+    /// Refuses a key that could not be used: its owner is no longer an admin, or it has expired.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
         if !user::find(tx, &self.user_id).await?.is_admin() {
-            return Err(Error::refused(Code::InvalidState, format!("{} is no admin any more.", self.user_id)));
+            return Err(Error::refused(Code::InvalidState, format!("{} is no longer an admin.", self.user_id)));
         }
         if self.expires_at <= tx.now() {
-            return Err(Error::refused(Code::InvalidState, "The time of this key is over."));
+            return Err(Error::refused(Code::InvalidState, "The expiry of this key has passed."));
         }
         Ok(())
     }
 }
 
-/// Makes the key that was allowed, for whoever asked for it and once: its id, and the key itself.
+/// Creates the approved key, once, for its requester. Returns its id and the key itself.
 pub async fn collect(
     tx: &mut Tx,
     approval_id: &str,
@@ -63,16 +63,19 @@ pub async fn collect(
     let a = approval::see(tx, Some(&by.actor), approval_id).await?;
     let action = Action::read(&a.id, a.sealed()?)?;
     let Action::CreateApiKey(request) = action else {
-        return Err(Error::refused(Code::InvalidState, format!("{} is about no key, but {}.", a.id, a.action)));
+        return Err(Error::refused(
+            Code::InvalidState,
+            format!("The approval {} is not for an API key, but for {}.", a.id, a.action),
+        ));
     };
     if a.status != Status::Executed {
         return Err(Error::refused(
             Code::InvalidState,
-            format!("The approval {} is {}: it gives no key.", a.id, a.status),
+            format!("The approval {} is {}. A key can only be collected after it is executed.", a.id, a.status),
         ));
     }
     if a.expires_at <= tx.now() {
-        let detail = "The key was not taken in the time of its approval. Ask for it again.";
+        let detail = "The approval expired before the key was collected. Request a new key.";
         return Err(Error::refused(Code::InvalidState, detail));
     }
     request.check(tx).await?;

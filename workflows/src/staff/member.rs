@@ -1,18 +1,18 @@
-//! The people of an organisation: one invites a colleague, and takes one out; somebody is always left.
+//! The members of an issuer: one member invites or removes another. At least one member always remains.
 
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::user::{self, Role, Roles, Status, User};
 use muniment_domain::{Code, Error, Result, api_key, issuer, member, session};
 
-/// How many people an organisation has at most.
+/// The limit of members of an issuer.
 const MEMBERS_MAX: i64 = 100;
 
-/// Makes an account in the organisation, which opens nothing before the person has followed the mail and set a password.
+/// Creates an account for a new member. It has no access until the person follows the link in the mail and sets a password.
 pub async fn invite(tx: &mut Tx, issuer_id: &str, email: &str, name: &str) -> Result<User> {
     issuer::hold(tx, issuer_id).await?;
     if member::page(tx, issuer_id, 1, 0).await?.1 >= MEMBERS_MAX {
-        let detail = format!("The organisation has {MEMBERS_MAX} people, which is the most.");
+        let detail = format!("The issuer already has {MEMBERS_MAX} members, the maximum.");
         return Err(Error::refused(Code::InvalidState, detail));
     }
     let (roles, status) = (Roles::only(Role::Issuer), Status::PendingVerification);
@@ -22,13 +22,13 @@ pub async fn invite(tx: &mut Tx, issuer_id: &str, email: &str, name: &str) -> Re
     user::find(tx, &id).await
 }
 
-/// Takes somebody out: what they held of the organisation ends in this commit. Who is nothing else is shut out; an investor stays one. Of two
-/// who take each other out at once one stays.
+/// Removes a member: their access, sessions and keys end in this commit. An account without another role is disabled; an investor remains an
+/// investor. The issuer's row is locked, so that two members who remove each other at once do not both disappear.
 pub async fn remove(tx: &mut Tx, issuer_id: &str, user_id: &str) -> Result<()> {
     issuer::hold(tx, issuer_id).await?;
     let person = member::find(tx, issuer_id, user_id).await?;
     if member::others(tx, issuer_id, user_id).await? == 0 {
-        let detail = "Nobody would be left who acts for the organisation. Invite somebody else first.";
+        let detail = "This is the last member of the issuer. Invite another member first.";
         return Err(Error::refused(Code::InvalidState, detail));
     }
     let left: Vec<Role> = person.roles.list().iter().copied().filter(|role| *role != Role::Issuer).collect();

@@ -1,4 +1,4 @@
-//! Who belongs to the staff: an invitation and a change of roles, each asked for by one admin and allowed by another.
+//! Staff: an invitation and a change of roles, each requested by one admin and approved by another.
 
 pub mod api_key;
 pub mod member;
@@ -12,38 +12,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::action::About;
 
-/// Somebody new.
+/// A request to invite a new member of staff.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Invite {
-    /// The account that it will make.
+    /// The id of the account that will be created.
     #[serde(default)]
     pub user_id: String,
-    /// Where the invitation goes.
+    /// The address of the invitation.
     pub email: String,
     /// The person's name.
     pub name: String,
-    /// What they will be.
+    /// The person's roles.
     pub roles: Vec<Role>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Other roles for somebody.
+/// A request to change a person's roles.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SetRoles {
-    /// Whose.
+    /// The person.
     pub user_id: String,
-    /// All that they have afterwards.
+    /// All roles after the change.
     pub roles: Vec<Role>,
-    /// Whether an auditor sees who people are.
+    /// Whether an auditor can read personal data.
     #[serde(default)]
     pub pii_read: bool,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Invite {
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "user",
@@ -55,16 +55,16 @@ impl Invite {
         }
     }
 
-    /// Refuses a taken address and roles that nobody may have together.
+    /// Refuses an address that has an account, and roles that exclude each other.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
         Roles::new(&self.roles)?;
         match user::by_email(tx, &self.email).await? {
             None => Ok(()),
-            Some(_) => Err(Error::refused(Code::EmailTaken, "There is an account with this e-mail address.")),
+            Some(_) => Err(Error::refused(Code::EmailTaken, "An account with this e-mail address already exists.")),
         }
     }
 
-    /// Makes the account, which opens nothing before the person has followed the mail and set a password.
+    /// Creates the account. It has no access until the person follows the link in the mail and sets a password.
     pub async fn execute(self, tx: &mut Tx) -> Result<()> {
         let roles = Roles::new(&self.roles)?;
         let status = Status::PendingVerification;
@@ -77,7 +77,7 @@ impl Invite {
 }
 
 impl SetRoles {
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "user",
@@ -89,15 +89,19 @@ impl SetRoles {
         }
     }
 
-    /// Refuses what changes nothing, what nobody may have together, and what would leave the platform without an admin.
+    /// Refuses a change without effect, roles that exclude each other, and the removal of the last admin.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
         let roles = Roles::new(&self.roles)?;
         if self.pii_read && !roles.has(Role::Auditor) {
-            return Err(Error::field("/pii_read", "unexpected", "This is for auditors; others see what they work on."));
+            return Err(Error::field(
+                "/pii_read",
+                "unexpected",
+                "Only an auditor can have pii_read. Other staff can read the personal data that they work on.",
+            ));
         }
         let person = user::find(tx, &self.user_id).await?;
         if (&person.roles, person.pii_read) == (&roles, self.pii_read) {
-            return Err(Error::refused(Code::InvalidState, format!("{} has these roles already.", person.id)));
+            return Err(Error::refused(Code::InvalidState, format!("{} already has these roles.", person.id)));
         }
         if person.roles.has(Role::Admin) && !roles.has(Role::Admin) {
             another_admin(tx, &person.id).await?;
@@ -105,7 +109,7 @@ impl SetRoles {
         Ok(())
     }
 
-    /// Sets them. Every session of the person ends: whoever has other rights shows again who they are.
+    /// Sets the roles. Every session of the person ends, so that the new rights need a new login.
     pub async fn execute(self, tx: &mut Tx) -> Result<()> {
         self.check(tx).await?;
         let mut person = user::find(tx, &self.user_id).await?;
@@ -116,15 +120,15 @@ impl SetRoles {
     }
 }
 
-/// Whether a change of roles touches the staff, and so needs a second admin.
+/// Whether a change of roles concerns staff, and so needs a second admin.
 pub fn concerns_staff(before: &Roles, after: &Roles) -> bool {
     before.is_staff() || after.is_staff()
 }
 
-/// Refuses to take the last admin away: nobody could ever make another one but on the host.
+/// Refuses to remove the last admin: a new one could then only be created on the host.
 pub async fn another_admin(tx: &mut Tx, user_id: &str) -> Result<()> {
     if user::other_admins(tx, user_id).await? == 0 {
-        let detail = "This is the last admin. Make another one first, on the host: `muniment admin user create`.";
+        let detail = "This is the last admin. Create another one first, on the host: `muniment admin user create`.";
         return Err(Error::refused(Code::InvalidState, detail));
     }
     Ok(())

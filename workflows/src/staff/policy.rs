@@ -1,5 +1,5 @@
-//! The business limits: those of the configuration, until two admins agree on others. Whoever judges by one reads it in the same transaction, so
-//! that every process knows of a change at once.
+//! The business limits: from the configuration, until one admin requests others and a second approves them. A check reads the limit in its own
+//! transaction, so that every process applies a change at once.
 
 use muniment_domain::db::Tx;
 use muniment_domain::policy::{self, Limits};
@@ -10,18 +10,18 @@ use crate::approval::action::About;
 use crate::requester::Requester;
 use crate::settings::Settings;
 
-/// Other limits, as two admins agree on them: all of them, instead of exactly this version.
+/// A request to replace all limits. It applies to exactly one version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Change {
-    /// What they take the place of.
+    /// The version that is replaced.
     pub base_version: i64,
-    /// All of them.
+    /// The new limits, all of them.
     pub limits: Limits,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What the configuration says: version 0.
+/// The limits of the configuration: version 0.
 pub fn configured(settings: &Settings) -> Limits {
     Limits {
         mint_dual_control_threshold: settings.mint_dual_control_threshold,
@@ -34,19 +34,19 @@ pub fn configured(settings: &Settings) -> Limits {
     }
 }
 
-/// The limits that hold now, and their version.
+/// The current limits, and their version.
 pub async fn current(tx: &mut Tx, settings: &Settings) -> Result<(i64, Limits)> {
     let newest = policy::newest(tx).await?;
     Ok(newest.map_or_else(|| (0, configured(settings)), |newest| (newest.version, newest.limits.0)))
 }
 
-/// The same for whoever judges by one of them.
+/// The current limits.
 pub async fn limits(tx: &mut Tx, settings: &Settings) -> Result<Limits> {
     Ok(current(tx, settings).await?.1)
 }
 
 impl Change {
-    /// What it is about. One change waits at a time: two that were asked for beside each other would undo one another.
+    /// What the approval shows. Only one change can wait for approval: the second of two would undo the first.
     pub fn about(&self) -> About {
         About {
             subject_type: "policy",
@@ -58,7 +58,7 @@ impl Change {
         }
     }
 
-    /// Refuses what changes nothing, what is out of bounds, and what was written for limits that do not hold any more.
+    /// Refuses a change without effect, a limit out of range, and a request for an older version.
     pub async fn check(&self, tx: &mut Tx, settings: &Settings) -> Result<()> {
         let (version, limits) = current(tx, settings).await?;
         if version != self.base_version {
@@ -67,7 +67,10 @@ impl Change {
         }
         self.limits.check()?;
         if limits == self.limits {
-            return Err(Error::refused(Code::InvalidState, "These are the limits already."));
+            return Err(Error::refused(
+                Code::InvalidState,
+                "The request changes nothing: these are the current limits.",
+            ));
         }
         Ok(())
     }
