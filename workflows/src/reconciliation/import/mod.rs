@@ -1,5 +1,5 @@
-//! After a restore: what the chain did with a lane's key since the backup is written down, so that none of it is done again. What the
-//! database still wishes for is found by the engine itself; what it has never heard of is imported here, by a person's word.
+//! Import after a restore: calls of a lane's key since the backup are recorded, so that none of them is repeated. The engine itself finds the
+//! calls of operations that the database still has. A person imports the others here.
 
 mod find;
 mod write;
@@ -18,46 +18,46 @@ use muniment_domain::{Code, Error, Result};
 
 use crate::engine::{Engine, Network};
 
-/// What was found of a key on the chain.
+/// The unknown calls of a lane's key on the chain.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The lane.
     pub lane: Lane,
-    /// The blocks that were searched, or none where nothing can have been forgotten.
+    /// The searched blocks. None if the database cannot have lost a call.
     pub blocks: Option<(u64, u64)>,
-    /// How many final transactions of the key the lane's counter does not know.
+    /// Final transactions of the key beyond the lane's next nonce.
     pub uncounted: u64,
-    /// Its calls of our contracts that this database has not signed, in the order of the chain.
+    /// The key's calls of platform contracts that this database did not sign, in the order of the chain.
     pub calls: Vec<Call>,
 }
 
-/// A call of a lane's key that is not known here.
+/// A call of a lane's key that this database does not know.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The transaction.
     pub mined: Mined,
     /// The function's name.
     pub function: String,
-    /// What it is to the database.
+    /// Its relation to the database.
     pub standing: Standing,
 }
 
-/// What a call is to the database.
+/// The relation of a call to the database.
 #[derive(Clone, Debug)]
 pub enum Standing {
-    /// This operation wishes for the very same call, and will find it by itself.
+    /// This operation has exactly this call, and the engine will find it.
     Awaited(String),
     /// It deployed the token of this offering.
     Deployment(String, Deployment),
     /// It minted a page of this offering.
     Page(String, MintPage, Vec<Match>),
-    /// It paid these entitlements, which are unpaid here and would be paid again.
+    /// It paid these entitlements. They are unpaid here, so they would be paid twice.
     Paid(Vec<String>),
-    /// Nothing of the platform is like it; whether a person has said that this is right.
+    /// It matches nothing of the platform. The flag tells whether a person acknowledged it.
     Strange(bool),
 }
 
-/// A line of a page, with what it was for.
+/// A line of a page, with its subscription.
 #[derive(Clone, Debug)]
 pub struct Match {
     /// The line.
@@ -66,29 +66,29 @@ pub struct Match {
     pub subscription: Subscription,
 }
 
-/// What a line was for.
+/// The subscription of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subscription {
-    /// This one.
+    /// This subscription.
     Fits(String),
-    /// This one, which another operation holds.
+    /// This subscription, which is in another unfinished operation.
     Held(String, String),
-    /// None that is accepted; whether a person has said that this is right.
+    /// No accepted subscription matches. The flag tells whether a person acknowledged it.
     Missing(bool),
 }
 
 impl Call {
-    /// The name by which a person acknowledges it, or a line of it.
+    /// The name that a person uses to acknowledge the call, or a line of it.
     pub fn name(&self, line: Option<usize>) -> String {
         line.map_or_else(|| self.mined.hash.to_string(), |line| format!("{}:{line}", self.mined.hash))
     }
 
-    /// Whether nothing has to be done about it before the lane signs again.
+    /// Whether the lane can sign again without a decision about this call.
     pub const fn is_settled(&self) -> bool {
         matches!(self.standing, Standing::Awaited(_) | Standing::Strange(true))
     }
 
-    /// Whether it can be written as an operation.
+    /// Whether it can be imported as an operation.
     pub fn is_importable(&self) -> bool {
         match &self.standing {
             Standing::Deployment(..) => true,
@@ -100,17 +100,17 @@ impl Call {
     }
 }
 
-/// Looks for what the chain did with the lane's key that this database does not know. Changes nothing.
+/// Finds calls of the lane's key on the chain that this database does not know. Changes nothing.
 pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<Found> {
     find::find(engine, network, lane_id).await
 }
 
-/// Writes every call that can be written as a confirmed operation, each in a commit of its own; their ids.
+/// Imports every importable call as a confirmed operation, each in its own commit. Returns the ids.
 pub async fn apply(engine: &Engine, network: &Network, lane_id: &str, actor: &str) -> Result<Vec<String>> {
     let mut written = Vec::new();
     let mut tried = BTreeSet::new();
     loop {
-        // Looked for anew after each: a deployment gives the pages behind it their token, and a subscription is taken once.
+        // Searched again after each import: a deployment makes the token of later pages known, and a subscription matches only once.
         let found = find::find(engine, network, lane_id).await?;
         let next = found.calls.iter().find(|call| call.is_importable() && tried.insert(call.mined.hash));
         let Some(call) = next else { return Ok(written) };
@@ -118,7 +118,7 @@ pub async fn apply(engine: &Engine, network: &Network, lane_id: &str, actor: &st
     }
 }
 
-/// Notes that a person has seen a call, or a line of one, and that it belongs to nothing here. Only what is shown as such can be named.
+/// Records that a person has seen a call, or a line of one, that matches nothing here. Only such calls and lines can be acknowledged.
 pub async fn acknowledge(
     engine: &Engine,
     network: &Network,
@@ -131,8 +131,8 @@ pub async fn acknowledge(
         let named = found.calls.iter().find(|call| call.mined.hash == *hash).map(|call| &call.standing);
         if let Some(Standing::Paid(entitlements)) = named {
             let detail = format!(
-                "{hash} paid what is still unpaid here, and would be paid again: {}. Exclude them first, which takes two people; then it \
-                 can be acknowledged.",
+                "{hash} paid entitlements that are unpaid here and would be paid twice: {}. Exclude them first, with an approval. Then \
+                 acknowledge the call.",
                 entitlements.join(", ")
             );
             return Err(Error::refused(Code::UnknownCalls, detail));
@@ -146,7 +146,7 @@ pub async fn acknowledge(
         };
         if !fits {
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-            let detail = format!("{hash}{line} is not among what belongs to nothing here; see what is shown.");
+            let detail = format!("{hash}{line} is not one of the unmatched calls. Read the list again.");
             return Err(Error::refused(Code::ValidationFailed, detail));
         }
     }
@@ -158,7 +158,7 @@ pub async fn acknowledge(
     tx.commit(Point::Adopt).await
 }
 
-/// Refuses while the chain has calls of the lane's key that nobody has imported or acknowledged: they would be done again.
+/// Refuses while the chain has calls of the lane's key that are neither imported nor acknowledged: the engine could repeat them.
 pub async fn nothing_is_forgotten(engine: &Engine, network: &Network, lane: &Lane) -> Result<()> {
     if lane.mode != lane::Mode::Quarantined {
         return Ok(());
@@ -167,7 +167,7 @@ pub async fn nothing_is_forgotten(engine: &Engine, network: &Network, lane: &Lan
     let left: Vec<&Call> = found.calls.iter().filter(|call| !call.is_settled()).collect();
     let Some(first) = left.first() else { return Ok(()) };
     let detail = format!(
-        "The chain executed {} calls of {} that this database does not know, the first is {} in block {} ({}). Import them first: \
+        "The chain executed {} calls of {} that this database does not know. The first is {} in block {} ({}). Import them first: \
          `muniment admin lane import {}` shows them.",
         left.len(),
         lane.signer,
