@@ -5,7 +5,7 @@ use muniment_domain::audit::{Act, acting};
 use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::{chain, lane as lanes};
-use muniment_workflows::engine::lane;
+use muniment_workflows::operator::lane;
 use muniment_workflows::engine::{Engine, Network};
 
 use crate::arguments::Intervention;

@@ -93,7 +93,7 @@ impl Desk {
         let start = Instant::now();
         loop {
             let resumed =
-                muniment_workflows::engine::lane::resume(&self.engine, &lane.id, "operator", "looked at it").await;
+                muniment_workflows::operator::lane::resume(&self.engine, &lane.id, "operator", "looked at it").await;
             match resumed {
                 Err(Error::Refused { code: Code::NonceStillOpen, .. }) if start.elapsed() < PATIENCE => {
                     tokio::time::sleep(POLL).await

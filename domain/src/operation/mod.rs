@@ -1,6 +1,7 @@
 //! Operations: what the platform wants of a chain, and the truth about how far it is.
 
 mod attention;
+mod kind;
 mod list;
 mod many;
 mod new;

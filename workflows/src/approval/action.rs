@@ -7,7 +7,7 @@ use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::compliance::{force_transfer, recover, unfreeze, unlock, unrestrict};
+use crate::compliance;
 use crate::investor::{erasure, suspension};
 use crate::operator::abandon;
 use crate::payout::{approval as payout_approval, entitlement, reclaim, reissue};
@@ -37,16 +37,6 @@ pub enum Action {
     Abandon(abandon::Request),
     /// Calling an offering off.
     CancelOffering(offering::Request),
-    /// Ending a freeze.
-    Unfreeze(unfreeze::Request),
-    /// Taking due locks off the books.
-    Unlock(unlock::Request),
-    /// Lifting the restriction of a partition.
-    Unrestrict(unrestrict::Request),
-    /// Moving units of a frozen holder.
-    ForceTransfer(force_transfer::Request),
-    /// Moving a lost wallet to another one.
-    Recover(recover::Request),
     /// Ending the suspension of an investor.
     Reinstate(suspension::Reinstate),
     /// Forgetting who an investor is.
@@ -59,6 +49,9 @@ pub enum Action {
     CreateApiKey(api_key::Request),
     /// Other business limits.
     ChangePolicies(policy::Change),
+    /// A compliance operation that needs two people. Its own `action` tells which.
+    #[serde(untagged)]
+    Compliance(compliance::Request),
 }
 
 /// What an action is about, for lists and for the one live approval of its subject.
@@ -106,17 +99,13 @@ impl Action {
             Self::Reclaim(_) => "reclaim",
             Self::Abandon(_) => "abandon",
             Self::CancelOffering(_) => "cancel_offering",
-            Self::Unfreeze(_) => "unfreeze",
-            Self::Unlock(_) => "unlock",
-            Self::Unrestrict(_) => "unrestrict",
-            Self::ForceTransfer(_) => "force_transfer",
-            Self::Recover(_) => "recover",
             Self::Reinstate(_) => "reinstate",
             Self::EraseInvestor(_) => "erase_investor",
             Self::Invite(_) => "invite",
             Self::SetRoles(_) => "set_roles",
             Self::CreateApiKey(_) => "create_api_key",
             Self::ChangePolicies(_) => "change_policies",
+            Self::Compliance(request) => request.row().action,
         }
     }
 
@@ -131,13 +120,9 @@ impl Action {
             | Self::Reclaim(_)
             | Self::Abandon(_)
             | Self::CancelOffering(_)
-            | Self::Unfreeze(_)
-            | Self::Unlock(_)
-            | Self::Unrestrict(_)
-            | Self::ForceTransfer(_)
-            | Self::Recover(_)
             | Self::Reinstate(_)
-            | Self::EraseInvestor(_) => &[Role::Operator, Role::Admin],
+            | Self::EraseInvestor(_)
+            | Self::Compliance(_) => &[Role::Operator, Role::Admin],
             Self::Invite(_) | Self::SetRoles(_) | Self::CreateApiKey(_) | Self::ChangePolicies(_) => &[Role::Admin],
         }
     }
@@ -163,17 +148,13 @@ impl Action {
             Self::Reclaim(request) => request.about(),
             Self::Abandon(request) => request.about(),
             Self::CancelOffering(request) => request.about(),
-            Self::Unfreeze(request) => request.about(),
-            Self::Unlock(request) => request.about(),
-            Self::Unrestrict(request) => request.about(),
-            Self::ForceTransfer(request) => request.about(),
-            Self::Recover(request) => request.about(),
             Self::Reinstate(request) => request.about(),
             Self::EraseInvestor(request) => request.about(),
             Self::Invite(request) => request.about(),
             Self::SetRoles(request) => request.about(),
             Self::CreateApiKey(request) => request.about(),
             Self::ChangePolicies(change) => change.about(),
+            Self::Compliance(request) => request.about(),
         }
     }
 
@@ -188,17 +169,13 @@ impl Action {
             Self::Reclaim(request) => reclaim::check(tx, request).await,
             Self::Abandon(request) => abandon::check(tx, request).await,
             Self::CancelOffering(request) => offering::check(tx, request).await,
-            Self::Unfreeze(request) => unfreeze::check(tx, settings, request).await,
-            Self::Unlock(request) => unlock::check(tx, settings, request).await,
-            Self::Unrestrict(request) => unrestrict::check(tx, settings, request).await,
-            Self::ForceTransfer(request) => force_transfer::check(tx, settings, request).await,
-            Self::Recover(request) => recover::check(tx, settings, request).await,
             Self::Reinstate(request) => request.check(tx).await,
             Self::EraseInvestor(request) => request.check(tx).await,
             Self::Invite(request) => request.check(tx).await,
             Self::SetRoles(request) => request.check(tx).await,
             Self::CreateApiKey(request) => request.check(tx).await,
             Self::ChangePolicies(change) => change.check(tx, settings).await,
+            Self::Compliance(request) => compliance::check(tx, request).await,
         }
     }
 
@@ -216,15 +193,12 @@ impl Action {
             // Its maker takes it: the secret is for nobody else's eyes.
             Self::CreateApiKey(request) => request.check(tx).await.map(|()| Done::default()),
             Self::ChangePolicies(change) => change.execute(tx, settings, by).await.map(|()| Done::default()),
-            Self::Unfreeze(request) => Ok(Done::operation(&unfreeze::request(tx, settings, request, by).await?)),
-            Self::Unlock(request) => Ok(Done::operation(&unlock::request(tx, settings, request, by).await?)),
-            Self::Unrestrict(request) => Ok(Done::operation(&unrestrict::request(tx, settings, request, by).await?)),
-            Self::ForceTransfer(request) => {
-                Ok(Done::operation(&force_transfer::request(tx, settings, request, by).await?))
-            }
-            Self::Recover(request) => {
-                let accepted = recover::request(tx, settings, request, by).await?;
-                Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
+            Self::Compliance(request) => {
+                let op = compliance::request(tx, &request, by).await?;
+                match op.batch_id {
+                    Some(batch_id) => Ok(Done { operation_id: None, batch_id: Some(batch_id) }),
+                    None => Ok(Done::operation(&op)),
+                }
             }
             Self::Payout(list) => {
                 payout_approval::agree(tx, &list, by).await?;

@@ -1,4 +1,5 @@
-//! Where there is one admin only, what takes two of them waits a day instead, and the whole staff is told by mail: each of them can reject it.
+//! The rule for a single admin: where an action needs two admins and there is only one, the requester can approve it alone after a day. All
+//! staff are notified by mail, and each of them can reject it.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::approval::{self, Approval};
@@ -8,12 +9,12 @@ use muniment_domain::{Code, Error, Result, email_link};
 
 use crate::approval::action::Action;
 
-/// How long it waits.
+/// The waiting time before the requester can approve alone.
 pub const HOURS: i64 = 24;
-/// Who stands as the second person of what nobody else could allow.
+/// The approver that is recorded when the requester approves alone.
 pub const CHECKER: &str = "break_glass";
 
-/// From when on the maker may allow it himself; none where somebody else can.
+/// The time from which the requester can approve alone. None while there is another admin.
 pub async fn from(tx: &mut Tx, action: &Action, maker: &str) -> Result<Option<DateTime<Utc>>> {
     if !action.takes_admins() || user::other_admins(tx, maker).await? > 0 {
         return Ok(None);
@@ -21,33 +22,34 @@ pub async fn from(tx: &mut Tx, action: &Action, maker: &str) -> Result<Option<Da
     Ok(Some(tx.now() + Duration::hours(HOURS)))
 }
 
-/// Tells the staff, if it can be done alone.
-pub async fn tell(tx: &mut Tx, a: &Approval) -> Result<()> {
+/// Notifies the staff, if the action can be approved alone.
+pub async fn notify_staff(tx: &mut Tx, a: &Approval) -> Result<()> {
     if a.alone_from.is_some() { email_link::tell_staff(tx, &a.id).await } else { Ok(()) }
 }
 
-/// The refusal of a maker who would decide himself.
-pub fn not_by_the_maker() -> Error {
-    let detail = "You asked for this yourself. Another person has to decide; you can cancel it.";
+/// The refusal of a requester who decides their own request.
+pub fn self_approval() -> Error {
+    let detail = "You requested this yourself. Another person must decide. You can cancel it.";
     Error::refused(Code::SelfApprovalForbidden, detail)
 }
 
-/// Lets the maker allow it himself, once, or says why not. The rows of all admins are held, so that one who comes or leaves at this moment is
-/// either counted or comes later.
+/// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins cannot
+/// change before the commit.
 pub async fn take(tx: &mut Tx, a: &mut Approval) -> Result<()> {
     let another = user::other_admins(tx, &a.maker).await? > 0;
     let Some(from) = a.alone_from.filter(|_| !another) else {
-        return Err(not_by_the_maker());
+        return Err(self_approval());
     };
-    let untold = email_link::untold(tx, &a.id).await?;
-    if untold > 0 {
-        let detail = format!("{untold} of the mails that tell the staff have not gone out.");
+    let unsent = email_link::untold(tx, &a.id).await?;
+    if unsent > 0 {
+        let detail = format!("{unsent} of the mails that notify the staff are not sent yet. Wait for them.");
         return Err(Error::refused(Code::InvalidState, detail));
     }
     if !approval::take_alone(tx, a).await? {
         let from = from.format("%Y-%m-%d %H:%M UTC");
-        let detail =
-            format!("You are the only admin: from {from} on you may allow it yourself, unless another one is there.");
+        let detail = format!(
+            "You are the only admin. From {from} you can approve this yourself, unless there is another admin by then."
+        );
         return Err(Error::refused(Code::SelfApprovalForbidden, detail));
     }
     Ok(())

@@ -7,12 +7,12 @@ pub(crate) mod lone_admin;
 use chrono::Duration;
 use muniment_domain::approval::{self, Approval, Move, NewApproval, Status};
 use muniment_domain::db::Tx;
+use muniment_domain::operation;
 use muniment_domain::point::Point;
 use muniment_domain::user::Roles;
 use muniment_domain::{Code, Error, Result};
 
 use crate::approval::action::Action;
-use crate::approval::lone_admin;
 use crate::engine::Engine;
 use crate::engine::queue;
 use crate::operator::abandon;
@@ -20,6 +20,9 @@ use crate::payout::approval as payout_approval;
 use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::staff::policy;
+
+/// How many approvals one pass of the sweep wakes.
+const WAKES_PER_PASS: i64 = 500;
 
 /// A second person, and what they saw when they decided.
 #[derive(Clone, Debug)]
@@ -59,8 +62,8 @@ pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requeste
         alone_from,
     };
     let approval = approval::insert(tx, new).await?;
-    lone_admin::tell(tx, &approval).await?;
-    queue::wake_approval(tx, &approval.id, expires_at).await?;
+    lone_admin::notify_staff(tx, &approval).await?;
+    queue::wake_id(tx, queue::APPROVAL, &approval.id, expires_at).await?;
     Ok(approval)
 }
 
@@ -93,7 +96,7 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
     approval::transition(tx, &mut a, Move::Approve, &d.by.actor, d.comment.as_deref().unwrap_or("approved")).await?;
     if action.asks_chain() {
         let now = tx.now();
-        queue::wake_approval(tx, &a.id, now).await?;
+        queue::wake_id(tx, queue::APPROVAL, &a.id, now).await?;
         return Ok(a);
     }
     // The operation is the maker's, under the key with which it was asked for; the request that brings it about is this one.
@@ -159,10 +162,10 @@ enum Word {
 /// The approval, if this person may decide, saw what stands there, and it still waits.
 async fn decidable(tx: &mut Tx, d: &Decision, word: Word) -> Result<Approval> {
     let a = approval::find(tx, &d.approval_id).await?;
-    payout_approval::hold(tx, &a).await?;
+    payout_approval::lock_distribution_of(tx, &a).await?;
     match (a.maker == d.by.actor, word == Word::NeverMind) {
         // The right of a lone admin is looked at when all else is well.
-        (true, false) if word == Word::No || a.alone_from.is_none() => return Err(lone_admin::not_by_the_maker()),
+        (true, false) if word == Word::No || a.alone_from.is_none() => return Err(lone_admin::self_approval()),
         // To whoever is none of the staff, what others asked for is not there.
         (false, true) if !d.roles.is_staff() => return Err(approval::missing(&a.id)),
         (false, true) => {
@@ -220,7 +223,7 @@ pub async fn act(engine: &Engine, approval_id: &str) -> Result<()> {
 
 async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
     let mut tx = engine.db.begin().await?;
-    payout_approval::hold(&mut tx, &a).await?;
+    payout_approval::lock_distribution_of(&mut tx, &a).await?;
     approval::transition(&mut tx, &mut a, Move::Expire, "engine", "nobody decided in time").await?;
     payout_approval::lapse(&mut tx, &a, "engine").await?;
     tx.commit(Point::Approval).await
@@ -254,4 +257,23 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
         Err(error) => fail(&mut tx, &mut a, error).await?,
     }
     tx.commit(Point::Approval).await
+}
+
+/// Wakes approvals whose time has come; how many it was.
+pub async fn sweep(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let now = tx.now();
+    let overdue = approval::overdue(&mut tx, now, WAKES_PER_PASS).await?;
+    if overdue.is_empty() {
+        return Ok(0);
+    }
+    for a in &overdue {
+        match approval::postpone(&mut tx, a, now + Duration::seconds(operation::PATIENCE_SECONDS)).await {
+            Err(Error::Stale { .. }) => continue,
+            postponed => postponed?,
+        }
+        queue::wake_id(&mut tx, queue::APPROVAL, &a.id, now).await?;
+    }
+    tx.commit(Point::Sweep).await?;
+    Ok(overdue.len())
 }

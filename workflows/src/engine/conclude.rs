@@ -1,6 +1,7 @@
 //! The end of a step and of its operation: the one place where the chain's final word changes the domain.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use alloy_primitives::B256;
 use chrono::Duration;
@@ -15,11 +16,8 @@ use serde_json::json;
 use sqlx::types::Json;
 
 use crate::engine::Engine;
-use crate::engine::effect::Effect;
+use crate::engine::effect::{Effect, Inclusion};
 use crate::engine::queue;
-use crate::payout::{allowance, distributor as distributor_payout, reclaim};
-use crate::token::{deploy, mint};
-use crate::{compliance, payout};
 
 /// Why the engine confirms.
 const FINAL: &str = "final on the chain";
@@ -28,7 +26,7 @@ const FINAL: &str = "final on the chain";
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// It had its effect.
-    Done(Effect),
+    Done(Arc<dyn Effect>),
     /// It did not, and the problem says why. The outcome is not success.
     Undone(Outcome, Problem),
 }
@@ -69,7 +67,7 @@ async fn confirm_all(tx: &mut Tx, plain: &[&Settled]) -> Result<()> {
     let (mut steps, mut ops) = (Vec::with_capacity(plain.len()), Vec::with_capacity(plain.len()));
     for one in plain {
         if let Verdict::Done(effect) = &one.verdict {
-            take_effect(tx, &one.op, &one.step, effect.clone()).await?;
+            take_effect(tx, &one.op, &one.step, effect.as_ref()).await?;
         }
         let final_at = Some(tx.now());
         steps.push(Step { state: State::Final, outcome: Some(Outcome::Success), final_at, ..one.step.clone() });
@@ -93,7 +91,7 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
             // An operation that was given up takes its last effect in the domain when a person confirms it. A step before the last does
             // not confirm anything: it settles its own items now, because nobody will name it later.
             if op.status == Status::Submitted || !is_last_open(tx, step).await? {
-                take_effect(tx, op, step, effect).await?;
+                take_effect(tx, op, step, effect.as_ref()).await?;
             }
             None
         }
@@ -164,29 +162,13 @@ pub async fn confirm(
     item::release(tx, &op.id).await
 }
 
-/// Frees what an operation was about, when a person gives it up.
-pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
-    item::release(tx, &op.id).await?;
-    payout::give_up(tx, op).await
-}
-
-/// Lets a final effect change the domain.
-pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: Effect) -> Result<()> {
-    let at =
-        |missing: &str| Error::Unreadable { what: "step of", id: op.id.clone(), why: format!("it has no {missing}") };
-    let tx_hash = step.tx_hash.ok_or_else(|| at("transaction"))?.0;
-    let block = step.block_number.ok_or_else(|| at("block"))?;
-    match effect {
-        Effect::TokenDeployed(token) => deploy::settle(tx, op, token, tx_hash, block).await,
-        Effect::PageMinted(page) => mint::settle(tx, op, &page, tx_hash, block).await,
-        Effect::Compliance(done) => compliance::settle(tx, op, &done, tx_hash, block).await,
-        Effect::Allowed { asset, owner, spender } => allowance::settle(tx, op, asset, owner, spender).await,
-        // Money in escrow is nobody's yet: its pages change the domain.
-        Effect::EscrowFunded => Ok(()),
-        Effect::EscrowReturned => reclaim::settle(tx, op, tx_hash).await,
-        Effect::LinesPaid(first, outcomes) => payout::settle(tx, op, first, &outcomes, tx_hash, block).await,
-        Effect::AuditDeclared(report) => distributor_payout::settle_audit(tx, op, report, tx_hash).await,
-    }
+/// Applies a final effect to the domain.
+pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: &dyn Effect) -> Result<()> {
+    let missing =
+        |what: &str| Error::Unreadable { what: "step of", id: op.id.clone(), why: format!("it has no {what}") };
+    let tx_hash = step.tx_hash.ok_or_else(|| missing("transaction"))?.0;
+    let block_number = step.block_number.ok_or_else(|| missing("block"))?;
+    effect.settle(tx, op, Inclusion { tx_hash, block_number }).await
 }
 
 /// A late word from the chain about an operation that waits for a person: it is proposed, never applied.

@@ -16,10 +16,10 @@ use muniment_domain::step::{self, Outcome, Step};
 use muniment_domain::{Error, Result, chain};
 
 use crate::engine::conclude::{self, Settled, Verdict};
-use crate::engine::effect::{self, Executed};
+use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
+use crate::engine::ledger::{self, Known};
 use crate::engine::{Engine, Network};
-use crate::ledger::index::{self, Known};
 
 /// An included step at or below the final block, with everything that its verdict needs.
 struct Final {
@@ -40,7 +40,7 @@ type Damaged = Vec<(Operation, Error)>;
 
 /// Settles what is final, a batch at most; how many it was.
 pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
-    index::index(engine, network).await?;
+    ledger::index(engine, network).await?;
     let mut tx = engine.db.read().await?;
     let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
     if cursor.halted_reason.is_some() {
@@ -173,12 +173,12 @@ async fn judge(engine: &Engine, network: &Network, known: &mut Known, one: Final
     let Some(receipt) = agreed(network, &op, receipt).await.map_err(fault)? else { return Ok(None) };
     if receipt.success {
         let read = if stored.as_ref() == Some(&receipt) {
-            index::has_read(engine, known, &receipt).await?
+            ledger::has_read(engine, known, &receipt).await?
         } else {
             let mut tx = engine.db.read().await?;
             let mut shown = Known::of(&mut tx, network, &[&receipt]).await?;
             drop(tx);
-            index::has_read(engine, &mut shown, &receipt).await?
+            ledger::has_read(engine, &mut shown, &receipt).await?
         };
         if !read {
             return Ok(None);
@@ -221,8 +221,8 @@ async fn verdict(
         return Ok(Some(Verdict::Undone(Outcome::Cancelled, problem)));
     }
     if receipt.success {
-        return Ok(Some(match effect::shown(op, step, receipt)? {
-            Ok(effect) => match effect::read_back(network, op, &effect, receipt).await? {
+        return Ok(Some(match engine.kind(op).effect(op, step, receipt)? {
+            Ok(effect) => match effect.missing(network, op, receipt).await? {
                 None => Verdict::Done(effect),
                 Some(missing) => Verdict::Undone(Outcome::Reverted, conclude::effect_mismatch(missing.to_string())),
             },
@@ -236,13 +236,13 @@ async fn verdict(
         _ => None,
     };
     if reason.as_ref().is_some_and(Revert::is_done_before) {
-        match effect::find_executed(engine, network, op, step).await? {
+        match execution::find(engine, network, op, step).await? {
             Executed::Ours(done) => {
                 conclude::adopt(engine, op, step, &done).await?;
                 return Ok(None);
             }
             Executed::Other(hash) => {
-                return Ok(Some(Verdict::Undone(Outcome::Taken, effect::op_id_conflict(step, hash))));
+                return Ok(Some(Verdict::Undone(Outcome::Taken, execution::op_id_conflict(step, hash))));
             }
             Executed::NotFound => return Ok(None),
         }

@@ -18,11 +18,10 @@ use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result, attempt};
 use sqlx::types::Json;
 
+use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::{Engine, Network};
 use crate::engine::{catch_up, lane, queue};
 
-/// How many blocks one commit takes in.
-pub const BLOCKS_PER_PASS: u64 = 64;
 /// From this distance on the blocks between are not walked one by one.
 const GAP_BLOCKS: u64 = 512;
 

@@ -12,16 +12,13 @@ use muniment_activities::revert::Revert;
 use muniment_activities::simulate::{At, Call, Simulation, Trial};
 use muniment_domain::Error;
 use muniment_domain::lane::{self, Lane, Mode};
-use muniment_domain::operation::{LANE_FULL, Operation, Stage};
+use muniment_domain::operation::{LANE_FULL, Operation, Problem, Stage};
 use muniment_domain::step::{self, Step};
 
 use crate::engine::conclude;
-use crate::engine::effect;
+use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
-use crate::payout::allowance;
-use crate::payout::split as payout_split;
-use crate::token::split;
 
 /// A step that may be signed.
 #[derive(Clone, Debug)]
@@ -157,13 +154,12 @@ async fn judge(
     })))
 }
 
-/// A call that does not fit into one transaction: of a page of payouts both halves may.
+/// A call that does not fit into one transaction. Both halves of a page may.
 async fn too_large(engine: &Engine, due: &Due, why: String) -> Result<Outcome, Failure> {
-    match payout_split::halve(&due.op, &due.step, why.clone()) {
-        Some(cut) => payout_split::write(engine, &due.op, &due.step, cut).await?,
-        None => return Err(Failure::refuse(Stage::Preflight, "above_gas_cap", why, None)),
+    if engine.kind(&due.op).split_oversized(engine, &due.op, &due.step, &why).await? {
+        return Ok(Outcome::Split);
     }
-    Ok(Outcome::Split)
+    Err(Failure::refuse(Stage::Preflight, "above_gas_cap", why, None))
 }
 
 /// What a person who retried allows counts instead of the market.
@@ -231,15 +227,15 @@ async fn reverted(
         return adopt(engine, network, op, step).await;
     }
     let mut tx = engine.db.read().await?;
-    if allowance::is_under_way(&mut tx, op, step).await? {
-        return Err(Failure::Blocked(allowance::PENDING.to_owned()));
+    if let Some(reason) = engine.kind(op).waits_for(&mut tx, op, step).await? {
+        return Err(Failure::Blocked(reason.to_owned()));
     }
     drop(tx);
     // On a block that may still be reorganised a revert is a certain no only if the newest head agrees.
     if at != At::Latest {
         let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
         if let Simulation::Gas(_) = network.chain.simulate(call, At::Latest).await.map_err(fault)? {
-            return Err(Failure::Retry(muniment_domain::operation::Problem {
+            return Err(Failure::Retry(Problem {
                 stage: Stage::Preflight,
                 code: "heads_disagree".to_owned(),
                 message: format!("one head says {}, a newer one does not; it is tried again", revert.sentence),
@@ -254,12 +250,7 @@ async fn reverted(
             return adopt(engine, network, op, step).await;
         }
     }
-    if let Some(cut) = payout_split::plan(network, op, step, call, &revert).await? {
-        payout_split::write(engine, op, step, cut).await?;
-        return Ok(Outcome::Split);
-    }
-    if let Some(cut) = split::plan(network, op, step, call, &revert).await? {
-        split::write(engine, op, step, cut).await?;
+    if engine.kind(op).split_reverting(engine, network, op, step, call, &revert).await? {
         return Ok(Outcome::Split);
     }
     Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence.clone(), Some(revert.data.to_string())))
@@ -267,14 +258,14 @@ async fn reverted(
 
 /// The chain says that this operation id was executed. If its payload is ours, its transaction is taken over and followed to finality.
 async fn adopt(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Outcome, Failure> {
-    match effect::find_executed(engine, network, op, step).await? {
-        effect::Executed::Ours(receipt) => {
+    match execution::find(engine, network, op, step).await? {
+        Executed::Ours(receipt) => {
             conclude::adopt(engine, op, step, &receipt).await?;
             Ok(Outcome::Adopted)
         }
-        effect::Executed::Other(tx_hash) => Err(Failure::Dead(effect::op_id_conflict(step, tx_hash))),
+        Executed::Other(tx_hash) => Err(Failure::Dead(execution::op_id_conflict(step, tx_hash))),
         // The node that answered the simulation knows more than the one that searched the logs: ask again.
-        effect::Executed::NotFound => Err(Failure::Retry(muniment_domain::operation::Problem {
+        Executed::NotFound => Err(Failure::Retry(Problem {
             stage: Stage::Preflight,
             code: "replay_not_found".to_owned(),
             message: "the chain says that this operation was executed, but no log of it was found yet".to_owned(),

@@ -5,11 +5,8 @@ use apalis_core::task::builder::TaskBuilder;
 use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Conn, Db, Pools, Tx};
-use muniment_domain::operation::{self, Kind, Operation};
+use muniment_domain::operation::{self, Operation};
 use muniment_domain::{Error, Result, id};
-use tokio_util::sync::CancellationToken;
-
-use crate::engine::Engine;
 
 /// The queues: one for each class, so that a flood in one does not delay another.
 pub const QUEUES: [&str; 8] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK, SNAPSHOT, TIMER];
@@ -21,9 +18,9 @@ pub const APPROVAL: &str = "approval";
 pub const DESK: &str = "desk";
 
 /// The channel on which the queue tells of new jobs.
-const PUSHED: &str = "apalis::job::insert";
+pub const PUSHED: &str = "apalis::job::insert";
 /// The channel on which a process tells that it has sent something, with the chain's id.
-const SENT: &str = "muniment::sent";
+pub const SENT: &str = "muniment::sent";
 
 /// The queue of the balances of record dates.
 pub const SNAPSHOT: &str = "snapshot";
@@ -40,20 +37,10 @@ pub const LINE_SECONDS: i64 = 300;
 /// By how much the clock of the database may be behind ours before a wake comes late.
 const CLOCKS_APART_SECONDS: i64 = 3600;
 
-/// The queue of a kind of operation.
-pub const fn of_kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::DeployToken => QUEUES[0],
-        Kind::Mint => QUEUES[1],
-        Kind::Payout | Kind::DistributorPayout | Kind::AuditDeclaration => QUEUES[3],
-        _ => QUEUES[2],
-    }
-}
-
 /// The first wake of an operation carries the operation's own id, so that it is visibly a job of the queue.
 pub async fn first_wake(tx: &mut Tx, op: &Operation) -> Result<()> {
     let now = tx.now();
-    push(tx, of_kind(op.kind), &op.id, id::ulid_of(&op.id), now).await
+    push(tx, op.kind.queue(), &op.id, id::ulid_of(&op.id), now).await
 }
 
 /// Wakes an operation now.
@@ -65,12 +52,7 @@ pub async fn wake(tx: &mut Tx, op: &Operation) -> Result<()> {
 /// Wakes an operation later.
 pub async fn wake_at(tx: &mut Tx, op: &Operation, at: DateTime<Utc>) -> Result<()> {
     let fresh = id::ulid_of(&tx.new_id("wake"));
-    push(tx, of_kind(op.kind), &op.id, fresh, at).await
-}
-
-/// Wakes an approval: to end it, or to do what was allowed.
-pub async fn wake_approval(tx: &mut Tx, approval_id: &str, at: DateTime<Utc>) -> Result<()> {
-    wake_id(tx, APPROVAL, approval_id, at).await
+    push(tx, op.kind.queue(), &op.id, fresh, at).await
 }
 
 /// Wakes what is no operation, by its id.
@@ -84,7 +66,7 @@ pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
     let now = tx.now();
     for queue in QUEUES {
         let mut tasks = Vec::new();
-        for op in ops.iter().filter(|op| of_kind(op.kind) == queue) {
+        for op in ops.iter().filter(|op| op.kind.queue() == queue) {
             tasks.push(task(now, &op.id, &id::ulid_of(&tx.new_id("wake")), now)?);
         }
         if !tasks.is_empty() {
@@ -108,11 +90,6 @@ pub async fn line_up(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
     }
     operation::save_all(tx, ops).await?;
     wake_all(tx, &ops.iter().take(WOKEN_OF_A_LINE).collect::<Vec<_>>()).await
-}
-
-/// Wakes the job that finds the balances of a distribution's record date.
-pub async fn wake_snapshot(tx: &mut Tx, distribution_id: &str, at: DateTime<Utc>) -> Result<()> {
-    wake_id(tx, SNAPSHOT, distribution_id, at).await
 }
 
 async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
@@ -196,32 +173,4 @@ pub async fn tell_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
         sqlx::query("select pg_notify($1, $2)").bind(SENT).bind(chain_id.to_string()).execute(&mut **conn).await?;
     }
     Ok(())
-}
-
-/// Rings the bells of this process for wakes that others pushed and transactions that they sent. SQLite serves one process, which rings
-/// its own.
-pub async fn listen(engine: Engine, stop: CancellationToken) {
-    let db = &engine.db;
-    let Pools::Postgres(pool) = db.pools() else { return stop.cancelled().await };
-    while !stop.is_cancelled() {
-        let heard = async {
-            let mut listener = sqlx::postgres::PgListener::connect_with(pool).await?;
-            listener.listen_all([PUSHED, SENT]).await?;
-            loop {
-                let told = listener.recv().await?;
-                if told.channel() != SENT {
-                    db.ring();
-                } else if let Some(network) = told.payload().parse().ok().and_then(|id| engine.network(id)) {
-                    network.sent.notify_one();
-                }
-            }
-        };
-        let failed: std::result::Result<std::convert::Infallible, sqlx::Error> = tokio::select! {
-            () = stop.cancelled() => return,
-            failed = heard => failed,
-        };
-        let Err(error) = failed;
-        tracing::warn!("wakes of other processes are heard a second late until the connection is back: {error}");
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    }
 }

@@ -2,8 +2,9 @@
 //! when it takes too long, and a person when nothing more can be done. Every attempt is tended until its nonce is final, whatever the
 //! operation's status says, so that one dead letter never jams its lane.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Bytes, U256};
 use chrono::{DateTime, Duration, Utc};
+use muniment_activities::config::ChainConfig;
 use muniment_activities::fees::{self, Bump, Fees};
 use muniment_activities::payout::spender;
 use muniment_activities::transaction::Transaction;
@@ -18,7 +19,6 @@ use muniment_domain::{Error, Result, chain, wish};
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
 use crate::engine::{chain_identity as identity, submit};
-use crate::operator::speed_up;
 
 /// Looks after every lane of a chain that this process has the key of.
 pub async fn tend(engine: &Engine, network: &Network) -> Result<()> {
@@ -100,6 +100,20 @@ pub async fn raise(engine: &Engine, network: &Network, newest: &Attempt) -> Opti
     }
 }
 
+/// The same call as an attempt, with other fees.
+pub fn call(config: &ChainConfig, step: &Step, newest: &Attempt, fees: Fees) -> Transaction {
+    Transaction {
+        chain_id: config.chain_id,
+        nonce: newest.nonce.cast_unsigned(),
+        to: Some(step.target.0),
+        data: Bytes::from(step.calldata.clone()),
+        value: U256::ZERO,
+        gas_limit: newest.gas_limit.cast_unsigned(),
+        max_fee_per_gas: fees.max_fee_per_gas,
+        max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
+    }
+}
+
 async fn replace(
     engine: &Engine,
     network: &Network,
@@ -111,7 +125,7 @@ async fn replace(
     let transaction = match newest.kind {
         // Once a cancel is stored, the call itself must not be made more likely than the cancel.
         Kind::Cancel => Transaction::cancel(config_id(network), lane.signer.0, newest.nonce.cast_unsigned(), fees),
-        Kind::Original | Kind::Bump => speed_up::call(&network.chain.config, step, newest, fees),
+        Kind::Original | Kind::Bump => call(&network.chain.config, step, newest, fees),
     };
     let kind = if newest.kind == Kind::Cancel { Kind::Cancel } else { Kind::Bump };
     store_and_send(engine, network, lane, newest, kind, &transaction, Point::Bump).await?;

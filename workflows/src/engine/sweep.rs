@@ -7,14 +7,11 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::{
-    Error, Result, approval, attempt_counter, audit, distribution, email_link, idempotency, login_attempt, session,
-    wallet_challenge,
+    Result, attempt_counter, audit, email_link, idempotency, login_attempt, session, wallet_challenge,
 };
 
 use crate::engine::Engine;
 use crate::engine::queue;
-use crate::operator::command as wish;
-use crate::reconciliation;
 
 /// How many rows of a table one commit forgets.
 const FORGOTTEN_PER_PASS: i64 = 500;
@@ -30,7 +27,10 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     let overdue = operation::unfinished_overdue(&mut tx, now, far(engine, now), WAKES_PER_PASS).await?;
-    let mut woken = wish::sweep(&mut tx, now).await? + reconciliation::sweep(&mut tx, now).await?;
+    let mut woken = 0;
+    for wake in engine.platform.overdue {
+        woken += wake(&mut tx, now).await?;
+    }
     if overdue.is_empty() && woken == 0 {
         return Ok(0);
     }
@@ -42,41 +42,6 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     woken += due.len();
     tx.commit(Point::Sweep).await?;
     Ok(woken)
-}
-
-/// Wakes approvals whose time has come; how many it was.
-pub async fn sweep_approvals(engine: &Engine) -> Result<usize> {
-    let mut tx = engine.db.begin().await?;
-    let now = tx.now();
-    let overdue = approval::overdue(&mut tx, now, WAKES_PER_PASS).await?;
-    if overdue.is_empty() {
-        return Ok(0);
-    }
-    for a in &overdue {
-        match approval::postpone(&mut tx, a, now + Duration::seconds(operation::PATIENCE_SECONDS)).await {
-            Err(Error::Stale { .. }) => continue,
-            postponed => postponed?,
-        }
-        queue::wake_approval(&mut tx, &a.id, now).await?;
-    }
-    tx.commit(Point::Sweep).await?;
-    Ok(overdue.len())
-}
-
-/// Wakes snapshots that are due to be looked for again; how many it was.
-pub async fn sweep_snapshots(engine: &Engine) -> Result<usize> {
-    let mut tx = engine.db.begin().await?;
-    let now = tx.now();
-    let due = distribution::due(&mut tx, now, WAKES_PER_PASS).await?;
-    if due.is_empty() {
-        return Ok(0);
-    }
-    for d in &due {
-        distribution::postpone(&mut tx, d, now + Duration::seconds(operation::PATIENCE_SECONDS)).await?;
-        queue::wake_snapshot(&mut tx, &d.id, now).await?;
-    }
-    tx.commit(Point::Sweep).await?;
-    Ok(due.len())
 }
 
 /// Seals lines of the audit log; how many it were.

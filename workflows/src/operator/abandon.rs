@@ -1,8 +1,8 @@
-//! Guard A: an operation is given up only when it is certain that it will never take effect, and that none of its value has moved; or
-//! when its transaction is final and lacks its effect, and two people have seen what is missing.
+//! Abandoning an operation. The abandon check requires that the operation can never take effect and that none of its value moved; or that its
+//! transaction is final and lacks its effect, and two people have seen what is missing.
 
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{self, Kind, Operation, Resolution, Status};
+use muniment_domain::operation::{self, Operation, Resolution, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{Outcome, State, Step};
 use muniment_domain::{Code, Error, Result, event};
@@ -11,29 +11,29 @@ use serde_json::json;
 
 use crate::approval::action::About;
 use crate::engine::Engine;
-use crate::engine::conclude;
-use crate::operator::{cancel, retry};
+use crate::engine::execution;
+use crate::operations;
+use crate::operator::{attention, cancel};
 use crate::payout;
-use crate::payout::allowance;
 use crate::payout::shortfall::{self, Shortfall};
 
-/// What a person asks for.
+/// A request to abandon an operation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The operation.
     pub operation_id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What its transaction lacks, if it was executed without its effect: this and nothing else is given up.
+    /// The missing effect, if the transaction was executed without it. The approval covers exactly this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Whether it is one that was retried and has not been signed again.
+    /// Whether the operation was retried and is not signed again yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsent: bool,
 }
 
 impl Request {
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "operation",
@@ -46,33 +46,28 @@ impl Request {
     }
 }
 
-/// An operation that may be given up.
+/// An operation that passed the abandon check.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// As it was read; its version guards the write.
+    /// The operation as it was read. Its version guards the write.
     pub op: Operation,
-    /// What it lacks, if it was executed.
+    /// The missing effect, if it was executed.
     pub short: Option<Shortfall>,
 }
 
 impl Examined {
-    /// Whether giving it up takes two people.
+    /// Whether abandoning it takes two people.
     pub fn takes_two(&self) -> bool {
-        takes_two(self.op.kind) || self.short.is_some()
+        operations::of(self.op.kind).abandon_takes_two() || self.short.is_some()
     }
 
-    /// What is missing of it, in sentences.
+    /// The missing effect, in sentences.
     pub fn missing(&self) -> Vec<String> {
         self.short.as_ref().map(|short| short.missing.clone()).unwrap_or_default()
     }
 }
 
-/// Whether giving up an operation of this kind takes two people: those that issue or move what people own.
-pub const fn takes_two(kind: Kind) -> bool {
-    matches!(kind, Kind::Mint | Kind::Payout | Kind::DistributorPayout | Kind::ForceTransfer | Kind::Recover)
-}
-
-/// Gives an operation up. Its status stays, so that the log tells what happened; what it was about is free for others.
+/// Abandons an operation. Its status stays, so that the history remains true. Its subjects are free for other operations.
 pub async fn abandon(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<()> {
     let examined = examine(engine, operation_id).await?;
     let mut tx = engine.db.begin().await?;
@@ -80,16 +75,16 @@ pub async fn abandon(engine: &Engine, operation_id: &str, actor: &str, reason: &
     tx.commit(Point::Abandon).await
 }
 
-/// What the database alone can refuse: the chain is not asked.
+/// The part of the abandon check that needs only the database.
 pub async fn check(tx: &mut Tx, r: &Request) -> Result<()> {
     if r.unsent {
         return cancel::check_unsent(&operation::find(tx, &r.operation_id).await?);
     }
-    let (_, steps) = retry::find(tx, &r.operation_id).await?;
-    guard(&steps)
+    let (op, steps) = attention::find(tx, &r.operation_id).await?;
+    guard(&op, &steps)
 }
 
-/// What two people agreed on, looked at again: it must be what they saw.
+/// Repeats the abandon check after the approval. The missing effect must be the one that was approved.
 pub async fn examine_agreed(engine: &Engine, r: &Request) -> Result<Examined> {
     if r.unsent {
         return Ok(Examined { op: cancel::decide_unsent(engine, &r.operation_id).await?, short: None });
@@ -98,19 +93,20 @@ pub async fn examine_agreed(engine: &Engine, r: &Request) -> Result<Examined> {
     if examined.missing() == r.missing {
         return Ok(examined);
     }
-    let detail = "What is missing of its effect is not what was agreed on. Look at it, and ask again.";
+    let detail = "The missing effect differs from the approved one. Read it, and request the approval again.";
     Err(Error::refused(Code::SnapshotMismatch, detail))
 }
 
-/// The operation, if it is certain that it never took effect and never will, or that its effect is missing.
+/// The abandon check, which asks the chain.
 pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Examined> {
-    let (op, steps) = retry::load(engine, operation_id).await?;
-    guard(&steps)?;
-    let network = retry::network_of(engine, &op)?;
+    let (op, steps) = attention::load(engine, operation_id).await?;
+    guard(&op, &steps)?;
+    let network = execution::network_of(engine, &op)?;
     let mut short = None;
-    for step in steps.iter().filter(|s| s.name != allowance::STEP) {
-        // A restored database may have forgotten the transaction that did it: the chain has the last word.
-        if !retry::is_executed(engine, network, &op, step).await? {
+    let kind = engine.kind(&op);
+    for step in steps.iter().filter(|s| !kind.moves_nothing(s)) {
+        // A restored database may not know the transaction that executed it, so the chain decides.
+        if !execution::is_executed(engine, network, &op, step).await? {
             continue;
         }
         short = shortfall::of(engine, network, &op, step).await?;
@@ -118,7 +114,7 @@ pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Examined> {
             return Err(Error::refused(
                 Code::PartialEffect,
                 format!(
-                    "The chain says that step {} was executed. Retry, or confirm it with its own transaction: it is found there.",
+                    "Step {} is executed on the chain. Retry the operation, or mark it confirmed with that transaction.",
                     step.position
                 ),
             ));
@@ -127,17 +123,18 @@ pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Examined> {
     Ok(Examined { op, short })
 }
 
-fn guard(steps: &[Step]) -> Result<()> {
-    // An allowance moves no value: what comes after it can still be given up.
-    if steps.iter().any(|s| s.outcome == Some(Outcome::Success) && s.name != allowance::STEP) {
+fn guard(op: &Operation, steps: &[Step]) -> Result<()> {
+    let kind = operations::of(op.kind);
+    // An allowance moves no value, so the steps after it can still be abandoned.
+    if steps.iter().any(|s| s.outcome == Some(Outcome::Success) && !kind.moves_nothing(s)) {
         return Err(Error::refused(
             Code::PartialEffect,
-            "A step of it took effect, finally. It can be finished (retry) or confirmed with proof, but not given up.",
+            "A step of this operation took its final effect. Retry the operation or mark it confirmed. It cannot be abandoned.",
         ));
     }
     if let Some(step) = steps.iter().find(|s| matches!(s.state, State::Signed | State::Included)) {
         let detail = format!(
-            "Nonce {} is still open: what was signed may yet be mined. Cancel it, and abandon when the cancel is final.",
+            "Nonce {} is still open, so its signed transaction can still be included. Cancel the nonce, and abandon when the cancel is final.",
             step.nonce.unwrap_or_default()
         );
         return Err(Error::refused(Code::NonceStillOpen, detail));
@@ -145,7 +142,7 @@ fn guard(steps: &[Step]) -> Result<()> {
     Ok(())
 }
 
-/// Writes what was examined, if nobody moved the operation since.
+/// Abandons the examined operation, if its version has not changed.
 pub async fn write(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -> Result<()> {
     let Examined { mut op, short } = examined;
     if op.status == Status::Pending {
@@ -158,7 +155,7 @@ pub async fn write(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -
     if let Some(short) = &short {
         payout::fall_short(tx, &op, short).await?;
     }
-    conclude::give_up(tx, &op).await?;
+    cancel::give_up(tx, &op).await?;
     let data = json!({ "resolution": "abandoned", "missing": short.map(|short| short.missing) });
     event::write(tx, "operation.resolved", "operation", &op.id, op.version, data).await
 }

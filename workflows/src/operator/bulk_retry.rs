@@ -1,5 +1,5 @@
-//! Bulk retry: each operation goes through guard G by itself, in the order of nonces, five a second. The pace is in the rows, so that a
-//! restart goes on where it was.
+//! Bulk retry: each operation passes its own retry check, in the order of nonces, five a second. The rows hold the due times, so that a restart
+//! continues at the same place.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
@@ -10,36 +10,36 @@ use muniment_domain::{Code, Result, step};
 use crate::engine::queue;
 use crate::operator::retry;
 
-/// How many retries begin in a second.
+/// Retries that start in one second.
 const PER_SECOND: i64 = 5;
 
-/// What is asked for.
+/// A request for a bulk retry.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which operations.
+    /// The filter of the operations.
     pub filter: Attention,
-    /// How many at most.
+    /// The limit of operations.
     pub limit: i64,
-    /// Whether to say only what would be done.
+    /// Whether to return only the selection, without a retry.
     pub dry_run: bool,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What was accepted, or would be.
+/// The selection of a bulk retry.
 #[derive(Clone, Debug)]
 pub struct Accepted {
-    /// The id of the bulk; none for a dry run.
+    /// The id of the bulk. None for a dry run.
     pub bulk_id: Option<String>,
-    /// How many operations the filter names, the limit aside.
+    /// The number of operations that match the filter, without the limit.
     pub matched: i64,
-    /// Those that will be retried, in their order.
+    /// The operations that are retried, in order.
     pub queued: Vec<String>,
-    /// Those that guard G would refuse as they are now.
+    /// The operations that the retry check refuses now.
     pub skipped: Vec<(String, Code)>,
 }
 
-/// Picks the operations and stores a wish for each.
+/// Selects the operations and stores a command for each.
 pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Accepted> {
     let (matched, found) = operation::attention(tx, &r.filter, r.limit).await?;
     let (mut queued, mut skipped) = (Vec::new(), Vec::new());
@@ -74,7 +74,7 @@ async fn refusal(tx: &mut Tx, op: &Operation) -> Result<Option<Code>> {
     Ok(retry::refusal(op, &steps).map(|(code, _)| code))
 }
 
-/// The second in which the n-th retry begins. The queue counts in whole seconds, so five share one.
+/// The second in which the n-th retry starts. The queue works in whole seconds, so five share one.
 fn due(from: DateTime<Utc>, position: i64) -> DateTime<Utc> {
     from + Duration::seconds(position / PER_SECOND)
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_retries_begin_in_a_second() {
+    fn five_retries_start_in_each_second() {
         let from = DateTime::UNIX_EPOCH;
         let seconds: Vec<_> = (0..12).map(|n| (due(from, n) - from).num_seconds()).collect();
         assert_eq!(seconds, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);

@@ -1,4 +1,7 @@
-//! Verification V: a hash is accepted as the proof of an operation only if every check passes. The checks are the answer, passed or not.
+//! Marking an operation confirmed. A transaction hash is accepted as its confirmation proof only if every check passes. The response lists all
+//! checks, passed or not.
+
+use std::sync::Arc;
 
 use alloy_primitives::B256;
 use muniment_activities::fault::Fault;
@@ -14,19 +17,20 @@ use muniment_domain::{Code, Error, Result, attempt, chain, claim, lane, token_re
 use serde::Serialize;
 
 use crate::engine::conclude;
-use crate::engine::effect::{self, Effect};
+use crate::engine::effect::Effect;
+use crate::engine::execution::{self, network_of, unavailable};
 use crate::engine::{Engine, Network};
+use crate::operator::attention::load;
 use crate::operator::post_state;
-use crate::operator::retry::{self, load, network_of, unavailable};
 
 /// One check of the proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was looked at.
+    /// The name of the check.
     pub name: &'static str,
-    /// Whether it holds.
+    /// Whether it passed.
     pub passed: bool,
-    /// What was found.
+    /// The finding.
     pub detail: String,
 }
 
@@ -34,16 +38,16 @@ fn check(name: &'static str, passed: bool, detail: impl Into<String>) -> Check {
     Check { name, passed, detail: detail.into() }
 }
 
-/// A transaction held against an operation, with everything that was looked at.
+/// A transaction compared with an operation, with every check.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// As it was read; its version guards the write.
+    /// The operation as it was read. Its version guards the write.
     pub op: Operation,
-    /// What was looked at.
+    /// Every check, passed or not.
     pub checks: Vec<Check>,
     step: Step,
     tx_hash: B256,
-    proof: Option<(Receipt, Effect)>,
+    proof: Option<(Receipt, Arc<dyn Effect>)>,
 }
 
 impl Examined {
@@ -53,12 +57,12 @@ impl Examined {
     }
 }
 
-/// Looks whether a transaction proves the effect of the step that is due. Changes nothing.
+/// Checks whether a transaction proves the effect of the open step. Changes nothing.
 pub async fn verify(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Vec<Check>> {
     Ok(examine(engine, operation_id, tx_hash).await?.checks)
 }
 
-/// Confirms an operation by a transaction that proves its effect, or says which check failed.
+/// Confirms an operation by a transaction that proves its effect, or refuses with the failed checks.
 pub async fn mark_confirmed(
     engine: &Engine,
     operation_id: &str,
@@ -74,7 +78,7 @@ pub async fn mark_confirmed(
     Ok(checks)
 }
 
-/// Writes the confirmation, if the proof is one and nobody moved the operation since.
+/// Confirms the operation, if every check passed and its version has not changed.
 pub async fn apply(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -> Result<()> {
     if !examined.is_proof() {
         let failed = examined.checks.iter().filter(|c| !c.passed).map(|c| format!("{}: {}", c.name, c.detail));
@@ -92,16 +96,16 @@ pub async fn apply(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -
     step.final_at.get_or_insert(tx.now());
     step::save(tx, &step, read).await?;
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
-        // The proof may be its own transaction, which the finaliser has not come to yet, and now never will.
+        // The proof can be the operation's own transaction, which the finaliser has not settled and now never will.
         attempt::close_nonces(tx, &[(lane_id, nonce)]).await?;
     }
     claim::insert(tx, op.chain_id, tx_hash, &op.id).await?;
-    conclude::take_effect(tx, &op, &step, effect).await?;
+    conclude::take_effect(tx, &op, &step, effect.as_ref()).await?;
     op.resolution = Some(Resolution::ConfirmedExternal);
     conclude::confirm(tx, &mut op, tx_hash, Move::MarkConfirmed, actor, reason).await
 }
 
-/// Verification V, with no transaction open.
+/// Runs the checks of the confirmation proof, with no database transaction open.
 pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Examined> {
     let (op, steps) = load(engine, operation_id).await?;
     let network = network_of(engine, &op)?;
@@ -112,14 +116,14 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
         _ => {
             return Err(Error::refused(
                 Code::InvalidState,
-                "Several steps are open; a single transaction cannot prove them. Retry instead.",
+                "Several steps are open, and one transaction cannot prove them. Retry instead.",
             ));
         }
     };
     let mut checks = vec![chain_id(network).await?];
     let receipt = network.chain.receipts(&[tx_hash]).await.map_err(|f| unavailable(&f))?.pop().flatten();
     let Some(receipt) = receipt else {
-        checks.push(check("receipt", false, "the chain shows no receipt for this hash"));
+        checks.push(check("receipt", false, "the chain has no receipt for this hash"));
         return Ok(Examined { op, checks, step, tx_hash, proof: None });
     };
     checks.push(check("receipt", true, format!("in block {}", receipt.block_number)));
@@ -139,15 +143,15 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
         claimed.is_none(),
         claimed.map_or("no other operation has it".to_owned(), |id| format!("it is {id}'s")),
     ));
-    let mut shown = effect::shown(&op, &step, &receipt)?;
+    let mut shown = engine.kind(&op).effect(&op, &step, &receipt)?;
     if let Ok(effect) = &shown
-        && let Some(missing) = retry::asked(effect::read_back(network, &op, effect, &receipt).await)?
+        && let Some(missing) = execution::answer(effect.missing(network, &op, &receipt).await)?
     {
         shown = Err(missing);
     }
-    // Behind what is not final, or not everybody's word, there is no state to compare.
+    // The state can only be compared if the receipt is final and the endpoints agree on it.
     if let (Ok(effect), true) = (&shown, stands) {
-        let found = post_state::contradiction(engine, network, &op, &step, effect, &receipt).await?;
+        let found = post_state::contradiction(engine, network, &op, &step, effect.as_ref(), &receipt).await?;
         checks.push(check("post_state", found.is_none(), found.unwrap_or_else(|| "nothing contradicts it".to_owned())));
     }
     checks.push(match &shown {
@@ -158,7 +162,7 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
     Ok(Examined { op, checks, step, tx_hash, proof })
 }
 
-/// Every endpoint that answers must be of the chain that the operation is for.
+/// Every endpoint that answers must be on the operation's chain.
 async fn chain_id(network: &Network) -> Result<Check> {
     match network.chain.contact().await {
         Ok(contact) => Ok(check("chain_id", true, contact.chain_id.to_string())),
@@ -170,7 +174,7 @@ async fn chain_id(network: &Network) -> Result<Check> {
 async fn finality(engine: &Engine, network: &Network, op: &Operation, receipt: &Receipt) -> Result<Check> {
     let mut tx = engine.db.read().await?;
     let last = chain::find(&mut tx, network.id()).await?.map_or(-1, |c| c.final_number);
-    // What is final is so for the platform when the token's own events are read up to it.
+    // For the platform a block is final when the token's events are read up to it.
     let read = match &op.offering_id {
         Some(id) => token_read::cursor(&mut tx, id).await?.map(|cursor| cursor.block_number),
         None => None,
@@ -188,18 +192,18 @@ async fn finality(engine: &Engine, network: &Network, op: &Operation, receipt: &
 }
 
 fn target(step: &Step, receipt: &Receipt) -> Check {
-    // Another contract may have called ours on behalf of an agent: then the logs alone must show the effect.
+    // Another contract may have made the call on behalf of an agent. Then the logs alone must show the effect.
     let ours = receipt.to == Some(step.target.0) || receipt.logs.iter().any(|l| l.address == step.target.0);
-    check("target", ours, format!("{} was called, {} is expected", receipt.to.unwrap_or_default(), step.target))
+    check("target", ours, format!("{} was called, {} was expected", receipt.to.unwrap_or_default(), step.target))
 }
 
-/// A step whose own nonce is still open could be executed beside the proof.
+/// The step's own nonce must be closed: otherwise the step could be executed in addition to the proof.
 fn closed(step: &Step, tx_hash: B256) -> Check {
     let open = matches!(step.state, State::Signed | State::Included) && step.tx_hash.map(|h| h.0) != Some(tx_hash);
     check(
         "nonce_closed",
         !open,
-        if open { "the step's own nonce is not final yet: wait, or cancel it" } else { "nothing of it is open" },
+        if open { "the step's own nonce is not final yet: wait, or cancel the nonce" } else { "the step has no open nonce" },
     )
 }
 
@@ -214,7 +218,7 @@ async fn sender(engine: &Engine, network: &Network, op: &Operation, receipt: &Re
         Some(address) => {
             let asked = async |at| registry::is_agent(&network.chain, address, receipt.from, at).await;
             match asked(At::Hash(receipt.block_hash)).await {
-                // Nodes prune old state; what the registry says now is the next best.
+                // Nodes prune old state. The registry's current roles are the next best evidence.
                 Err(Fault::Pruned(_) | Fault::UnknownBlock) => asked(At::Latest).await,
                 answered => answered,
             }

@@ -1,6 +1,5 @@
-//! Speed-up: a higher fee for what is on its way, on the same nonce, because a person does not want to wait.
+//! Speed up: a person asks for a higher fee for a sent transaction, on the same nonce.
 
-use alloy_primitives::{Bytes, U256};
 use muniment_activities::config::ChainConfig;
 use muniment_activities::fees::{self, Bump, Fees};
 use muniment_activities::transaction::Transaction;
@@ -13,10 +12,11 @@ use muniment_domain::wish;
 use muniment_domain::{Code, Error, Result, lane};
 
 use crate::engine::Engine;
+use crate::engine::execution;
 use crate::engine::{rebroadcast as tend, rebroadcast::Stored};
-use crate::operator::{command as wishes, retry};
+use crate::operator::command;
 
-/// Accepts the wish: the operation must be on its way, and the cap must leave room.
+/// Accepts the command. The operation must have a sent transaction, and its fee must be below the cap.
 pub async fn ask(
     tx: &mut Tx,
     config: &ChainConfig,
@@ -31,59 +31,45 @@ pub async fn ask(
     if fees::bump(fees_of(&newest), percent, none, config.max_fee_per_gas_cap()) == Bump::AtCap {
         return Err(at_cap(config));
     }
-    wishes::ask(tx, operation_id, wish::Kind::SpeedUp, bump_percent, actor, reason).await?;
+    command::ask(tx, operation_id, wish::Kind::SpeedUp, bump_percent, actor, reason).await?;
     Ok(op)
 }
 
-/// Accepts the wish for a certain fee, in the commit of a retry that put the same bytes in force again.
+/// Accepts the command for a named fee, in the commit of a retry that uses the stored transaction again.
 pub async fn ask_for(tx: &mut Tx, operation_id: &str, fee: u128, actor: &str, reason: &str) -> Result<()> {
     let (_, _, newest) = newest(tx, operation_id).await?;
     let offered = newest.max_fee_per_gas.0.max(1);
     let percent = fee.saturating_mul(100).div_ceil(offered).saturating_sub(100);
     if percent < fees::BUMP_PERCENT_MIN {
         let detail = format!(
-            "Its bytes offer {offered} wei already. Nodes refuse a replacement below {} percent more.",
+            "The transaction already offers {offered} wei. Nodes refuse a replacement with less than {} percent more.",
             fees::BUMP_PERCENT_MIN
         );
         return Err(Error::field("/max_fee_per_gas", "below_minimum", detail));
     }
     let percent = i64::try_from(percent).unwrap_or(i64::MAX);
-    wishes::ask(tx, operation_id, wish::Kind::SpeedUp, Some(percent), actor, reason).await?;
+    command::ask(tx, operation_id, wish::Kind::SpeedUp, Some(percent), actor, reason).await?;
     Ok(())
 }
 
-/// Signs and stores the higher fee, and sends it when it is stored.
+/// Signs the replacement with the higher fee, stores it, and then sends it.
 pub async fn speed_up(engine: &Engine, operation_id: &str, bump_percent: Option<i64>) -> Result<Stored> {
     let mut tx = engine.db.read().await?;
     let (op, step, newest) = newest(&mut tx, operation_id).await?;
     let lane = lane::find(&mut tx, &newest.lane_id).await?;
     drop(tx);
-    let network = retry::network_of(engine, &op)?;
+    let network = execution::network_of(engine, &op)?;
     let config = &network.chain.config;
-    let market = network.fees(engine).await.map_err(|fault| retry::unavailable(&fault))?;
+    let market = network.fees(engine).await.map_err(|fault| execution::unavailable(&fault))?;
     let raised = fees::bump(fees_of(&newest), percent(config, bump_percent), market, config.max_fee_per_gas_cap());
     let Bump::Raised(fees) = raised else { return Err(at_cap(config)) };
     let nonce = newest.nonce.cast_unsigned();
-    // Once a cancel is stored, the call itself must not be made more likely than the cancel.
+    // Once a cancel is stored, the original must not get a better chance than the cancel.
     let (kind, transaction) = match newest.kind {
         Kind::Cancel => (Kind::Cancel, Transaction::cancel(config.chain_id, lane.signer.0, nonce, fees)),
-        Kind::Original | Kind::Bump => (Kind::Bump, call(config, &step, &newest, fees)),
+        Kind::Original | Kind::Bump => (Kind::Bump, tend::call(config, &step, &newest, fees)),
     };
     tend::store_and_send(engine, network, &lane, &newest, kind, &transaction, Point::SpeedUp).await
-}
-
-/// The same call as an attempt, with other fees.
-pub fn call(config: &ChainConfig, step: &Step, newest: &Attempt, fees: Fees) -> Transaction {
-    Transaction {
-        chain_id: config.chain_id,
-        nonce: newest.nonce.cast_unsigned(),
-        to: Some(step.target.0),
-        data: Bytes::from(step.calldata.clone()),
-        value: U256::ZERO,
-        gas_limit: newest.gas_limit.cast_unsigned(),
-        max_fee_per_gas: fees.max_fee_per_gas,
-        max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
-    }
 }
 
 async fn newest(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Step, Attempt)> {
@@ -96,7 +82,7 @@ async fn newest(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Step, Att
         Some((step, newest))
     });
     let Some((step, newest)) = newest else {
-        let detail = format!("The operation is {} and nothing of it waits for a block.", op.status);
+        let detail = format!("The operation is {} and has no transaction that waits for a block.", op.status);
         return Err(Error::refused(Code::InvalidState, detail));
     };
     Ok((op, step, newest))
@@ -112,7 +98,7 @@ fn fees_of(newest: &Attempt) -> Fees {
 
 fn at_cap(config: &ChainConfig) -> Error {
     let detail = format!(
-        "A replacement would offer more than the cap of {} gwei. Raise max_fee_per_gas_gwei_cap of the chain, or wait.",
+        "The replacement would exceed the fee cap of {} gwei. Raise max_fee_per_gas_gwei_cap of the chain, or wait.",
         config.max_fee_per_gas_gwei_cap
     );
     Error::refused(Code::FeeCapReached, detail)

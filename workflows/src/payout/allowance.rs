@@ -1,5 +1,5 @@
-//! Allowances: before a contract of ours can pull a coin from its payer, the payer allows it, once and without an end. Our contracts pull
-//! from their caller alone, so an allowance gives nobody else anything.
+//! Allowances: before a platform contract can pull a coin from the payer, the payer approves it, once and without a limit. The contracts pull
+//! only from their caller, so an unlimited allowance gives nobody else access to the money.
 
 use alloy_primitives::Address;
 use muniment_activities::coin;
@@ -15,31 +15,31 @@ use crate::payout;
 use crate::payout::payer;
 use crate::requester::Requester;
 
-/// Why a page waits: the allowance that it needs is under way.
+/// The reason why a page waits: its allowance is not final yet.
 pub const PENDING: &str = "allowance_pending";
 
-/// The name of the step.
+/// The function of the coin.
 pub const STEP: &str = "approve";
 
-/// Whether a contract may pull.
+/// The state of an allowance.
 #[derive(Clone, Debug)]
 pub enum Ensured {
-    /// It may, finally.
+    /// The allowance is final.
     Granted,
-    /// An operation for it is under way already.
+    /// An earlier operation that grants it is not finished.
     UnderWay,
-    /// This operation asks for it now.
+    /// This new operation grants it.
     Asked(Box<Operation>),
 }
 
 impl Ensured {
-    /// The operation that asks for it.
+    /// The new operation, if there is one.
     pub fn operation(self) -> Option<Operation> {
         if let Self::Asked(op) = self { Some(*op) } else { None }
     }
 }
 
-/// Sees to it that the token may pull from the payer of a distribution.
+/// Makes sure that the token has an allowance from the payer of a distribution.
 pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, by: &Requester) -> Result<Ensured> {
     let spender = d.token_address.0;
     if payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, spender).await? {
@@ -56,8 +56,7 @@ pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, 
     Ok(Ensured::Asked(Box::new(op)))
 }
 
-/// A page that is retried needs what it needed at first: where the allowance was given up meanwhile, it is asked for anew, and the page
-/// waits for it.
+/// Makes sure that a retried page has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the page waits.
 pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bool> {
     let is_page = op.kind == Kind::Payout && op.subject_type == "distribution";
     if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {
@@ -72,7 +71,7 @@ pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bo
     Ok(waits)
 }
 
-/// The transaction that allows it.
+/// The step that grants the allowance.
 pub fn call(d: &Distribution, spender: Address) -> NewStep {
     payout::step(STEP, d.payout_token.0, &coin::approve(Address::ZERO, d.payout_token.0, spender).data)
 }
@@ -81,7 +80,7 @@ fn key(chain_id: i64, asset: Address, payer: Address, spender: Address) -> Strin
     format!("allowance:{chain_id}:{asset:#x}:{payer:#x}:{spender:#x}")
 }
 
-/// Whether the allowance that a step needs is under way: then its revert is no certain no.
+/// Whether the allowance of a step is not final yet. A trial call that reverts is then not a failure.
 pub async fn is_under_way(tx: &mut Tx, op: &Operation, step: &Step) -> Result<bool> {
     if op.kind != Kind::Payout || step.name == STEP {
         return Ok(false);
@@ -91,7 +90,7 @@ pub async fn is_under_way(tx: &mut Tx, op: &Operation, step: &Step) -> Result<bo
     Ok(operation::find_live(tx, &key(op.chain_id, asset, payer, step.target.0)).await?.is_some())
 }
 
-/// The allowance is final: who waited for it goes on.
+/// Stores the final allowance, and wakes the pages that waited for it.
 pub async fn settle(tx: &mut Tx, op: &Operation, asset: Address, owner: Address, spender: Address) -> Result<()> {
     payout_token::set_allowed(tx, op.chain_id, asset, owner, spender, &op.id).await?;
     let mut waiting = operation::waiting_for(tx, op.chain_id, PENDING).await?;

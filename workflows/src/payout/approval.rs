@@ -1,5 +1,5 @@
-//! Agreeing on a payout: from the threshold on a second person says yes to exactly this snapshot, these amounts, this coin, this payer and
-//! this list.
+//! Approval of a payout: from the threshold on, a second person approves exactly this snapshot, these amounts, this coin, this payer and this
+//! list.
 
 use muniment_domain::approval::{self as approvals, Approval, Status as Approved};
 use muniment_domain::db::Tx;
@@ -15,23 +15,23 @@ use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::staff::policy;
 
-/// What a second person says yes to.
+/// The payout that a second person approves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PayoutList {
     /// The distribution.
     pub distribution_id: String,
-    /// Its offering.
+    /// The offering.
     pub offering_id: String,
-    /// Cents in all, before anything is withheld.
+    /// The gross total in cents, before withholding.
     pub gross_total: i64,
-    /// Their currency.
+    /// The currency.
     pub currency: String,
-    /// Everything that must not move until it is executed.
+    /// Everything that must not change until the payout is executed.
     pub agreement: Agreement,
 }
 
 impl PayoutList {
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "distribution",
@@ -44,7 +44,7 @@ impl PayoutList {
     }
 }
 
-/// What an exclusion or a payment anew is about.
+/// What the approval of an exclusion or a reissue shows.
 pub fn about(r: &Named, what: &str) -> About {
     About {
         subject_type: "entitlement",
@@ -56,8 +56,8 @@ pub fn about(r: &Named, what: &str) -> About {
     }
 }
 
-/// Offers a distribution for execution. While what is offered so in a day stays below the threshold that is enough; from there on a
-/// second person is asked.
+/// Submits a distribution for execution. While the amounts submitted in a day stay below the threshold, it is approved at once. From the
+/// threshold on, a second person must approve it.
 pub async fn submit(
     tx: &mut Tx,
     settings: &Settings,
@@ -67,22 +67,25 @@ pub async fn submit(
 ) -> Result<(Distribution, Option<Approval>)> {
     let mut d = distribution::find(tx, scope, id).await?;
     if matches!(d.status, Status::AwaitingApproval | Status::Approved) {
-        again(tx, &mut d, by).await?;
+        reopen(tx, &mut d, by).await?;
     }
     let asks = d.status.next(Move::Ask).is_some();
     if !asks {
-        // The refusal names what is allowed instead.
+        // The refusal lists the allowed moves.
         distribution::transition(tx, &mut d, Move::Ask, &by.actor, "").await?;
     }
     let (agreed, list) = agreement(tx, &d).await?;
     if list.is_empty() {
-        return Err(Error::refused(Code::NothingToPay, "Nobody of this distribution can be paid now: all are held."));
+        return Err(Error::refused(
+            Code::NothingToPay,
+            "No entitlement of this distribution can be paid now. All of them are held.",
+        ));
     }
     let gross_total = entitlement::totals(tx, id).await?.gross;
     d.list_sha256 = Some(agreed.sha256());
     let threshold = policy::limits(tx, settings).await?.payout_dual_control_threshold;
     if unaided_day::add(tx, &d.offering_id, "payout", gross_total, threshold).await? {
-        distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold of a second person")
+        distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold for a second person")
             .await?;
         return Ok((d, None));
     }
@@ -95,12 +98,12 @@ pub async fn submit(
     };
     let asked = approval::ask(tx, settings, Action::Payout(list), by).await?;
     d.approval_id = Some(asked.id.clone());
-    distribution::transition(tx, &mut d, Move::Ask, &by.actor, "a second person is asked").await?;
+    distribution::transition(tx, &mut d, Move::Ask, &by.actor, "an approval was requested").await?;
     Ok((d, Some(asked)))
 }
 
-/// What was submitted may be submitted again only if what was to be agreed on moved, or nobody can agree any more.
-async fn again(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> {
+/// Lets a distribution be submitted again, if its list changed or its approval is no longer pending.
+async fn reopen(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> {
     let (now, _) = agreement(tx, d).await?;
     let moved = d.list_sha256.as_deref() != Some(now.sha256().as_str());
     let asked = match &d.approval_id {
@@ -109,44 +112,50 @@ async fn again(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> 
     };
     if asked.as_ref().is_some_and(|a| a.status == Approved::Pending) {
         let id = &d.approval_id.clone().unwrap_or_default();
-        let detail = format!("It waits for approval in {id}. Decide on that first, or cancel it.");
+        let detail = format!("The distribution waits for the approval {id}. Decide that approval first, or cancel it.");
         return Err(Error::refused(Code::OperationInProgress, detail));
     }
     if d.status == Status::Approved && !moved {
-        return Err(Error::refused(Code::InvalidState, "The distribution is approved as it stands: execute it."));
+        return Err(Error::refused(
+            Code::InvalidState,
+            "The distribution is already approved and has not changed. Execute it.",
+        ));
     }
     d.list_sha256 = None;
     d.approval_id = None;
-    distribution::transition(tx, d, Move::Revise, &by.actor, "it is submitted again").await
+    distribution::transition(tx, d, Move::Revise, &by.actor, "submitted again").await
 }
 
-/// Refuses what could not be agreed on now, because it is not what stands there.
+/// Refuses a list that differs from the current one.
 pub async fn check(tx: &mut Tx, list: &PayoutList) -> Result<()> {
     let d = distribution::find(tx, &Scope::All, &list.distribution_id).await?;
     if !matches!(d.status, Status::Calculated | Status::AwaitingApproval) {
-        return Err(Error::refused(Code::InvalidState, format!("The distribution is {}.", d.status)));
+        return Err(Error::refused(
+            Code::InvalidState,
+            format!("The distribution is {}. It cannot be approved in this status.", d.status),
+        ));
     }
     let (now, _) = agreement(tx, &d).await?;
-    let changed = "What was asked for is not what stands there now: somebody was held, released or redirected since.";
+    let changed = "The list changed after the request: an entitlement was held, released or redirected. Submit the distribution again.";
     if now == list.agreement { Ok(()) } else { Err(Error::refused(Code::SnapshotMismatch, changed)) }
 }
 
-/// The second person said yes.
+/// Approves the distribution, in the commit of the approval.
 pub async fn agree(tx: &mut Tx, list: &PayoutList, by: &Requester) -> Result<()> {
     check(tx, list).await?;
     let mut d = distribution::find(tx, &Scope::All, &list.distribution_id).await?;
-    distribution::transition(tx, &mut d, Move::Approve, &by.actor, "a second person said yes").await
+    distribution::transition(tx, &mut d, Move::Approve, &by.actor, "approved by a second person").await
 }
 
-/// Takes the row of a distribution before that of its approval, as everybody does who changes both.
-pub async fn hold(tx: &mut Tx, a: &Approval) -> Result<()> {
+/// Locks the distribution of an approval. Every change of both locks the distribution first, so that two of them cannot deadlock.
+pub async fn lock_distribution_of(tx: &mut Tx, a: &Approval) -> Result<()> {
     if a.subject_type == "distribution" {
         distribution::lock(tx, &a.subject_id).await?;
     }
     Ok(())
 }
 
-/// What a second person was asked for is no longer what stands there: nobody has to decide on it any more. The distribution is held.
+/// Cancels the pending approval of a distribution whose list changed. The caller has locked the distribution.
 pub async fn withdraw(tx: &mut Tx, d: &mut Distribution, actor: &str, reason: &str) -> Result<()> {
     let Some(id) = d.approval_id.take() else { return Ok(()) };
     let mut asked = approvals::find(tx, &id).await?;
@@ -156,7 +165,7 @@ pub async fn withdraw(tx: &mut Tx, d: &mut Distribution, actor: &str, reason: &s
     Ok(())
 }
 
-/// The second person said no, or nothing in time: what was to be agreed on can be changed and submitted again.
+/// Reopens a distribution whose approval was rejected, cancelled or expired: it can be changed and submitted again.
 pub async fn lapse(tx: &mut Tx, a: &Approval, actor: &str) -> Result<()> {
     if a.subject_type != "distribution" {
         return Ok(());

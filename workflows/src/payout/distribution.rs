@@ -1,4 +1,4 @@
-//! What people do with a distribution before anybody is paid: they write it, fix its balances and its parts, agree on it, call it off.
+//! A distribution before its execution: draft, snapshot of the balances, calculation of the entitlements, cancellation.
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Datelike, Utc};
@@ -13,7 +13,7 @@ use muniment_domain::offering::{self, Offering};
 use muniment_domain::snapshot::{self, Holder};
 use muniment_domain::{Code, Error, Result, holding, merkle, payout_token, share, wallet};
 
-use crate::compliance;
+use crate::compliance::TokenContext;
 use crate::engine::queue;
 use crate::engine::timer;
 use crate::payout::approval as payout_approval;
@@ -21,42 +21,42 @@ use crate::requester::Requester;
 use crate::settings::Settings;
 use crate::staff::policy;
 
-/// What is to be distributed.
+/// A request to create a distribution.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// To the holders of this offering's token.
+    /// The offering whose token holders are paid.
     pub offering_id: String,
-    /// As what.
+    /// The kind of payment.
     pub kind: Kind,
-    /// By which way.
+    /// Direct, or through the distributor.
     pub method: Method,
-    /// In all, or …
+    /// The total amount in cents. Either this or `per_unit_amount` is set.
     pub total_amount: Option<i64>,
-    /// … for each whole unit of the token, in cents.
+    /// The amount in cents for each whole token.
     pub per_unit_amount: Option<i64>,
-    /// To the holders of this partition; the offering's own if it is not said.
+    /// The partition whose holders are paid. Without it, the offering's own.
     pub partition_id: Option<i64>,
-    /// In this coin; the chain's only one if it is not said.
+    /// The coin. Without it, the chain's only one.
     pub payout_token: Option<Address>,
-    /// To those who held it then: of a day, at its last second where the offering is.
+    /// The time that decides who is paid. A date means its last second at the offering's location.
     pub record_date: Moment,
-    /// Not before.
+    /// The earliest time of payment.
     pub payment_date: Moment,
-    /// For whoever reads it.
+    /// A note for the readers.
     pub memo: Option<String>,
-    /// Wallets that get nothing, such as the issuer's own.
+    /// Wallets that are not paid, such as the issuer's own.
     pub excluded_addresses: Vec<Address>,
 }
 
-/// Writes a draft for one of these offerings.
+/// Creates a draft for an offering in the caller's scope.
 pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by: &Requester) -> Result<Distribution> {
     offering::see(tx, offerings, &draft.offering_id).await?;
     // Without a token there are no holders.
-    let ground = compliance::ground(tx, &draft.offering_id).await?;
+    let context = TokenContext::find(tx, &draft.offering_id).await?;
     if let Some(partition) = draft.partition_id {
-        ground.partition(tx, u32::try_from(partition).unwrap_or(0)).await?;
+        context.partition_exists(tx, u32::try_from(partition).unwrap_or(0)).await?;
     }
-    let compliance::Ground { offering, token } = ground;
+    let TokenContext { offering, token } = context;
     let (record_date, payment_date) = dates(draft, &offering)?;
     if draft.method == Method::Distributor {
         contract::only(tx, offering.chain_id, ContractKind::Distributor).await?;
@@ -79,31 +79,31 @@ pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by:
         idempotency_key: by.idempotency_key.as_deref(),
     };
     let drafted = distribution::insert(tx, &new).await?;
-    // A record date that is still to come needs nobody to ask for it.
+    // A future record date starts the snapshot by itself.
     if drafted.record_date > tx.now() {
         timer::set(tx, &drafted.id, Some(drafted.record_date)).await?;
     }
     Ok(drafted)
 }
 
-/// The last second of the record date and the first of the payment date, where the offering is.
+/// The last second of the record date and the first second of the payment date, at the offering's location.
 fn dates(draft: &Draft, offering: &Offering) -> Result<(DateTime<Utc>, DateTime<Utc>)> {
     let offset = offering.utc_offset_minutes;
     let (record_date, payment_date) = (draft.record_date.last(offset), draft.payment_date.first(offset));
-    // Some days of the first and the last year of all lie in another one by UTC, which nobody could write or sort.
+    // A local day near the ends of this range can be in the year 0 or 10000 in UTC, which the text format cannot hold.
     for (pointer, at) in [("/record_date", record_date), ("/payment_date", payment_date)] {
         if !(1..=9999).contains(&at.year()) {
-            return Err(Error::field(pointer, "date_format", "It is no day of the years 1 to 9999."));
+            return Err(Error::field(pointer, "date_format", "The date must be in the years 1 to 9999."));
         }
     }
     if draft.payment_date.last(offset) < draft.record_date.first(offset) {
-        let detail = "Nobody is paid before it is known who held what: it must not lie before the record date.";
+        let detail = "The payment date cannot be before the record date.";
         return Err(Error::field("/payment_date", "below_minimum", detail));
     }
     Ok((record_date, payment_date))
 }
 
-/// The record date has come: what is still a draft asks for its balances by itself.
+/// Requests the snapshot of a draft whose record date has come.
 pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<()> {
     let d = distribution::lock(tx, id).await?;
     if d.status == Status::Draft && d.record_date <= tx.now() {
@@ -113,22 +113,21 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Asks for the balances of the record date. A job of its own finds them; until they are proved it is looked at again.
+/// Requests the balances of the record date. A separate job takes them, and repeats until they are proved.
 pub async fn ask_for_snapshot(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Distribution> {
     let mut d = distribution::find(tx, scope, id).await?;
     let now = tx.now();
     if d.status == Status::Draft && d.record_date > now {
-        let detail = format!("The record date {} has not come yet.", d.record_date.to_rfc3339());
+        let detail = format!("The record date {} is not reached yet.", d.record_date.to_rfc3339());
         return Err(Error::refused(Code::InvalidState, detail));
     }
     d.next_action_at = Some(now);
-    distribution::transition(tx, &mut d, Move::Snapshot, &by.actor, "the balances of the record date are asked for")
-        .await?;
-    queue::wake_snapshot(tx, &d.id, now).await?;
+    distribution::transition(tx, &mut d, Move::Snapshot, &by.actor, "the snapshot was requested").await?;
+    queue::wake_id(tx, queue::SNAPSHOT, &d.id, now).await?;
     Ok(d)
 }
 
-/// Fixes each holder's part, once and for all.
+/// Calculates each holder's entitlement, once. The result never changes.
 pub async fn calculate(
     tx: &mut Tx,
     settings: &Settings,
@@ -137,7 +136,7 @@ pub async fn calculate(
     by: &Requester,
 ) -> Result<Distribution> {
     distribution::find(tx, scope, id).await?;
-    // Locked before the holders are looked at: who is suspended meanwhile is either seen here or held afterwards.
+    // Locked before the holders are read: a suspension at the same time is either seen here, or holds the entitlement afterwards.
     let mut d = distribution::lock(tx, id).await?;
     let offering = offering::find(tx, &d.offering_id).await?;
     let mut holders = if d.status == Status::Snapshotted { snapshot::holders(tx, id).await? } else { Vec::new() };
@@ -149,7 +148,7 @@ pub async fn calculate(
         for part in parts.iter_mut().filter(|part| part.payee != part.wallet) {
             part.payee = last_successor(tx, part.payee).await?;
         }
-        // Whoever is frozen now could not be paid; the others do not wait for what the contract would say of it.
+        // A frozen holder cannot be paid, and would make the page of the others revert.
         let frozen = holding::frozen(tx, &d.offering_id).await?;
         for part in parts.iter_mut().filter(|part| part.hold_reason.is_none() && frozen.contains(&part.payee)) {
             part.hold_reason = Some(HoldReason::Frozen);
@@ -158,7 +157,7 @@ pub async fn calculate(
         d.entitlements_root = Some(Hex(merkle::root(leaves.collect())));
         entitlement::insert_all(tx, &d, &parts).await?;
     }
-    distribution::transition(tx, &mut d, Move::Calculate, &by.actor, "the parts are fixed").await?;
+    distribution::transition(tx, &mut d, Move::Calculate, &by.actor, "the entitlements are calculated").await?;
     Ok(d)
 }
 
@@ -167,7 +166,7 @@ fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i6
     if supply == 0 {
         return Err(Error::refused(
             Code::InvalidState,
-            "Nobody held a unit at the record date: there is nobody to pay.",
+            "Nobody held a unit at the record date, so nobody can be paid.",
         ));
     }
     let decimals = offering.decimals();
@@ -176,7 +175,7 @@ fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i6
         (None, each) => share::total_of(each.unwrap_or(0), supply, decimals),
     };
     total.filter(|t| *t > 0 && *t <= muniment_domain::money::MAXIMUM.minor()).ok_or_else(|| {
-        Error::refused(Code::InvalidState, "The amount comes to less than a cent, or to more than can be paid.")
+        Error::refused(Code::InvalidState, "The total amount is less than one cent or more than the maximum.")
     })
 }
 
@@ -187,7 +186,7 @@ fn parts(dust: Money, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New>
     let part = |(holder, gross): (Holder, i64)| {
         let rate = holder.rate_basis_points.unwrap_or(0);
         let withholding = share::withheld(gross, rate);
-        // Nothing of it is decided by a person: who may not be paid now is held, and nobody waits for that.
+        // Holds that follow from the rules alone. Nobody decides them, and the other holders do not wait for them.
         let hold_reason = match (&holder.investor_id, holder.kyc_status.as_deref()) {
             (None, _) => Some(HoldReason::WalletRequired),
             (Some(_), status) if status != Some("approved") => Some(HoldReason::KycRequired),
@@ -208,10 +207,10 @@ fn parts(dust: Money, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New>
     holders.into_iter().zip(shares).map(part).collect()
 }
 
-/// The wallet at the end of a row of recoveries.
+/// The wallet at the end of a chain of recoveries.
 pub async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
     let mut last = first;
-    // The contract follows so many; a cycle cannot be.
+    // The contract follows at most 16 recoveries and refuses cycles.
     for _ in 0..16 {
         match wallet::find(tx, last).await?.and_then(|w| w.successor) {
             Some(next) => last = next.0,
@@ -221,7 +220,7 @@ pub async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
     Ok(last)
 }
 
-/// Calls it off before anybody was paid.
+/// Cancels a distribution before its execution.
 pub async fn cancel(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
     distribution::find(tx, scope, id).await?;
     let mut d = distribution::lock(tx, id).await?;
@@ -232,13 +231,13 @@ pub async fn cancel(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester, reason
     Ok(d)
 }
 
-/// What was agreed on is the list as it stands; if it is another one, somebody has to agree again.
-pub async fn agreed_list(tx: &mut Tx, d: &Distribution) -> Result<Vec<entitlement::Entitlement>> {
+/// Returns the current list, if it is the approved one. A changed list needs a new approval.
+pub async fn approved_list(tx: &mut Tx, d: &Distribution) -> Result<Vec<entitlement::Entitlement>> {
     let (now, list) = agreement(tx, d).await?;
     if d.list_sha256.as_deref() != Some(now.sha256().as_str()) {
         return Err(Error::refused(
             Code::SnapshotMismatch,
-            "The list is not the one that was agreed on: somebody was held, released or redirected since. Submit it again.",
+            "The list changed after the approval: an entitlement was held, released or redirected. Submit the distribution again.",
         ));
     }
     Ok(list)

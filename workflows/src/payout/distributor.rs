@@ -1,5 +1,5 @@
-//! Payout through the distributor: the allowance where it is missing, then the list is declared and its sum goes into escrow, then page
-//! after page. All of it is one operation, each step prepared when the one before it is in a block.
+//! Payout through the distributor: the allowance if it is missing, then the declaration of the list with its sum in escrow, then the pages. All
+//! of it is one operation. Each step is prepared when the one before it is included.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::distributor::{self, Declaration, EscrowPage};
@@ -18,14 +18,14 @@ use crate::payout::{allowance, payer};
 use crate::requester::Requester;
 use crate::settings::Settings;
 
-/// The names of its steps.
+/// The step that declares the list and funds the escrow.
 pub const CREATE: &str = "createDistribution";
-/// A page.
+/// The step that pays a page.
 pub const PAGE: &str = "payoutForDistribution";
-/// The claim of what is kept for a holder.
+/// The step that claims the amount kept for a holder.
 pub const CLAIM: &str = "claimWithheld";
 
-/// Accepts the payment of a list through the escrow.
+/// Accepts the payment of a list through the distributor.
 pub async fn pay(
     tx: &mut Tx,
     settings: &Settings,
@@ -65,7 +65,7 @@ fn declared(d: &Distribution, escrow: Address, list: &[Entitlement], page_lines:
     Ok(steps)
 }
 
-/// Accepts the claim of what the distributor keeps for a holder: the contract pays it to the holder or to who followed it.
+/// Accepts the claim of the amount that the distributor keeps for a holder. The contract pays it to the holder or to its successor.
 pub async fn claim(tx: &mut Tx, d: &Distribution, e: &Entitlement, by: &Requester) -> Result<Operation> {
     let unreadable = |why: &str| Error::Unreadable { what: "entitlement", id: e.id.clone(), why: why.to_owned() };
     let reason = e.hold_reason.filter(|r| r.is_withheld()).ok_or_else(|| unreadable("nothing is kept for it"))?;
@@ -73,7 +73,7 @@ pub async fn claim(tx: &mut Tx, d: &Distribution, e: &Entitlement, by: &Requeste
     let (escrow, account) = account_of(tx, keeper, e).await?.ok_or_else(|| unreadable("no line of it was declared"))?;
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let data = distributor::claim(Address::ZERO, escrow, d.chain_key(), account).data;
-    // One account may stand on several lines, when wallets were recovered to it before: the contract pays them together.
+    // After recoveries one account can have several lines. The contract pays them together.
     let mut all = Vec::new();
     for other in entitlement::withheld_of(tx, &d.id, e.payee_address.0).await? {
         let keeper = other.operation_id.clone().unwrap_or_default();
@@ -92,8 +92,7 @@ pub async fn claim(tx: &mut Tx, d: &Distribution, e: &Entitlement, by: &Requeste
     Ok(op)
 }
 
-/// The contract that keeps the money of an entitlement, and the account that it keeps it for: the one of the declared line, however
-/// often its wallet was recovered since.
+/// The contract that keeps the money of an entitlement, and the account of the declared line. Later recoveries do not change that account.
 async fn account_of(tx: &mut Tx, operation_id: &str, e: &Entitlement) -> Result<Option<(Address, Address)>> {
     let op = operation::find(tx, operation_id).await?;
     if op.kind != Kind::DistributorPayout {
@@ -113,7 +112,7 @@ async fn account_of(tx: &mut Tx, operation_id: &str, e: &Entitlement) -> Result<
     Ok(None)
 }
 
-/// The report is declared, finally.
+/// Stores the declared report, when the declaration is final.
 pub async fn settle_audit(tx: &mut Tx, op: &Operation, report: B256, tx_hash: B256) -> Result<()> {
     let mut d = distribution::lock(tx, &op.subject_id).await?;
     d.audit_report_sha256 = Some(Hex(report));
@@ -122,16 +121,16 @@ pub async fn settle_audit(tx: &mut Tx, op: &Operation, report: B256, tx_hash: B2
     distribution::tell(tx, &d, "audit_declared", json!({ "report_sha256": report, "tx_hash": tx_hash })).await
 }
 
-/// Accepts the declaration of an audit report's hash, for a distribution of either way.
+/// Accepts the declaration of an audit report's hash, for a distribution of either method.
 pub async fn declare_audit(tx: &mut Tx, d: &Distribution, report: B256, by: &Requester) -> Result<Operation> {
     if d.executed_at.is_none() {
         return Err(Error::refused(
             Code::InvalidState,
-            "Nothing of this distribution was paid yet: there is nothing to audit.",
+            "The distribution is not executed yet, so there is nothing to audit.",
         ));
     }
     if d.audit_report_sha256.is_some_and(|known| known.0 != report) {
-        return Err(Error::refused(Code::InvalidState, "Another report was declared for this distribution."));
+        return Err(Error::refused(Code::InvalidState, "Another report is already declared for this distribution."));
     }
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let escrow = contract::only(tx, d.chain_id, ContractKind::Distributor).await?;

@@ -1,4 +1,4 @@
-//! What people decide about one entitlement. Whoever is held, released or excluded, the others do not wait for it.
+//! Decisions about one entitlement: hold, release, exclude, reissue. The other entitlements do not wait for them.
 
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Move as Step, Scope, Status as Stage};
@@ -13,34 +13,34 @@ use crate::payout::{approval as payout_approval, distributor as distributor_payo
 use crate::requester::Requester;
 use crate::settings::Settings;
 
-/// Which one, and why.
+/// A decision about an entitlement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The distribution.
     pub distribution_id: String,
     /// The entitlement.
     pub entitlement_id: String,
-    /// For whoever reads it later.
+    /// The reason.
     pub reason: String,
 }
 
-/// For a change: the distribution is locked first, everywhere, so that nobody executes a list that is being changed.
-async fn load(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
+/// Finds an entitlement for a change. The distribution is locked first, so that nobody executes a list that is changing.
+async fn find_for_update(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
     distribution::lock(tx, &r.distribution_id).await?;
-    look(tx, r).await
+    find(tx, r).await
 }
 
-async fn look(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
+async fn find(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
     let d = distribution::find(tx, &Scope::All, &r.distribution_id).await?;
     let e = entitlement::find(tx, &r.distribution_id, &r.entitlement_id).await?;
     if !d.status.is_open() && !d.status.was_executed() {
-        let detail = format!("The distribution is {}: nothing of it can be changed.", d.status);
+        let detail = format!("The distribution is {}. Its entitlements cannot be changed.", d.status);
         return Err(Error::refused(Code::InvalidState, detail));
     }
     Ok((d, e))
 }
 
-/// What was agreed on is no longer the list: somebody has to agree again.
+/// Withdraws the approval of a distribution whose list changed: it must be submitted again.
 async fn revise(tx: &mut Tx, d: &mut Distribution, by: &Requester, reason: &str) -> Result<()> {
     if matches!(d.status, Stage::AwaitingApproval | Stage::Approved) {
         d.list_sha256 = None;
@@ -50,9 +50,9 @@ async fn revise(tx: &mut Tx, d: &mut Distribution, by: &Requester, reason: &str)
     Ok(())
 }
 
-/// Holds one back.
+/// Holds an entitlement.
 pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlement> {
-    let (mut d, mut e) = load(tx, r).await?;
+    let (mut d, mut e) = find_for_update(tx, r).await?;
     if e.status == Status::Queued {
         return Err(in_operation(&e));
     }
@@ -61,8 +61,8 @@ pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlemen
     Ok(e)
 }
 
-/// Holds back everything that an investor could be paid now, because the identity is not approved any more. A distribution whose parts are
-/// not fixed yet is locked all the same: whoever fixes them then sees the new standing.
+/// Holds every payable entitlement of an investor whose identity is no longer approved. A distribution that is not calculated yet is locked
+/// too: its calculation then sees the new status.
 pub async fn hold_all_of(tx: &mut Tx, investor_id: &str, by: &Requester, note: &str) -> Result<()> {
     for id in distribution::about_to_pay(tx, investor_id).await? {
         let mut d = distribution::lock(tx, &id).await?;
@@ -81,13 +81,13 @@ fn in_operation(e: &Entitlement) -> Error {
     let op = e.operation_id.clone().unwrap_or_default();
     Error::refused(
         Code::OperationInProgress,
-        format!("The entitlement is in the operation {op}, which is not finished."),
+        format!("The entitlement is in the operation {op}. Wait until that is finished."),
     )
 }
 
-/// Lets one go on, if nothing stands in its way any more. What the distributor keeps is claimed for the holder by an operation.
+/// Releases an entitlement that can be paid now. An amount that the distributor keeps is claimed for the holder by an operation.
 pub async fn release(tx: &mut Tx, r: &Request, by: &Requester) -> Result<(Entitlement, Option<Operation>)> {
-    let (mut d, mut e) = load(tx, r).await?;
+    let (mut d, mut e) = find_for_update(tx, r).await?;
     if e.status == Status::Held {
         Payees::of(tx, std::slice::from_ref(&e)).await?.admit(&mut e)?;
     }
@@ -101,9 +101,9 @@ pub async fn release(tx: &mut Tx, r: &Request, by: &Requester) -> Result<(Entitl
     Ok((e, None))
 }
 
-/// Takes one out for good. Two people have to agree; this is what their agreement does.
+/// Excludes an entitlement permanently. The caller has an approval.
 pub async fn exclude(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlement> {
-    let (mut d, mut e) = load(tx, r).await?;
+    let (mut d, mut e) = find_for_update(tx, r).await?;
     check_exclude(&e)?;
     entitlement::transition(tx, &mut e, Move::Exclude, None, &by.actor, &r.reason).await?;
     revise(tx, &mut d, by, "an entitlement was excluded").await?;
@@ -115,7 +115,7 @@ pub async fn exclude(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitle
 
 fn check_exclude(e: &Entitlement) -> Result<()> {
     if e.hold_reason.is_some_and(HoldReason::is_withheld) {
-        let detail = "Its money is in escrow for this very holder; it can only be claimed.";
+        let detail = "Its money is in escrow for this holder and can only be claimed. Release it instead.";
         return Err(Error::refused(Code::PartialEffect, detail));
     }
     if e.status == Status::Queued {
@@ -124,28 +124,29 @@ fn check_exclude(e: &Entitlement) -> Result<()> {
     match e.status.next(Move::Exclude) {
         Some(_) => Ok(()),
         None => {
-            Err(Error::refused(Code::InvalidState, format!("The entitlement is {}; it cannot be excluded.", e.status)))
+            Err(Error::refused(Code::InvalidState, format!("The entitlement is {} and cannot be excluded.", e.status)))
         }
     }
 }
 
-/// Whether an exclusion may be asked for at all.
+/// Refuses an exclusion that could not be executed now.
 pub async fn check_exclusion(tx: &mut Tx, r: &Request) -> Result<()> {
-    let (_, e) = look(tx, r).await?;
+    let (_, e) = find(tx, r).await?;
     check_exclude(&e)
 }
 
-/// Whether a payment anew may be asked for at all: of what was given up, or released after the others were paid.
+/// Refuses a reissue that could not be executed now. An entitlement can be reissued if its payment failed, or if it was released after the
+/// others were paid.
 pub async fn check_reissue(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
-    let (d, mut e) = look(tx, r).await?;
+    let (d, mut e) = find(tx, r).await?;
     if !d.status.was_executed() {
-        return Err(Error::refused(Code::InvalidState, "The distribution was not executed yet; execute it."));
+        return Err(Error::refused(Code::InvalidState, "The distribution is not executed yet. Execute it instead."));
     }
     match e.status {
         Status::Failed | Status::Calculated => {}
         Status::Queued => return Err(in_operation(&e)),
         other => {
-            let detail = format!("The entitlement is {other}; only one that failed or was released can be paid anew.");
+            let detail = format!("The entitlement is {other}. Only a failed or released one can be reissued.");
             return Err(Error::refused(Code::InvalidState, detail));
         }
     }
@@ -153,18 +154,18 @@ pub async fn check_reissue(tx: &mut Tx, r: &Request) -> Result<(Distribution, En
     Ok((d, e))
 }
 
-/// Puts one into a new operation, straight from the payer. Two people have to agree; this is what their agreement does.
+/// Pays an entitlement by a new operation, directly from the payer. The caller has an approval.
 pub async fn reissue(tx: &mut Tx, settings: &Settings, r: &Request, by: &Requester) -> Result<Vec<Operation>> {
-    load(tx, r).await?;
+    distribution::lock(tx, &r.distribution_id).await?;
     let (mut d, e) = check_reissue(tx, r).await?;
     resume(tx, &mut d, by).await?;
     payout::pay(tx, settings, &d, std::slice::from_ref(&e), by).await
 }
 
-/// A distribution that was over but for some is under way again.
+/// Reopens a partially completed distribution, because one of its entitlements is paid now.
 pub async fn resume(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> {
     if d.status == Stage::PartiallyCompleted {
-        distribution::transition(tx, d, Step::Resume, &by.actor, "somebody who was left is paid").await?;
+        distribution::transition(tx, d, Step::Resume, &by.actor, "an unpaid entitlement is paid now").await?;
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Before a payout is accepted: does its payer have the coin, the allowance and the gas that it takes? The chain is asked with no
-//! transaction open. The answer promises nothing: it spares a list of pages that would fail one by one.
+//! The funding check before a payout: does the payer have enough of the coin, the allowance and the gas? The chain is asked with no database
+//! transaction open. The answer guarantees nothing, but it avoids a list of pages that would fail one by one.
 
 use alloy_primitives::{Address, U256};
 use muniment_activities::chain::Tag;
@@ -15,20 +15,20 @@ use muniment_domain::{Code, Error, Result, money, payout_token};
 use crate::engine::{Engine, Network};
 use crate::payout;
 
-/// The ether of a chain in its smallest unit has so many decimals.
+/// Decimals between wei and the chain's native coin.
 const WEI_DECIMALS: u32 = 18;
 
-/// What a payout takes.
+/// The funds that a payout needs.
 struct Need {
     d: Distribution,
     /// Units of the coin.
     units: u128,
     gas: u128,
-    /// The contract that pulls, if the books say that it may already. If not, the payout itself allows it first.
+    /// The contract that pulls, if the ledger shows its allowance. Without it the payout grants the allowance first.
     allowed: Option<Address>,
 }
 
-/// What the payer has for it at the newest block.
+/// The payer's funds at the newest block.
 struct Found {
     balance: U256,
     allowance: Option<U256>,
@@ -36,7 +36,7 @@ struct Found {
     wei_needed: U256,
 }
 
-/// Refuses what could not be executed now, and what its payer cannot pay.
+/// Refuses a payout that could not be executed now, or that the payer cannot fund.
 pub async fn check(engine: &Engine, distribution_id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let need = need(&mut tx, engine.settings.payout_page_holders, distribution_id).await?;
@@ -51,8 +51,7 @@ pub async fn check(engine: &Engine, distribution_id: &str) -> Result<()> {
         return Ok(());
     }
     let payer = need.d.funding_wallet.0.to_checksum(None);
-    let detail =
-        format!("The payer {payer} {}. Nothing was changed; execute again when it has.", missing.join(", and "));
+    let detail = format!("The payer {payer} {}. Fund the payer, then execute again.", missing.join(", and "));
     Err(Error::refused(Code::PayerUnfunded, detail))
 }
 
@@ -60,7 +59,7 @@ async fn need(tx: &mut Tx, page_holders: usize, id: &str) -> Result<Need> {
     let (d, list) = payout::due(tx, id).await?;
     let (contract, before) = match d.method {
         Method::DirectPayout => (d.token_address.0, 0),
-        // The declaration of the list is one transaction more.
+        // The declaration of the list is one more transaction.
         Method::Distributor => (contract::only(tx, d.chain_id, ContractKind::Distributor).await?, 1),
     };
     let is_allowed = payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, contract).await?;
@@ -88,7 +87,7 @@ async fn ask(engine: &Engine, network: &Network, need: &Need) -> Result<Found, F
     })
 }
 
-/// What is missing, each a part of a sentence.
+/// The missing funds, each as the predicate of a sentence about the payer.
 fn missing(need: &Need, found: &Found) -> Vec<String> {
     let (units, decimals) = (U256::from(need.units), u32::try_from(need.d.payout_decimals).unwrap_or(0));
     let of_coin = |amount: U256| format!("{} {}", text(amount, decimals), need.d.payout_symbol);
@@ -96,7 +95,7 @@ fn missing(need: &Need, found: &Found) -> Vec<String> {
     if found.balance < units {
         let gap = units - found.balance;
         missing.push(format!(
-            "has {} of the {} that are to be paid: {} are missing",
+            "has {} of the {} to be paid, so {} are missing",
             of_coin(found.balance),
             of_coin(units),
             of_coin(gap)
@@ -106,7 +105,7 @@ fn missing(need: &Need, found: &Found) -> Vec<String> {
         && allowance < units
     {
         missing.push(format!(
-            "lets {} pull {} of the {} that are to be paid: {} are missing",
+            "allows {} to pull {} of the {} to be paid, so {} are missing",
             contract.to_checksum(None),
             of_coin(allowance),
             of_coin(units),
@@ -115,7 +114,7 @@ fn missing(need: &Need, found: &Found) -> Vec<String> {
     }
     if found.wei < found.wei_needed {
         missing.push(format!(
-            "has {} for gas of the {} that it may take",
+            "has {} for gas, which can cost up to {}",
             text(found.wei, WEI_DECIMALS),
             text(found.wei_needed, WEI_DECIMALS)
         ));

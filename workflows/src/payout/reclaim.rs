@@ -1,5 +1,5 @@
-//! Taking back what is left in escrow: a list that cannot be finished is ended early by two people, the distributor returns what no page
-//! has touched to the payer, and who was not paid can be paid anew. What is withheld for a holder stays where it is, to be claimed.
+//! Reclaiming an escrow: two people end a list early that cannot be finished. The distributor returns the unpaid pages' money to the payer, and
+//! the unpaid holders can be paid by a reissue. Amounts withheld for a holder stay in escrow to be claimed.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::distributor;
@@ -22,17 +22,17 @@ use crate::requester::Requester;
 /// The name of the step.
 pub const STEP: &str = "cancelDistribution";
 
-/// What is asked for.
+/// A request to end a list early.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The distribution.
     pub distribution_id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Request {
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "distribution",
@@ -45,22 +45,22 @@ impl Request {
     }
 }
 
-/// The key of the one operation that may take an escrow back.
+/// The live key of the operation that reclaims an escrow.
 pub fn key(distribution_id: &str) -> String {
     format!("reclaim:{distribution_id}")
 }
 
-/// Refuses what has nothing in escrow, and what may still be finished by what was signed for it.
+/// Refuses a distribution without money in escrow, and one whose signed pages may still be included.
 pub async fn check(tx: &mut Tx, r: &Request) -> Result<()> {
-    keeper(tx, &r.distribution_id).await.map(drop)
+    failed_operation(tx, &r.distribution_id).await.map(drop)
 }
 
-/// The operation whose list is to be ended, with its steps.
-async fn keeper(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Operation, Vec<Step>)> {
+/// The failed operation that has money in escrow, with its steps.
+async fn failed_operation(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Operation, Vec<Step>)> {
     let d = distribution::find(tx, &Scope::All, distribution_id).await?;
     let none = |detail: &str| Error::refused(Code::InvalidState, detail);
     if d.method != Method::Distributor || !d.status.was_executed() {
-        return Err(none("Nothing of this distribution is in escrow."));
+        return Err(none("This distribution has no money in escrow."));
     }
     for (id, ..) in distribution::operations_of(tx, distribution_id).await? {
         let op = operation::find(tx, &id).await?;
@@ -72,19 +72,20 @@ async fn keeper(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Ope
             continue;
         }
         if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
-            let detail = "A page of it may still be mined. Wait for its end, or burn its nonce, first.";
+            let detail =
+                "A page of this distribution may still be included in a block. Wait for it, or cancel its nonce first.";
             return Err(Error::refused(Code::NonceStillOpen, detail));
         }
         return Ok((d, op, steps));
     }
-    Err(none("No operation of this distribution failed with money in escrow: there is nothing to take back."))
+    Err(none("No operation of this distribution failed with money in escrow, so there is nothing to reclaim."))
 }
 
-/// Accepts it: one call, in the lane of the payer.
+/// Accepts the request: one call, on the lane of the payer.
 pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operation> {
     distribution::lock(tx, &r.distribution_id).await?;
-    let (d, mut ended, steps) = keeper(tx, &r.distribution_id).await?;
-    // A retry that was decided before this finds the row moved, and is decided anew.
+    let (d, mut ended, steps) = failed_operation(tx, &r.distribution_id).await?;
+    // The new version makes a retry that was decided before this one stale.
     operation::save(tx, &mut ended).await?;
     let escrow = steps.iter().find(|s| s.name == CREATE).map(|s| s.target.0).unwrap_or_default();
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
@@ -99,14 +100,14 @@ pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operati
     Ok(op)
 }
 
-/// The rest is with the payer again, finally: the operation that had it is over, and whom it did not pay can be paid anew.
+/// Resolves the failed operation when the return of the money is final. Its unpaid holders can be paid by a reissue.
 pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
     let d = distribution::lock(tx, &op.subject_id).await?;
     let ended: String = crate::engine::effect::payload(op, "ends")?;
     let mut ended = operation::find(tx, &ended).await?;
     if ended.status.is_live() {
-        // A page of it is still to be settled, or refused by the contract: then it is over too.
-        return Err(Error::refused(Code::OperationInProgress, format!("{} is not over yet.", ended.id)));
+        // One of its pages is not settled yet, or not refused by the contract yet. Both end the operation.
+        return Err(Error::refused(Code::OperationInProgress, format!("{} is not finished yet.", ended.id)));
     }
     if ended.needs_attention() {
         hold_doubtful(tx, &ended).await?;
@@ -115,7 +116,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
         ended.resolution = Some(Resolution::Abandoned);
         ended.live_key = None;
         ended.suggested_action = None;
-        let reason = format!("its escrow was taken back in {tx_hash} ({})", op.id);
+        let reason = format!("its escrow was reclaimed in {tx_hash} ({})", op.id);
         operation::resolve(tx, &mut ended, &op.requested_by, &reason).await?;
         let data = json!({ "resolution": "abandoned", "ended_by": op.id });
         event::write(tx, "operation.resolved", "operation", &ended.id, ended.version, data).await?;
@@ -123,7 +124,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
     payout::finish(tx, d).await
 }
 
-/// Of a page that was executed without its whole effect it is not known who has the money: its lines wait for a person.
+/// Holds the lines of a page that was executed without its whole effect: who received the money is unknown, and a person must decide.
 async fn hold_doubtful(tx: &mut Tx, ended: &Operation) -> Result<()> {
     if ended.error_code.as_deref() != Some("effect_mismatch") {
         return Ok(());

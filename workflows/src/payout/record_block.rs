@@ -1,4 +1,4 @@
-//! The record block: the last final block that is not younger than a record date, when no other can become it any more.
+//! The record block: the last block at or before a record date, once it is final and no later block can be at or before that date.
 
 use chrono::{DateTime, Utc};
 use muniment_activities::block::Header;
@@ -9,36 +9,41 @@ use muniment_domain::{chain, snapshot};
 use crate::engine::{Engine, Network};
 use crate::payout::snapshot::Stop;
 
-/// How long after the record date a chain that mines on demand must have been silent, in seconds.
+/// A chain that mines on demand must have had no block for this time after the record date.
 const SILENCE_SECONDS: i64 = 5;
 
-/// Finds it, above the block that has the token.
+/// Finds the record block, at or above the token's first block.
 pub async fn find(engine: &Engine, network: &Network, d: &Distribution, first: i64) -> Result<snapshot::At, Stop> {
     let mut tx = engine.db.read().await?;
     let cursor = chain::find(&mut tx, d.chain_id).await?;
     drop(tx);
     let waits = |code, why: String| Err(Stop::Waits(code, why));
-    let Some(cursor) = cursor else { return waits("chain_unmet", "first contact is still to come".to_owned()) };
+    let Some(cursor) = cursor else {
+        return waits("chain_unmet", "the platform has not contacted the chain yet".to_owned());
+    };
     let last = header(network, cursor.final_number).await?;
     if last.hash != cursor.final_hash.0 {
-        return waits("chain_silent", format!("the endpoints show another final block {}", cursor.final_number));
+        return waits("chain_silent", format!("the endpoints show a different final block {}", cursor.final_number));
     }
     let record = d.record_date.timestamp();
     if seconds(&last) <= record {
-        // Later blocks could still be of the record date. On a chain that mines on demand silence says that there is none.
+        // Later blocks could still be at or before the record date. On a chain that mines on demand, silence shows that there are none.
         let quiet = engine.db.clock().now().timestamp() > record.max(seconds(&last)) + SILENCE_SECONDS;
         let on_demand = network.chain.config.block_seconds <= 1 && cursor.head_number == cursor.final_number;
         if on_demand && quiet {
             return Ok(at(&last));
         }
-        return waits("not_final", format!("the last final block {} is not past the record date", last.number));
+        return waits("not_final", format!("the last final block {} is not after the record date", last.number));
     }
     let lowest = header(network, first.min(cursor.final_number)).await?;
     if seconds(&lowest) > record {
-        return waits("before_the_token", format!("the record date lies before block {first}, which has the token"));
+        return waits(
+            "before_the_token",
+            format!("the record date is before block {first}, in which the token was deployed"),
+        );
     }
     let (mut below, mut above) = (lowest, last);
-    // Time only grows from block to block: the two ends close in on the last block of the record date.
+    // Block times only increase, so a binary search finds the last block at or before the record date.
     while above.number - below.number > 1 {
         let middle = header(network, i64::midpoint(below.number.cast_signed(), above.number.cast_signed())).await?;
         if seconds(&middle) <= record {

@@ -1,5 +1,5 @@
-//! Paying anew, many at once: everybody of a distribution whose payment was given up or who was released after the others were paid, or
-//! those of them that are named. Two people agree on exactly this list, and it is cut into pages like the first one.
+//! Reissue of many entitlements: all of a distribution whose payment failed or that were released after the others were paid, or the named ones
+//! of them. A second person approves exactly this list, and it is split into pages like the first payment.
 
 use std::collections::BTreeSet;
 
@@ -17,47 +17,47 @@ use crate::payout::payee::Payees;
 use crate::requester::Requester;
 use crate::settings::Settings;
 
-/// What a person asks for.
+/// A request to reissue.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The distribution.
     pub distribution_id: String,
-    /// Which of its entitlements; none for all that can be paid.
+    /// The entitlements. Without them, all that can be paid.
     pub entitlement_ids: Option<Vec<String>>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What a second person says yes to.
+/// The list that a second person approves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReissueList {
     /// The distribution.
     pub distribution_id: String,
-    /// Its offering.
+    /// The offering.
     pub offering_id: String,
-    /// Cents in all.
+    /// The net total in cents.
     pub net_total: i64,
-    /// Their currency.
+    /// The currency.
     pub currency: String,
-    /// Who is paid, in the order of the payment.
+    /// The payments, in their order.
     pub lines: Vec<Line>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// One of them.
+/// One payment of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The entitlement.
     pub entitlement_id: String,
-    /// Where its money goes.
+    /// The wallet that is paid.
     pub payee_address: String,
-    /// Cents.
+    /// The net amount in cents.
     pub net: i64,
 }
 
 impl ReissueList {
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "distribution",
@@ -86,7 +86,7 @@ impl ReissueList {
     }
 }
 
-/// The list as it is now. Changes nothing.
+/// The current list. Changes nothing.
 pub async fn list(tx: &mut Tx, r: &Request) -> Result<ReissueList> {
     let d = executed(tx, &r.distribution_id).await?;
     let chosen = match &r.entitlement_ids {
@@ -99,7 +99,8 @@ pub async fn list(tx: &mut Tx, r: &Request) -> Result<ReissueList> {
         }
     };
     if chosen.is_empty() {
-        let detail = "Nobody of this distribution can be paid anew now: all are paid, held or under way.";
+        let detail =
+            "No entitlement of this distribution can be reissued now. All of them are paid, held or in an operation.";
         return Err(Error::refused(Code::NothingToPay, detail));
     }
     Ok(ReissueList::of(&d, &chosen, &r.reason))
@@ -110,11 +111,11 @@ async fn executed(tx: &mut Tx, id: &str) -> Result<Distribution> {
     if d.status.was_executed() {
         return Ok(d);
     }
-    let detail = format!("The distribution is {}: only what was executed can be paid anew.", d.status);
+    let detail = format!("The distribution is {}. Only an executed distribution can be reissued.", d.status);
     Err(Error::refused(Code::InvalidState, detail))
 }
 
-/// Everybody who can be paid anew now.
+/// All entitlements that can be reissued now.
 async fn all(tx: &mut Tx, d: &Distribution) -> Result<Vec<Entitlement>> {
     let mut list = entitlement::unpaid(tx, &d.id).await?;
     list.retain(is_payable);
@@ -123,18 +124,18 @@ async fn all(tx: &mut Tx, d: &Distribution) -> Result<Vec<Entitlement>> {
     Ok(list)
 }
 
-/// Those that are named, all of which must be entitlements that can be paid.
+/// The named entitlements. Each of them must be unpaid and payable.
 async fn named(tx: &mut Tx, d: &Distribution, ids: &[String]) -> Result<Vec<Entitlement>> {
     let mut missing: BTreeSet<&String> = ids.iter().collect();
     let mut list = entitlement::unpaid(tx, &d.id).await?;
     list.retain(|e| missing.remove(&e.id));
     if let Some(e) = list.iter().find(|e| !is_payable(e)) {
         let detail =
-            format!("The entitlement {} is {}; only one that failed or was released can be paid anew.", e.id, e.status);
+            format!("The entitlement {} is {}. Only a failed or released one can be reissued.", e.id, e.status);
         return Err(Error::refused(Code::InvalidState, detail));
     }
     if let Some(id) = missing.first() {
-        let detail = format!("{id} is no entitlement of this distribution that is still to be paid.");
+        let detail = format!("{id} is not an unpaid entitlement of this distribution.");
         return Err(Error::field("/entitlement_ids", "not_found", detail));
     }
     Ok(list)
@@ -144,28 +145,28 @@ const fn is_payable(e: &Entitlement) -> bool {
     matches!(e.status, Status::Failed | Status::Calculated)
 }
 
-/// Refuses what is not the list any more.
+/// Refuses a list that differs from the current one.
 pub async fn check(tx: &mut Tx, agreed: &ReissueList) -> Result<()> {
-    again(tx, agreed).await.map(drop)
+    unchanged(tx, agreed).await.map(drop)
 }
 
-async fn again(tx: &mut Tx, agreed: &ReissueList) -> Result<(Distribution, Vec<Entitlement>)> {
+async fn unchanged(tx: &mut Tx, agreed: &ReissueList) -> Result<(Distribution, Vec<Entitlement>)> {
     let d = executed(tx, &agreed.distribution_id).await?;
     let ids: Vec<String> = agreed.lines.iter().map(|line| line.entitlement_id.clone()).collect();
     let mut chosen = named(tx, &d, &ids).await?;
-    let payees = Payees::of(tx, &chosen).await?.whoever_is_frozen();
+    let payees = Payees::of(tx, &chosen).await?.ignoring_freezes();
     chosen.iter_mut().try_for_each(|e| payees.admit(e))?;
     if ReissueList::of(&d, &chosen, &agreed.reason) == *agreed {
         return Ok((d, chosen));
     }
-    let detail = "What was asked for is not what stands there now: somebody was redirected since. Ask for it again.";
+    let detail = "The list changed after the request: an entitlement was redirected. Request the reissue again.";
     Err(Error::refused(Code::SnapshotMismatch, detail))
 }
 
-/// Pays the list, straight from the payer, page by page.
+/// Pays the list directly from the payer, page by page.
 pub async fn execute(tx: &mut Tx, settings: &Settings, agreed: &ReissueList, by: &Requester) -> Result<Vec<Operation>> {
     distribution::lock(tx, &agreed.distribution_id).await?;
-    let (mut d, chosen) = again(tx, agreed).await?;
+    let (mut d, chosen) = unchanged(tx, agreed).await?;
     resume(tx, &mut d, by).await?;
     payout::pay(tx, settings, &d, &chosen, by).await
 }

@@ -1,5 +1,5 @@
-//! What an executed payment lacks of its effect, by its final receipt. A repetition could do twice what it did have, so that two people,
-//! who see what is missing, are the only way out beside a proof.
+//! A shortfall: the part of its effect that an executed payment lacks, by its final receipt. A retry could pay some lines twice, so the only
+//! ways out are a proof, or two people who see the missing lines and abandon the operation.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::direct_payout::{self, Said};
@@ -8,44 +8,44 @@ use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::step::Step;
 use muniment_domain::{Code, Error, Result};
 
-use crate::engine::effect::{self, Executed};
+use crate::engine::effect;
+use crate::engine::execution::{self, Executed};
 use crate::engine::{Engine, Network};
-use crate::operator::retry;
 use crate::payout::allowance;
 
-/// What is missing.
+/// The missing effect of a payment.
 #[derive(Clone, Debug)]
 pub struct Shortfall {
-    /// For people: the whole, and each line that it is about.
+    /// Sentences for a person: the summary, and each line concerned.
     pub missing: Vec<String>,
     /// The transaction that was executed.
     pub tx_hash: B256,
     /// Its block.
     pub block_number: i64,
-    /// For a page of payouts what the coin says of each line and its holder.
+    /// For a page of a direct payout, the coin's evidence for each line.
     pub lines: Lines,
 }
 
-/// The lines of a page, each with its holder and what the coin says.
+/// The lines of a page, each with its holder and the coin's evidence.
 pub type Lines = Vec<(Address, Said)>;
 
-/// What a payment lacks that the chain calls executed; none where it lacks nothing, or where no receipt shows it.
+/// The shortfall of an executed payment. None if it has its whole effect, or if no receipt is found.
 pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<Shortfall>> {
-    // What our own contracts executed they did whole: only the coin of a payout is somebody else's. A receipt that shows less is a lie, and
-    // a mint that was given up because of it would be minted again.
+    // The platform's own contracts execute completely or not at all; only the coin of a payout is foreign code. For other kinds a receipt that
+    // shows less is wrong, and a mint that was abandoned because of it would be minted again.
     if !matches!(op.kind, Kind::Payout | Kind::DistributorPayout) {
         return Ok(None);
     }
-    let Executed::Ours(receipt) = retry::trace_of(engine, network, op, step).await? else { return Ok(None) };
-    // What ends for good is told by as many endpoints as finality is.
-    match network.chain.confirm_receipt(&receipt).await.map_err(|fault| retry::unavailable(&fault))? {
+    let Executed::Ours(receipt) = execution::trace(engine, network, op, step).await? else { return Ok(None) };
+    // An abandoned operation is never repeated, so the receipt needs as many agreeing endpoints as finality does.
+    match network.chain.confirm_receipt(&receipt).await.map_err(|fault| execution::unavailable(&fault))? {
         Agreement::Agreed => {}
         told => {
-            let detail = format!("The endpoints do not agree about {}: {told:?}. Ask again.", receipt.tx_hash);
+            let detail = format!("The endpoints do not agree about {}: {told:?}. Try again later.", receipt.tx_hash);
             return Err(Error::refused(Code::ChainUnavailable, detail));
         }
     }
-    let Err(whole) = effect::shown(op, step, &receipt)? else { return Ok(None) };
+    let Err(whole) = engine.kind(op).effect(op, step, &receipt)? else { return Ok(None) };
     let (lines, told) = said(op, step, &receipt)?;
     let mut missing = vec![whole.to_string()];
     missing.extend(told);
@@ -53,7 +53,7 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
     Ok(Some(Shortfall { missing, tx_hash: receipt.tx_hash, block_number, lines }))
 }
 
-/// Line by line, for a page that goes straight from its payer to the holders.
+/// The evidence for each line of a direct payout.
 fn said(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Vec<String>)> {
     let page =
         direct_payout::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout && step.name != allowance::STEP);
@@ -69,7 +69,7 @@ fn said(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Vec<St
         }
     }
     let paid = lines.iter().filter(|said| **said == Said::Paid).count();
-    told.push(format!("{paid} of {} lines were paid, and stay so", lines.len()));
+    told.push(format!("{paid} of {} lines were paid and stay paid", lines.len()));
     let lines = page.lines.iter().map(|line| line.holder()).zip(lines).collect();
     Ok((lines, told))
 }

@@ -1,5 +1,5 @@
-//! The snapshot of a distribution: who held how much at the last final block of its record date, and the chain's own word that this is
-//! all. Until both agree nothing is written but why it waits.
+//! The snapshot of a distribution: the balances at the record block, proved by the chain's supply at that block. Until both agree, only the
+//! reason for waiting is written.
 
 use alloy_primitives::{Address, U256};
 use chrono::Duration;
@@ -7,6 +7,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::simulate::At;
 use muniment_activities::token;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
+use muniment_domain::operation;
 use muniment_domain::point::Point;
 use muniment_domain::{Code, Error, Result, offering, snapshot, token_event, token_read};
 use serde_json::json;
@@ -15,7 +16,10 @@ use crate::engine::Engine;
 use crate::engine::{queue, timer};
 use crate::payout::record_block;
 
-/// Why a snapshot is not taken now.
+/// Snapshots that one pass of the sweep wakes.
+const WAKES_PER_PASS: i64 = 500;
+
+/// The reason why a snapshot is not taken now.
 pub enum Stop {
     /// It waits, with a code and a sentence.
     Waits(&'static str, String),
@@ -31,13 +35,13 @@ impl From<Error> for Stop {
 
 impl From<Fault> for Stop {
     fn from(fault: Fault) -> Self {
-        Self::Waits("chain_silent", format!("the chain cannot be asked now: {fault}"))
+        Self::Waits("chain_silent", format!("the chain is not available: {fault}"))
     }
 }
 
 type Balances = Vec<(Address, u128)>;
 
-/// Makes the move that a distribution's snapshot is due. A wake too many finds nothing to do.
+/// Makes the next move of a distribution's snapshot. A superfluous wake finds nothing to do.
 pub async fn act(engine: &Engine, distribution_id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let d = match distribution::find(&mut tx, &Scope::All, distribution_id).await {
@@ -51,20 +55,20 @@ pub async fn act(engine: &Engine, distribution_id: &str) -> Result<()> {
     if d.status != Status::Snapshotting {
         return Ok(());
     }
-    let moved = match look(engine, &d).await {
+    let moved = match read_balances(engine, &d).await {
         Ok((at, balances)) => take(engine, d, at, &balances).await,
         Err(Stop::Waits(code, why)) => wait(engine, d, code, why).await,
         Err(Stop::Domain(error)) => Err(error),
     };
     match moved {
-        // Somebody else took it, or called it off, between our look and our write.
+        // Another worker took it, or a person cancelled it, between the read and the write.
         Err(Error::Stale { .. }) => Ok(()),
         moved => moved,
     }
 }
 
-/// Finds the block and the balances, and compares their sum with the supply that the chain has at that very block.
-async fn look(engine: &Engine, d: &Distribution) -> Result<(snapshot::At, Balances), Stop> {
+/// Finds the record block and the balances, and compares their sum with the chain's supply at that block.
+async fn read_balances(engine: &Engine, d: &Distribution) -> Result<(snapshot::At, Balances), Stop> {
     let Some(network) = engine.network(d.chain_id) else {
         let why = format!("chain {} is not configured in this worker", d.chain_id);
         return Err(Stop::Waits("unknown_chain", why));
@@ -76,7 +80,7 @@ async fn look(engine: &Engine, d: &Distribution) -> Result<(snapshot::At, Balanc
     let mut tx = engine.db.read().await?;
     let indexed = token_read::cursor(&mut tx, &d.offering_id).await?.map_or(0, |cursor| cursor.block_number);
     if indexed < at.number {
-        let why = format!("the record block is {}, the token's events are read up to {indexed}", at.number);
+        let why = format!("the record block is {}, but the token's events are read only up to {indexed}", at.number);
         return Err(Stop::Waits("index_behind", why));
     }
     let mut balances = token_event::balances_at(&mut tx, &d.offering_id, d.partition_id, at.number).await?;
@@ -89,11 +93,14 @@ async fn look(engine: &Engine, d: &Distribution) -> Result<(snapshot::At, Balanc
     if supply == sum {
         return Ok((at, balances));
     }
-    let why = format!("the holders have {sum} units together, the chain says {supply} at block {}", at.number);
+    let why = format!(
+        "the balances add up to {sum} units, but the chain reports a supply of {supply} at block {}",
+        at.number
+    );
     Err(Stop::Waits("record_difference", why))
 }
 
-/// Stores the snapshot and moves the distribution on, in one commit.
+/// Stores the snapshot and moves the distribution, in one commit.
 async fn take(engine: &Engine, mut d: Distribution, at: snapshot::At, balances: &Balances) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let stored = snapshot::insert(&mut tx, &d.id, at, balances).await?;
@@ -102,10 +109,10 @@ async fn take(engine: &Engine, mut d: Distribution, at: snapshot::At, balances: 
     tx.commit(Point::Snapshot).await
 }
 
-/// Writes down why it waits. What is told to a person is told once.
+/// Stores the reason for waiting. A person is notified once for each reason.
 async fn wait(engine: &Engine, mut d: Distribution, code: &'static str, why: String) -> Result<()> {
     let mut tx = engine.db.begin().await?;
-    // Finality comes by itself, and soon; for everything else somebody or something has to change first.
+    // Finality and the index catch up soon. Everything else needs a change first, so the pause is longer.
     let pause = engine.settings.outage_pause_seconds.min(if ["not_final", "index_behind"].contains(&code) {
         3
     } else {
@@ -123,6 +130,22 @@ async fn wait(engine: &Engine, mut d: Distribution, code: &'static str, why: Str
             distribution::tell(&mut tx, &d, "record_difference", json!({ "detail": why })).await?;
         }
     }
-    queue::wake_snapshot(&mut tx, &d.id, at).await?;
+    queue::wake_id(&mut tx, queue::SNAPSHOT, &d.id, at).await?;
     tx.commit(Point::Snapshot).await
+}
+
+/// Wakes snapshots that are due again, and returns their number.
+pub async fn sweep(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let now = tx.now();
+    let due = distribution::due(&mut tx, now, WAKES_PER_PASS).await?;
+    if due.is_empty() {
+        return Ok(0);
+    }
+    for d in &due {
+        distribution::postpone(&mut tx, d, now + Duration::seconds(operation::PATIENCE_SECONDS)).await?;
+        queue::wake_id(&mut tx, queue::SNAPSHOT, &d.id, now).await?;
+    }
+    tx.commit(Point::Sweep).await?;
+    Ok(due.len())
 }

@@ -1,6 +1,6 @@
-//! A page of payouts that would certainly fail as it is, before anything is signed. Where it would revert because of some of its lines,
-//! who is frozen is held, who the contract names otherwise goes one way, and the rest is paid without waiting for them. Where it needs more
-//! gas than one transaction may take, it is cut in the middle.
+//! Splitting a payout page that would certainly fail, before anything is signed. If it would revert because of some of its lines, the frozen
+//! payees are held, the other named payees become one operation, and the rest another. If it needs more gas than a transaction can have, it is
+//! cut in half.
 
 use std::collections::BTreeSet;
 
@@ -18,35 +18,56 @@ use muniment_domain::step::Step;
 use muniment_domain::{Error, Result, contract, item, lane};
 
 use crate::engine::failure::Failure;
+use crate::engine::page;
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
 use crate::payout;
 use crate::requester::Requester;
-use crate::token::split;
 
-/// How many payees are taken out one after the other before the page is refused as it is.
+/// Payees that are removed one after the other before the page is refused as a whole.
 const NAMED_MAX: usize = 32;
 
-/// Where a page is cut: the places of those who are held, and of those who go apart from the rest.
+/// A planned split of a page: the places of the held lines, and of the lines that are separated from the rest.
 #[derive(Clone, Debug)]
-pub struct Cut {
+struct Cut {
     held: BTreeSet<usize>,
     apart: BTreeSet<usize>,
-    /// Whether it is cut because of its lines, and not of its size: such a part is not cut again.
+    /// Whether the lines are the cause, and not the size. A part that was cut because of its lines is not cut again.
     by_lines: bool,
     why: String,
 }
 
-/// The payees because of whom a page reverts, as far as they are known.
+/// The payees that make a page revert, as far as they are known.
 #[derive(Default)]
 struct Culprits {
     frozen: BTreeSet<Address>,
     named: BTreeSet<Address>,
 }
 
-/// Finds the lines because of which a page reverts, if it is those alone. A page that was signed once stays whole until a
-/// person retries it; so does a part, but for those who are frozen.
-pub async fn plan(
+/// Splits a page if it reverts only because of some of its lines. Returns whether it did.
+pub async fn split_reverting(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+    call: &Call,
+    revert: &Revert,
+) -> Result<bool, Failure> {
+    let Some(cut) = plan(network, op, step, call, revert).await? else { return Ok(false) };
+    write(engine, op, step, cut).await?;
+    Ok(true)
+}
+
+/// Splits a page that is too large for one transaction in half. Returns whether it did.
+pub async fn split_oversized(engine: &Engine, op: &Operation, step: &Step, why: &str) -> Result<bool, Failure> {
+    let Some(cut) = halve(op, step, why.to_owned()) else { return Ok(false) };
+    write(engine, op, step, cut).await?;
+    Ok(true)
+}
+
+/// Finds the lines that make a page revert, if the page would succeed without them. A page that was signed once stays whole until a person
+/// retries it. From a part of a split page only frozen payees are removed.
+async fn plan(
     network: &Network,
     op: &Operation,
     step: &Step,
@@ -74,22 +95,22 @@ pub async fn plan(
                 Simulation::Reverts(next) => said = next,
             }
         }
-        // A part is not cut again: whoever fails in it fails with it.
-        let Some(payee) = payee_named(&said, &rest).filter(|_| !split::is_part(op)) else { return Ok(None) };
+        // A part is not cut again: its bad lines fail together with it.
+        let Some(payee) = payee_named(&said, &rest).filter(|_| !page::is_part(op)) else { return Ok(None) };
         culprits.named.insert(payee);
     }
     Ok(None)
 }
 
-/// Cuts a page that is too large for one transaction in the middle; what is still too large is cut again. One line cannot be cut.
-pub fn halve(op: &Operation, step: &Step, why: String) -> Option<Cut> {
+/// Cuts a page that is too large in half. A half that is still too large is cut again. A single line cannot be cut.
+fn halve(op: &Operation, step: &Step, why: String) -> Option<Cut> {
     let lines = page_to_cut(op, step)?.lines.len();
     (lines > 1).then(|| Cut { held: BTreeSet::new(), apart: (lines / 2..lines).collect(), by_lines: false, why })
 }
 
-/// The page that a step pays, if it may be cut.
+/// The page of a step, if it can be cut.
 fn page_to_cut(op: &Operation, step: &Step) -> Option<PayoutPage> {
-    if op.kind == Kind::Payout && split::may_cut(op, step) { direct_payout::page_of(&step.calldata) } else { None }
+    if op.kind == Kind::Payout && page::may_cut(op, step) { direct_payout::page_of(&step.calldata) } else { None }
 }
 
 impl Culprits {
@@ -106,14 +127,14 @@ impl Culprits {
     }
 }
 
-/// The payee of the page that a revert names; none where it is about something else, such as the payer's balance.
+/// The payee of the page that a revert names. None if the revert has another cause, such as the payer's balance.
 fn payee_named(revert: &Revert, page: &PayoutPage) -> Option<Address> {
     let addresses = revert.operands.iter().filter_map(|(_, value)| value.parse::<Address>().ok());
     addresses.into_iter().find(|a| page.lines.iter().any(|l| l.holder() == *a))
 }
 
-/// Ends the page, holds who is frozen and accepts the parts, in one commit.
-pub async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
+/// Ends the page, holds the frozen payees and accepts the parts, in one commit.
+async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
     let d = distribution::lock(&mut tx, &op.subject_id).await?;
@@ -155,7 +176,7 @@ pub async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Re
 }
 
 async fn accept(tx: &mut Tx, op: &Operation, d: &Distribution, part: &[Entitlement], by_lines: bool) -> Result<String> {
-    // The row of the contract is locked from here on: two pages of a batch do not take the same places in it.
+    // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
     let number = contract::take_op_numbers(tx, d.chain_id, d.token_address.0, 1).await?;
     let place = match &op.batch_id {
         Some(batch_id) => operation::last_of_batch(tx, batch_id).await? + 1,

@@ -1,5 +1,5 @@
-//! Deploy: `TokenFactory.deployToken` makes the offering's token with its caps in one transaction. The address depends on the offering
-//! alone, so a second deployment with the same terms finds the first one.
+//! Deploy: `TokenFactory.deployToken` creates the offering's token with its caps in one transaction. The address depends on the offering
+//! alone, so a repetition with the same terms finds the first deployment.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::factory::{self, Deployment, PartitionTerms};
@@ -19,38 +19,38 @@ use crate::engine::{effect, queue};
 use crate::requester::Requester;
 use crate::settings::Settings;
 
-/// How many partitions the contract holds.
+/// The contract's limit of partitions.
 const PARTITIONS_MAX: usize = 32;
 
-/// What is asked for.
+/// A request to deploy a token.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Request {
-    /// The offering whose token is to be deployed.
+    /// The offering.
     pub offering_id: String,
-    /// What people call the token; the offering's name if it is not said here.
+    /// The token's name. Without it, the offering's name.
     pub name: Option<String>,
-    /// Its symbol; the offering's if it is not said here.
+    /// The token's symbol. Without it, the offering's symbol.
     pub symbol: Option<String>,
-    /// The most base units that may ever exist, as digits; what the hard cap buys if it is not said here.
+    /// The cap in base units, as digits. Without it, the units that the hard cap buys.
     pub supply_units: Option<String>,
-    /// How many holders it may have; any number if it is not said here.
+    /// The limit of holders. Without it, no limit.
     pub holder_cap: Option<i64>,
-    /// Its partitions, the first one being partition 1; as many as the offering's own needs, if they are not said here.
+    /// The partitions, starting with partition 1. Without them, as many as the offering's own partition needs.
     pub partitions: Option<Vec<Partition>>,
 }
 
-/// What a partition starts with.
+/// The terms of a partition.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Partition {
-    /// The most base units of it, as digits; the token's own cap if it is not said here.
+    /// The cap in base units, as digits. Without it, the token's cap.
     pub cap_units: Option<String>,
-    /// Whether voluntary transfers are stopped from the start.
+    /// Whether voluntary transfers are restricted from the start.
     pub restricted: bool,
-    /// Whether transfers ask the Rule 144 module.
+    /// Whether the Rule 144 module checks transfers.
     pub rule144: bool,
 }
 
-/// What only the platform knows of a token.
+/// Terms of a token that only the platform keeps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Terms {
     name: String,
@@ -58,22 +58,22 @@ struct Terms {
 }
 
 impl Request {
-    /// With the offering's own terms.
+    /// A request with the offering's own terms.
     pub fn of(offering_id: impl Into<String>) -> Self {
         Self { offering_id: offering_id.into(), ..Self::default() }
     }
 }
 
-/// Accepts a deployment: one operation for each offering until it is confirmed or given up.
+/// Accepts a deployment. An offering has at most one unfinished deployment.
 pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Operation> {
-    // Held: terms that change at this moment would outgrow the caps.
+    // Locked, so that the terms cannot outgrow the caps at the same moment.
     let offering = offering::hold(tx, &r.offering_id).await?;
     if offering.token_address.is_some() {
-        return Err(Error::refused(Code::TokenAlreadyDeployed, "The token of this offering is deployed."));
+        return Err(Error::refused(Code::TokenAlreadyDeployed, "The token of this offering is already deployed."));
     }
     if !offering.may_deploy() {
         let detail = format!(
-            "The offering is {}; its token can be deployed when it is approved, open, paused or closed.",
+            "The offering is {}. Its token can be deployed while it is approved, open, paused or closed.",
             offering.status
         );
         return Err(Error::refused(Code::InvalidState, detail));
@@ -117,15 +117,15 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
     Ok(op)
 }
 
-/// The refusal with the operation that is in the way: looked for only where there is one, because most requests are the first.
+/// The refusal with the id of the unfinished operation. It is only read after a conflict, because most requests have none.
 async fn in_progress(tx: &mut Tx, live_key: &str, detail: String) -> Result<Error> {
     let live = operation::find_live(tx, live_key).await?;
     let detail =
-        live.map_or(detail, |live| format!("The token is being deployed by {}, which is {}.", live.id, live.status));
+        live.map_or(detail, |live| format!("The operation {} already deploys this token. It is {}.", live.id, live.status));
     Ok(Error::refused(Code::OperationInProgress, detail))
 }
 
-/// The terms of the token: by default as many units as the hard cap buys, and no more.
+/// The terms of the token. The default cap is the number of units that the hard cap buys.
 async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Deployment> {
     let sold = units(offering, offering.hard_cap)?;
     let total_cap = r.supply_units.as_deref().map_or(Ok(sold), |text| read("/caps/supply_units", text))?;
@@ -134,7 +134,7 @@ async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Dep
     let asked = r.partitions.clone().unwrap_or_else(|| vec![Partition::default(); own]);
     if !(own..=PARTITIONS_MAX).contains(&asked.len()) {
         let detail = format!(
-            "The offering sells partition {own}: name at least {own} partitions, and at most {PARTITIONS_MAX}."
+            "The offering sells partition {own}. Name {own} to {PARTITIONS_MAX} partitions."
         );
         return Err(Error::field("/partitions", "count_out_of_range", detail));
     }
@@ -142,19 +142,19 @@ async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Dep
     for partition in asked {
         let cap = partition.cap_units.as_deref().map_or(Ok(total_cap), |text| read("/partitions", text))?;
         if cap > total_cap {
-            let detail = format!("A partition can have {cap} units only if the token can; it has {total_cap}.");
+            let detail = format!("The partition's cap of {cap} units is above the token's cap of {total_cap}.");
             return Err(Error::field("/partitions", "above_maximum", detail));
         }
         partitions.push(PartitionTerms { cap, restricted: partition.restricted, rule144: partition.rule144 });
     }
-    // While it is sold, the whole hard cap may be; afterwards what was sold must fit.
+    // While the offering is sold, the whole hard cap must fit. Afterwards only the sold units must fit.
     let needed = match offering.status {
         Status::Closed => units(offering, subscription::amount_sum(tx, &offering.id).await?)?.min(sold),
         _ => sold,
     };
     for (pointer, cap) in [("/caps/supply_units", total_cap), ("/partitions", partitions[own - 1].cap)] {
         if cap < needed {
-            let detail = format!("The subscriptions of this offering may need {needed} units; {cap} are too few.");
+            let detail = format!("The subscriptions of this offering can need {needed} units. A cap of {cap} is too low.");
             return Err(Error::field(pointer, "below_minimum", detail));
         }
     }
@@ -166,12 +166,12 @@ fn live_key(offering_id: &str) -> String {
     format!("deploy_token:{offering_id}")
 }
 
-/// The most units of what is sold that the token can hold, from the moment on that its deployment was accepted: the chain keeps its caps.
+/// The cap of the sold partition, once a deployment is accepted. The caps on the chain never change.
 pub async fn ceiling(tx: &mut Tx, offering: &Offering) -> Result<Option<u128>> {
     let (total, partitions) = match token::find(tx, &offering.id).await? {
         Some(known) => {
             let partitions: Vec<PartitionTerms> = serde_json::from_value(known.partitions.0)
-                .map_err(|_| unreadable(offering, "the partitions of its token are no list of terms"))?;
+                .map_err(|_| unreadable(offering, "the partitions of its token are not a list of terms"))?;
             (known.supply_units.0, partitions)
         }
         None => match operation::find_live(tx, &live_key(&offering.id)).await? {
@@ -186,7 +186,7 @@ pub async fn ceiling(tx: &mut Tx, offering: &Offering) -> Result<Option<u128>> {
     Ok(Some(own.map_or(total, |own| own.cap.min(total))))
 }
 
-/// How many base units an amount buys.
+/// The base units that an amount buys.
 pub fn units(offering: &Offering, minor: i64) -> Result<u128> {
     let decimals = u32::try_from(offering.token_decimals);
     let decimals = decimals.map_err(|_| unreadable(offering, "its decimals are negative"))?;
@@ -206,15 +206,15 @@ fn read(pointer: &'static str, text: &str) -> Result<u128> {
         Error::field(
             pointer,
             "units_format",
-            format!("Base units are digits without a leading zero, from 1 to {UNITS_MAX}."),
+            format!("Base units must be digits without a leading zero, from 1 to {UNITS_MAX}."),
         )
     })
 }
 
-/// The deployment is final: the offering has its token, and the token its own numbers for operations.
+/// Stores the token of the offering when the deployment is final, and starts its operation numbers.
 pub async fn settle(tx: &mut Tx, op: &Operation, address: Address, tx_hash: B256, block_number: i64) -> Result<()> {
     let deployment: Deployment = effect::payload(op, "deployment")?;
-    // What was imported after a restore has no terms but those of the chain.
+    // A deployment that was imported after a restore has only the chain's terms.
     let terms: Option<Terms> = effect::payload(op, "terms")?;
     let offering = offering::find(tx, &op.subject_id).await?;
     let new = NewToken {

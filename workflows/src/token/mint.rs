@@ -1,5 +1,5 @@
-//! Mint: a page of holders is whitelisted, minted and locked in one transaction under one operation id. Ten thousand holders are fifty
-//! operations of one batch, each with its own fate.
+//! Mint: one transaction whitelists a page of holders, mints their units and locks them, under one operation number. Ten thousand holders are
+//! fifty operations of one batch, and each of them succeeds or fails by itself.
 
 use std::collections::BTreeSet;
 
@@ -30,77 +30,77 @@ use crate::settings::Settings;
 use crate::staff::policy;
 use crate::token::mint_list::MintList;
 
-/// What is asked for.
+/// A request to mint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The offering.
     pub offering_id: String,
-    /// These subscriptions, or all that are accepted.
+    /// The subscriptions. Without them, all accepted ones.
     pub subscription_ids: Option<Vec<String>>,
-    /// Until when the minted units are locked; the offering's own date if it is not said here.
+    /// The end of the lockup. Without it, the offering's own date.
     pub lockup_release_at: Option<DateTime<Utc>>,
 }
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Clone, Debug)]
 pub enum Asked {
-    /// The operations exist.
+    /// The operations are accepted.
     Accepted(Accepted),
-    /// A second person has to allow it first; the others were skipped.
+    /// A second person must approve it first. The skipped subscriptions are not part of it.
     Approval(Box<Approval>, Vec<Skipped>),
 }
 
-/// Who is minted, and who is not and why.
+/// The subscriptions of a mint, and the skipped ones with the reason.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// Who is.
+    /// The subscriptions that are minted.
     pub items: Vec<Item>,
-    /// What each of them subscribed, in minor units.
+    /// The amount of each of them, in minor units.
     pub amounts: Vec<i64>,
-    /// Who is not.
+    /// The skipped subscriptions.
     pub skipped: Vec<Skipped>,
-    /// By which rules, for each of them alike.
+    /// The rules that all of them passed.
     pub checks: Value,
 }
 
 impl Chosen {
-    /// What they subscribed together, in minor units.
+    /// The total amount, in minor units.
     pub fn amount(&self) -> i64 {
         self.amounts.iter().fold(0, |sum, amount| sum.saturating_add(*amount))
     }
 }
 
-/// What was accepted.
+/// An accepted mint.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     /// The id that all pages share.
     pub batch_id: String,
     /// The pages, each an operation.
     pub pages: Vec<Page>,
-    /// Who is not in any page, and why.
+    /// The skipped subscriptions.
     pub skipped: Vec<Skipped>,
 }
 
-/// One page of the batch.
+/// A page of the batch.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Its operation.
+    /// The operation.
     pub operation: Operation,
-    /// Whose subscriptions it mints.
+    /// The subscriptions that it mints.
     pub subscription_ids: Vec<String>,
 }
 
 /// A subscription that is not minted now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Which.
+    /// The subscription.
     pub subscription_id: String,
-    /// Why, as a stable code.
+    /// The reason, as a stable code.
     pub code: &'static str,
 }
 
-/// Asks for a mint: while what one person asks for in a day stays below the threshold it is accepted, from there on a second person has
-/// to allow exactly this list.
+/// Requests a mint. While the amounts of a day stay below the threshold it is accepted at once. From the threshold on, a second person must
+/// approve exactly this list.
 pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Asked> {
     let offering = offering::hold(tx, &r.offering_id).await?;
     let (release_at, chosen) = look(tx, &offering, &r).await?;
@@ -120,7 +120,7 @@ pub async fn request(tx: &mut Tx, settings: &Settings, r: Request, by: &Requeste
     accept(tx, settings, &offering, release_at, chosen, by).await
 }
 
-/// Accepts the mint of exactly this list, or of nothing.
+/// Accepts the mint of exactly this list, or refuses it.
 pub async fn request_list(tx: &mut Tx, settings: &Settings, list: MintList, by: &Requester) -> Result<Accepted> {
     let offering = offering::hold(tx, &list.offering_id).await?;
     let (release_at, chosen) = look(tx, &offering, &list.request()).await?;
@@ -128,14 +128,14 @@ pub async fn request_list(tx: &mut Tx, settings: &Settings, list: MintList, by: 
     accept(tx, settings, &offering, release_at, chosen, by).await
 }
 
-/// What a request comes to now: until when the units are locked, and who gets them. Changes nothing.
+/// Evaluates a request: the end of the lockup, and the subscriptions that can be minted now. Changes nothing.
 pub async fn look(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Option<DateTime<Utc>>, Chosen)> {
     if offering.token_address.is_none() {
         return Err(Error::refused(Code::InvalidState, "The offering has no token yet. Deploy it first."));
     }
     if !offering.may_mint() {
         let detail = format!(
-            "The offering is {}; subscriptions are minted when it is closed, or while it is open with issuance policy rolling.",
+            "The offering is {}. Subscriptions are minted when it is closed, or while it is open with the issuance policy rolling.",
             offering.status
         );
         return Err(Error::refused(Code::InvalidState, detail));
@@ -146,15 +146,15 @@ pub async fn look(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Opti
     let chosen = choose(tx, offering, r.subscription_ids.as_deref()).await?;
     if chosen.items.is_empty() {
         let detail =
-            format!("No subscription of this offering can be minted now; {} were skipped.", chosen.skipped.len());
+            format!("No subscription of this offering can be minted now. {} were skipped.", chosen.skipped.len());
         return Err(Error::refused(Code::NothingToMint, detail));
     }
-    // A lock that is over before the mint is no lock; the contract would refuse it.
+    // The contract refuses a lock that ends before the mint.
     let release_at = r.lockup_release_at.or(offering.lockup_release_at).filter(|at| *at > tx.now());
     Ok((release_at, chosen))
 }
 
-/// The chosen are cut into pages, and each page is an operation. None of them can be in two at once.
+/// Splits the list into pages, each an operation. The live key of a subscription keeps it out of two operations at once.
 async fn accept(
     tx: &mut Tx,
     settings: &Settings,
@@ -187,14 +187,14 @@ async fn accept(
     Ok(accepted)
 }
 
-/// How many holders a page has: as many as the settings allow and the chain's gas cap takes.
+/// The number of holders in a page: limited by the settings and by the chain's gas cap.
 async fn page_holders(tx: &mut Tx, settings: &Settings, chain_id: i64) -> Result<usize> {
     let model = GasModel { base: settings.mint_page_gas, per_holder: settings.mint_holder_gas };
     let cap = chain::gas_cap(tx, chain_id).await?.map_or(u64::MAX, i64::cast_unsigned);
     Ok(settings.mint_page_holders.min(gas::page_holders_max(model, cap)).max(1))
 }
 
-/// Who is minted, and who is not and why.
+/// Selects the subscriptions that can be minted now, and gives the reason for each skipped one.
 async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> Result<Chosen> {
     let candidates = match named {
         None => subscription::candidates(tx, &offering.id).await?,
@@ -203,7 +203,7 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
     let frozen = holding::frozen(tx, &offering.id).await?;
     let mut room = Room::of(tx, &offering.id).await?;
     let mut chosen = Chosen::default();
-    // A set keeps each once, in the order of the pages.
+    // A set holds each subscription once, in the order of the pages.
     let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
@@ -212,7 +212,7 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
             gate(&candidate, &checks, &frozen).and_then(|item| room.take(&candidate.investor_id).map(|()| item));
         match passed {
             Ok(item) => {
-                // Who passed has passed every rule: one record says it of all.
+                // Every selected subscription passed the same rules, so one record serves all of them.
                 chosen.checks = eligibility::shown(&checks);
                 chosen.items.push(item);
                 chosen.amounts.push(candidate.amount);
@@ -224,7 +224,7 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
     Ok(chosen)
 }
 
-/// The holders that a token has, and how many it may have.
+/// The holders of a token, and their limit.
 struct Room {
     holders: BTreeSet<String>,
     cap: Option<usize>,
@@ -238,7 +238,7 @@ impl Room {
         Ok(Self { holders, cap: usize::try_from(cap).ok() })
     }
 
-    /// One more holder, unless it is one already.
+    /// Adds a holder, unless the investor is one already.
     fn take(&mut self, investor_id: &str) -> Result<(), &'static str> {
         let Some(cap) = self.cap else { return Ok(()) };
         if !self.holders.contains(investor_id) && self.holders.len() >= cap {
@@ -316,11 +316,11 @@ fn new_page(
     }
 }
 
-/// The page is final: its subscriptions are minted. The holders have their balances already, read from the token.
+/// Marks the subscriptions of a final page as minted. The balances are already read from the token's events.
 pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256, block_number: i64) -> Result<()> {
     let release = i64::try_from(page.release_at).ok().filter(|at| *at > 0);
     let lock_release_at = release.and_then(|at| DateTime::from_timestamp(at, 0));
-    // A step settles its own page: an operation of several has the items of all of them.
+    // A step settles only its own page, because an operation with several pages has the items of all of them.
     let on_page = |i: &Item| page.lines.iter().any(|l| (l.holder(), l.units()) == (i.wallet_address.0, i.quantity.0));
     let items: Vec<Item> = item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
     let offering = offering::find(tx, &op.subject_id).await?;

@@ -1,4 +1,4 @@
-//! The list of a mint: exactly who gets how much, as it was when it was asked for. A second person allows the list, not the wish.
+//! The list of a mint: each holder and quantity at the time of the request. A second person approves this list.
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
@@ -13,39 +13,39 @@ use crate::approval::action::About;
 use crate::settings::Settings;
 use crate::token::mint::{self, Request};
 
-/// How many changed subscriptions a refusal names.
+/// Changed subscriptions that a refusal names.
 const NAMED_MAX: usize = 5;
 
-/// The list.
+/// The list that a second person approves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MintList {
     /// The offering.
     pub offering_id: String,
-    /// Until when the minted units are locked.
+    /// The end of the lockup.
     pub lockup_release_at: Option<DateTime<Utc>>,
-    /// The sum of the lines.
+    /// The total amount of the lines.
     pub amount: Money,
-    /// Its currency.
+    /// The currency.
     pub currency: String,
-    /// Everyone on it.
+    /// The subscriptions.
     pub lines: Vec<ListLine>,
 }
 
-/// One subscription.
+/// One line of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListLine {
-    /// Which.
+    /// The subscription.
     pub subscription_id: String,
-    /// Who gets the units.
+    /// The wallet that receives the units.
     pub wallet_address: Address,
-    /// How many base units.
+    /// The quantity, in base units.
     pub quantity: String,
-    /// What was subscribed.
+    /// The subscribed amount.
     pub amount: Money,
 }
 
 impl MintList {
-    /// Binds what a request comes to now.
+    /// The list of the current selection.
     pub fn bind(offering: &Offering, release_at: Option<DateTime<Utc>>, chosen: &mint::Chosen) -> Self {
         let line = |(item, amount): (&Item, &i64)| ListLine {
             subscription_id: item.subject_id.clone(),
@@ -62,7 +62,7 @@ impl MintList {
         }
     }
 
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "offering",
@@ -74,7 +74,7 @@ impl MintList {
         }
     }
 
-    /// The request that this list came of, with everyone named.
+    /// A request that names exactly the subscriptions of this list.
     pub fn request(&self) -> Request {
         Request {
             offering_id: self.offering_id.clone(),
@@ -83,7 +83,7 @@ impl MintList {
         }
     }
 
-    /// Refuses unless what a request comes to now is this list, to the last unit.
+    /// Refuses if the current list differs from this one.
     pub fn must_be(&self, now: &Self) -> Result<()> {
         if self == now {
             return Ok(());
@@ -92,11 +92,11 @@ impl MintList {
         let changed: Vec<_> = self.lines.iter().filter(|l| known.get(&l.subscription_id) != Some(l)).collect();
         let names: Vec<_> = changed.iter().take(NAMED_MAX).map(|l| l.subscription_id.as_str()).collect();
         let detail = if changed.is_empty() {
-            "The terms changed since the list was made. Ask for the mint again.".to_owned()
+            "The terms changed after the request. Request the mint again.".to_owned()
         } else {
             let more = if changed.len() > NAMED_MAX { " and others" } else { "" };
             format!(
-                "{} of the list changed since it was made: {}{more}. Ask for the mint again.",
+                "{} subscriptions of the list changed after the request: {}{more}. Request the mint again.",
                 changed.len(),
                 names.join(", ")
             )
@@ -105,7 +105,7 @@ impl MintList {
     }
 }
 
-/// Refuses a list that could not be minted now, to the last unit.
+/// Refuses a list that could not be minted exactly now.
 pub async fn check(tx: &mut Tx, _: &Settings, list: &MintList) -> Result<()> {
     let offering = offering::find(tx, &list.offering_id).await?;
     let (release_at, chosen) = mint::look(tx, &offering, &list.request()).await?;

@@ -1,7 +1,10 @@
 //! Tokens: deploying them, minting them and reading them.
 
 pub mod deploy;
+mod kind;
 pub mod mint;
 pub mod mint_list;
-pub(crate) mod split;
+mod split;
 pub mod view;
+
+pub use kind::{DeployToken, Mint};

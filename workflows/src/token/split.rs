@@ -1,5 +1,5 @@
-//! A page that would certainly revert because of some of its lines is split once, before anything is signed: the lines that the contract
-//! names go one way, the others the other, each as an operation with an id of its own in the same batch. So a bad line fails nearly alone.
+//! Splitting a mint page: a page that would certainly revert because of some of its lines is split once, before anything is signed. The lines
+//! that the contract names become one operation of the batch, the other lines another. A bad line then fails nearly alone.
 
 use std::collections::BTreeSet;
 
@@ -12,51 +12,55 @@ use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_activities::token;
 use muniment_domain::db::Tx;
 use muniment_domain::item::{self, Item};
-use muniment_domain::operation::{self, Move, NewOperation, NewStep, Operation, Problem, Resolution, Stage, Status};
+use muniment_domain::operation::{self, Move, NewOperation, NewStep, Operation, Problem, Resolution, Stage};
 use muniment_domain::point::Point;
-use muniment_domain::step::{State, Step};
+use muniment_domain::step::Step;
 use muniment_domain::{Result, contract};
 use serde_json::{Value, json};
 
 use crate::engine::effect;
 use crate::engine::failure::Failure;
+use crate::engine::page;
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
 
-/// How many holders are taken out one after the other before the page is refused as it is.
+/// Holders that are removed one after the other before the page is refused as a whole.
 const NAMED_MAX: usize = 32;
 
-/// Where a page is cut.
+/// A planned split of a page.
 #[derive(Clone, Debug)]
-pub struct Cut {
+struct Cut {
     page: MintPage,
     good: Vec<Line>,
     bad: Vec<Line>,
-    /// What the contract said of the first of them.
+    /// The contract's reason for the first of them.
     why: String,
 }
 
-/// Whether a page may be cut as it is now: nothing of it was signed, or a person retried it after the fate of what was signed was final.
-pub fn may_cut(op: &Operation, step: &Step) -> bool {
-    let fresh = op.submitted_at.is_none() || op.cycle > 1;
-    op.status == Status::Pending && step.state == State::Unsigned && fresh
+/// Splits a page if it reverts only because of some of its lines. Returns whether it did.
+pub async fn split_reverting(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+    call: &Call,
+    revert: &Revert,
+) -> Result<bool, Failure> {
+    let Some(cut) = plan(network, op, step, call, revert).await? else { return Ok(false) };
+    write(engine, op, step, cut).await?;
+    Ok(true)
 }
 
-/// Whether a page is a part of another one that nobody has retried: it is not cut again by itself.
-pub fn is_part(op: &Operation) -> bool {
-    op.cycle == 1 && !op.payload.0["split_from"].is_null()
-}
-
-/// Finds the lines because of which a page reverts, if it is those alone: without them it would be executed. A page that was signed once, or
-/// is itself a half, stays whole until a person retries it.
-pub async fn plan(
+/// Finds the lines that make a page revert, if the page would succeed without them. A page that was signed once, or is itself a half, stays
+/// whole until a person retries it.
+async fn plan(
     network: &Network,
     op: &Operation,
     step: &Step,
     call: &Call,
     revert: &Revert,
 ) -> Result<Option<Cut>, Failure> {
-    if step.name != "mintPage" || !may_cut(op, step) || op.payload.0["page"].is_null() || is_part(op) {
+    if step.name != "mintPage" || !page::may_cut(op, step) || op.payload.0["page"].is_null() || page::is_part(op) {
         return Ok(None);
     }
     let page: MintPage = effect::payload(op, "page")?;
@@ -79,19 +83,19 @@ pub async fn plan(
     Ok(None)
 }
 
-/// The holder of the page that a revert names; none where it is about something else, such as a cap or a role.
+/// The holder of the page that a revert names. None if the revert has another cause, such as a cap or a role.
 fn holder_named(revert: &Revert, page: &MintPage, named: &BTreeSet<Address>) -> Option<Address> {
     let addresses = revert.operands.iter().filter_map(|(_, value)| value.parse::<Address>().ok());
     addresses.into_iter().find(|a| !named.contains(a) && page.lines.iter().any(|l| l.holder() == *a))
 }
 
-/// Ends the page and accepts its halves, in one commit. Their lines move with them, so that no subscription is in two operations.
-pub async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
+/// Ends the page and accepts its halves in one commit. The items move with their lines, so that no subscription is in two operations.
+async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
     let items = item::of_operation(&mut tx, &op.id).await?;
     item::release(&mut tx, &op.id).await?;
-    // The row of the contract is locked from here on: two pages of a batch do not take the same places in it.
+    // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
     let number = contract::take_op_numbers(&mut tx, op.chain_id, step.target.0, 2).await?;
     let place = match &op.batch_id {
         Some(batch_id) => operation::last_of_batch(&mut tx, batch_id).await?,
@@ -157,7 +161,7 @@ async fn insert_half(
     Ok(half)
 }
 
-/// The payload of the whole, with the half's own page and where it came from.
+/// The payload of the original operation, with the half's page and the original's id.
 fn payload(op: &Operation, page: &MintPage) -> Value {
     let mut payload = op.payload.0.clone();
     payload["page"] = json!(page);

@@ -1,5 +1,5 @@
-//! Reads of tokens for portals. All of one second see one block; who asks the same of it at once waits for one answer, and who asks later
-//! gets that answer again. So what many portals ask costs a node next to nothing.
+//! Token reads for portals, with a cache. All reads of one second see one block, and equal reads of a block share one request. Many portals
+//! therefore cost a node almost nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
@@ -14,48 +14,48 @@ use tokio::sync::{Mutex, OnceCell};
 
 use crate::engine::Network;
 
-/// How long a block counts as the newest one.
+/// Time for which a block counts as the newest one.
 const HEAD_MILLISECONDS: i64 = 1_000;
-/// How many answers of one block are kept.
+/// Answers of one block that are kept.
 const ANSWERS_MAX: usize = 10_000;
 
-/// Why there is no answer.
+/// The reason why a read has no answer.
 #[derive(Debug)]
 pub enum NoAnswer {
-    /// This process has asked as much as it may in a second.
+    /// This process reached its limit of requests in this second.
     Busy,
-    /// The chain cannot be asked.
+    /// The chain is not available.
     Fault(Fault),
 }
 
-/// The same calls of the same contracts.
+/// The key of an answer: calls of contracts.
 type Question = Vec<Call>;
 type Answers = HashMap<Question, Arc<OnceCell<Vec<Outcome>>>>;
 type Head = Option<(DateTime<Utc>, Result<Header, Fault>)>;
 
-/// What is remembered of one chain.
+/// The cache of one chain.
 #[derive(Default)]
 struct Page {
     head: Mutex<Head>,
-    // Of one block only.
+    // Answers of one block only.
     answers: StdMutex<(B256, Answers)>,
 }
 
-/// What this process remembers, and how much it may ask.
+/// The caches of this process, and its request limit.
 pub struct TokenViews {
     pages: StdMutex<BTreeMap<i64, Arc<Page>>>,
-    // The second, and how often the chain was asked in it.
+    // The current second, and the requests made in it.
     asked: StdMutex<(i64, u32)>,
     per_second: u32,
 }
 
 impl TokenViews {
-    /// Nothing yet. No limit is zero.
+    /// An empty cache. Zero means no limit.
     pub fn new(per_second: u32) -> Self {
         Self { pages: StdMutex::default(), asked: StdMutex::default(), per_second }
     }
 
-    /// The newest block, as of this second. That there is none is remembered as long, so that an outage is not asked about by everybody.
+    /// The newest block, as of this second. A failure is cached as well, so that an outage does not multiply the requests.
     pub async fn head(&self, network: &Network, now: DateTime<Utc>) -> Result<Header, NoAnswer> {
         let page = self.page(network);
         let mut head = page.head.lock().await;
@@ -70,7 +70,7 @@ impl TokenViews {
         found.map_err(NoAnswer::Fault)
     }
 
-    /// Reads at a block, or remembers what was read there.
+    /// Reads at a block, or returns the cached answer.
     pub async fn ask<T>(
         &self,
         network: &Network,

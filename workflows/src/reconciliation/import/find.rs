@@ -1,4 +1,4 @@
-//! What the chain shows of a key, against what the database knows.
+//! Compares the calls of a key on the chain with the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +21,13 @@ use muniment_domain::subscription::{self, Candidate, Status};
 use muniment_domain::{Result, attempt, chain, claim, entitlement, offering, step};
 
 use super::{Call, Found, Match, Standing, Subscription};
+use crate::engine::execution::unavailable;
 use crate::engine::{Engine, Network};
-use crate::operator::retry::unavailable;
 
-/// How many transactions one question asks for.
+/// Transactions in one request.
 const HASHES_PER_BATCH: usize = 100;
 
-/// What is needed to say what a call was for.
+/// The facts that identify a call.
 struct Known {
     lane: Lane,
     last: u64,
@@ -35,7 +35,7 @@ struct Known {
     contracts: BTreeSet<Address>,
     /// The offering of each token.
     tokens: BTreeMap<Address, String>,
-    /// Each offering by the hash that the chain knows it by.
+    /// Each offering by the hash that the chain knows.
     offerings: BTreeMap<B256, String>,
     acknowledged: BTreeSet<(B256, i64)>,
     strangers: Vec<B256>,
@@ -44,7 +44,7 @@ struct Known {
 pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<Found> {
     let mut known = known(engine, network, lane_id).await?;
     let lane = known.lane.clone();
-    // A lane that was never in doubt has signed everything itself.
+    // A lane that was never in doubt has no unknown calls.
     let searched = lane.mode == Mode::Quarantined || lane.unknown_from.is_some();
     let first = lane.unknown_from.unwrap_or_default().cast_unsigned();
     if !searched || first > known.last {
@@ -64,13 +64,13 @@ pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<F
     let mut tx = engine.db.read().await?;
     let (mut calls, mut taken) = (Vec::with_capacity(mined.len()), BTreeSet::new());
     for mined in mined {
-        calls.push(judge(&mut tx, &known, mined, &mut taken).await?);
+        calls.push(identify(&mut tx, &known, mined, &mut taken).await?);
     }
     let uncounted = count.saturating_sub(lane.next_nonce.cast_unsigned());
     Ok(Found { lane, blocks: Some(blocks), uncounted, calls })
 }
 
-/// Why nothing could be found out.
+/// The reason why the search failed.
 enum Doubt {
     Fault(Fault),
     Domain(muniment_domain::Error),
@@ -101,7 +101,7 @@ async fn known(engine: &Engine, network: &Network, lane_id: &str) -> Result<Know
     Ok(Known {
         last: last.cast_unsigned(),
         factories: contracts.iter().filter(|(_, kind)| *kind == Kind::Factory).map(|(a, _)| a.0).collect(),
-        // The registry is the administrator's: no call of ours goes there.
+        // The registry belongs to the administrator: the platform never calls it.
         contracts: contracts.iter().filter(|(_, kind)| *kind != Kind::Registry).map(|(a, _)| a.0).collect(),
         tokens: tokens.into_iter().map(|(address, id)| (address.0, id)).collect(),
         offerings: ids.into_iter().map(|id| (factory::offering_id(&id), id)).collect(),
@@ -111,7 +111,7 @@ async fn known(engine: &Engine, network: &Network, lane_id: &str) -> Result<Know
     })
 }
 
-/// The key's successful calls of our contracts in these blocks that the database did not sign, in the order of the chain.
+/// The key's successful calls of platform contracts in these blocks that the database did not sign, in the order of the chain.
 async fn calls_of(
     engine: &Engine,
     network: &Network,
@@ -119,7 +119,7 @@ async fn calls_of(
     blocks: (u64, u64),
 ) -> Result<Vec<Mined>, Doubt> {
     for factory in known.factories.clone() {
-        // A token that was deployed after the backup is not among the contracts yet.
+        // A token that was deployed after the backup is not in the database yet.
         for (token, offering) in factory::tokens_told(&network.chain, factory, blocks).await? {
             known.contracts.insert(token);
             if let Some(id) = known.offerings.get(&offering) {
@@ -133,7 +133,7 @@ async fn calls_of(
         addresses: known.contracts.iter().copied().collect(),
         topics: Vec::new(),
     };
-    // No contract is no filter: then every event of the chain would come.
+    // An empty filter would return every event of the chain.
     let logs = if filter.addresses.is_empty() { Vec::new() } else { network.chain.logs(&filter).await? };
     let told = logs.iter().filter(|log| known.contracts.contains(&log.address)).map(|log| log.tx_hash);
     let hashes: BTreeSet<B256> = told.chain(known.strangers.iter().copied()).collect();
@@ -153,7 +153,7 @@ async fn calls_of(
         let receipts = network.chain.receipts(hashes).await?;
         let mut of_key = Vec::new();
         for (hash, receipt) in hashes.iter().zip(receipts) {
-            let shown = receipt.ok_or_else(|| Fault::Incomplete(format!("{hash} has an event and no receipt")))?;
+            let shown = receipt.ok_or_else(|| Fault::Incomplete(format!("{hash} has an event but no receipt")))?;
             let calls_us = shown.to.is_some_and(|to| known.contracts.contains(&to)) || !shown.logs.is_empty();
             if shown.from == known.lane.signer.0 && shown.success && calls_us && shown.block_number <= known.last {
                 of_key.push(*hash);
@@ -165,7 +165,7 @@ async fn calls_of(
     Ok(calls)
 }
 
-async fn judge(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet<String>) -> Result<Call> {
+async fn identify(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet<String>) -> Result<Call> {
     let target = mined.to.unwrap_or_default();
     let decoded = decode::decode(&mined.data);
     let function = match &decoded {
@@ -194,7 +194,8 @@ async fn judge(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet<St
     Ok(Call { mined, function, standing: standing.unwrap_or(Standing::Strange(seen)) })
 }
 
-/// A page straight from the payer has no trace in the database but what it would pay again. The distributor refuses that by itself.
+/// Finds the unpaid entitlements that a direct payout page paid. Nothing else in the database could show that page. The distributor needs no
+/// such check: it refuses a repetition itself.
 async fn paid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option<Standing>> {
     let Some(page) = direct_payout::page_of(&mined.data) else { return Ok(None) };
     let mut owed = Vec::new();
@@ -209,7 +210,7 @@ async fn paid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option<Standi
     Ok((!owed.is_empty()).then_some(Standing::Paid(owed)))
 }
 
-/// Finds for each line the accepted subscription of this wallet and quantity, the oldest where several are alike.
+/// Finds for each line the accepted subscription with its wallet and quantity. If several match, the oldest one.
 async fn match_lines(
     tx: &mut Tx,
     known: &Known,
@@ -227,7 +228,7 @@ async fn match_lines(
                 && c.quantity.is_some_and(|quantity| quantity.0 == line.units())
         };
         let alike: Vec<_> = candidates.iter().filter(fits).filter(|c| !taken.contains(&c.id)).collect();
-        // One that nobody holds comes first: of two that are alike the other one may be in a wish that is still to come.
+        // One without an unfinished operation comes first: the operation of the other one may still be executed.
         let found = alike.iter().find(|c| c.live_operation_id.is_none()).or(alike.first());
         let subscription = match found {
             None => Subscription::Missing(known.acknowledged.contains(&(hash, index))),

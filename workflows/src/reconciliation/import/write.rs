@@ -1,4 +1,4 @@
-//! Writing a call that the chain executed as the operation that it was.
+//! Writes a call that the chain executed as a confirmed operation.
 
 use muniment_activities::operation::payload_hash;
 use muniment_activities::receipt::{Agreement, Receipt};
@@ -13,23 +13,22 @@ use serde_json::{Value, json};
 
 use super::{Call, Match, Standing, Subscription};
 use crate::engine::conclude;
-use crate::engine::effect;
+use crate::engine::execution::unavailable;
+use crate::engine::ledger::{self, Known};
 use crate::engine::{Engine, Network};
-use crate::ledger::index::{self, Known};
-use crate::operator::retry::unavailable;
 
-/// How often the events of a call are looked for.
+/// Attempts to read the events of a call.
 const READS: usize = 2;
 const REASON: &str = "imported after a restore";
 
-/// Stores the operation, its step, its items and its history, and lets it take effect in the domain, in one commit. A second one finds the
-/// transaction claimed.
+/// Stores the operation with its step, items and history, and settles it, in one commit. A second import of the same transaction is refused by
+/// its claim.
 pub async fn write(engine: &Engine, network: &Network, lane: &Lane, call: &Call, actor: &str) -> Result<String> {
     let receipt = proof(network, call).await?;
-    in_the_books(engine, network, &receipt).await?;
+    read_events(engine, network, &receipt).await?;
     let hash = call.mined.hash;
     let mut tx = engine.db.begin().await?;
-    let mut op = operation::insert(&mut tx, wish(network, call, actor)?).await?;
+    let mut op = operation::insert(&mut tx, new_operation(network, call, actor)?).await?;
     item::insert(&mut tx, &op.id, "subscription", &items(call)).await?;
     claim::insert(&mut tx, op.chain_id, hash, &op.id).await?;
     op.lane_id = Some(lane.id.clone());
@@ -41,17 +40,19 @@ pub async fn write(engine: &Engine, network: &Network, lane: &Lane, call: &Call,
     step.block_number = Some(receipt.block_number.cast_signed());
     step.block_hash = Some(Hex(receipt.block_hash));
     step.final_at = Some(tx.now());
-    let effect = effect::shown(&op, &step, &receipt)?
+    let effect = engine
+        .kind(&op)
+        .effect(&op, &step, &receipt)?
         .map_err(|missing| Error::refused(Code::EffectMismatch, format!("{hash}: {missing}")))?;
     step::save(&mut tx, &step, State::Unsigned).await?;
-    conclude::take_effect(&mut tx, &op, &step, effect).await?;
+    conclude::take_effect(&mut tx, &op, &step, effect.as_ref()).await?;
     conclude::confirm(&mut tx, &mut op, hash, Move::Confirm, actor, REASON).await?;
     tx.commit(Point::Adopt).await?;
     tracing::warn!(operation.id = %op.id, tx.hash = %hash, "imported after a restore");
     Ok(op.id)
 }
 
-/// The receipt, if the endpoints agree on it and its block is where the chain has it for good.
+/// The receipt, if the endpoints agree on it and its block is final.
 async fn proof(network: &Network, call: &Call) -> Result<Receipt> {
     let hash = call.mined.hash;
     let asked = async {
@@ -63,31 +64,31 @@ async fn proof(network: &Network, call: &Call) -> Result<Receipt> {
     };
     let receipt = asked.await.map_err(|fault| unavailable(&fault))?;
     receipt.ok_or_else(|| {
-        let detail = format!("The endpoints do not agree about {hash}. Nothing was written of it; ask again.");
+        let detail = format!("The endpoints do not agree about {hash}. It was not imported. Try again later.");
         Error::refused(Code::InvalidState, detail)
     })
 }
 
-/// What the call told of its token is read before the call counts. An endpoint that hid it once is asked again from the beginning.
-async fn in_the_books(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<()> {
+/// Reads the events of the call into the ledger before it is imported. If an endpoint hid them once, the token is read again from the start.
+async fn read_events(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<()> {
     for _ in 0..READS {
-        index::index(engine, network).await?;
+        ledger::index(engine, network).await?;
         let mut tx = engine.db.read().await?;
         let mut known = Known::of(&mut tx, network, &[receipt]).await?;
         drop(tx);
-        if index::has_read(engine, &mut known, receipt).await? {
+        if ledger::has_read(engine, &mut known, receipt).await? {
             return Ok(());
         }
     }
     let detail =
-        format!("The events of {} are not in the books yet. Nothing was written of it; ask again.", receipt.tx_hash);
+        format!("The events of {} are not in the ledger yet. It was not imported. Try again later.", receipt.tx_hash);
     Err(Error::refused(Code::InvalidState, detail))
 }
 
-fn wish(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
+fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
     let (kind, offering_id, payload, op_number, live_key) = match &call.standing {
         Standing::Deployment(id, deployment) => {
-            // Another deployment that is under way holds this key, and is in the way.
+            // An unfinished deployment of the same offering holds this live key and refuses the import.
             let live = format!("deploy_token:{id}");
             (Kind::DeployToken, id, json!({ "deployment": deployment }), None, Some(live))
         }
@@ -96,7 +97,7 @@ fn wish(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
             (Kind::Mint, id, payload, Some(page.op_id.cast_signed()), None)
         }
         Standing::Awaited(_) | Standing::Paid(_) | Standing::Strange(_) => {
-            let detail = format!("{} is nothing that can be imported.", call.mined.hash);
+            let detail = format!("{} cannot be imported.", call.mined.hash);
             return Err(Error::refused(Code::InvalidState, detail));
         }
     };
@@ -135,7 +136,7 @@ fn items(call: &Call) -> Vec<Item> {
     lines.iter().filter_map(item).collect()
 }
 
-/// The lines that belong to no subscription, by a person's word: they stay with the operation.
+/// The lines without a subscription, which a person acknowledged. The operation keeps them.
 fn unmatched(lines: &[Match]) -> Value {
     let missing = lines.iter().enumerate().filter(|(_, l)| matches!(l.subscription, Subscription::Missing(_)));
     missing.map(|(index, _)| index).collect()

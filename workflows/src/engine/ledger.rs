@@ -19,7 +19,6 @@ use muniment_domain::{Error, Result, chain};
 
 use crate::engine::follow::Walk;
 use crate::engine::{Engine, Network};
-use crate::offering;
 
 /// How many blocks are asked for at once at most; a node that finds it too many says so, and the range is halved.
 const BLOCKS_PER_QUESTION: i64 = 2_000;
@@ -293,7 +292,7 @@ async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events
         }
         token_read::take(&mut tx, read, &question.apart, up_to, now).await?;
         for id in &restricted {
-            offering::on_token_read(&mut tx, id).await?;
+            (engine.platform.on_restriction)(&mut tx, id).await?;
         }
         tx.commit(Point::Index).await?;
         if later.is_empty() {

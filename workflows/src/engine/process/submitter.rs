@@ -13,8 +13,8 @@ use tokio::sync::{Mutex, Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::engine::held::{Held, Hold};
 use crate::engine::prepare::Prepared;
+use crate::engine::process::held::{Held, Hold};
 use crate::engine::submit::{self, Told};
 use crate::engine::{Engine, Network};
 

@@ -1,6 +1,5 @@
 //! A worker process: the queue's workers, the keepers of the chains and the sweep, until it is told to stop.
 
-use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use apalis::prelude::{Data, Monitor, WorkerBuilder, WorkerBuilderExt};
@@ -16,16 +15,13 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
-use crate::engine::intake::{self, Intake};
-use crate::engine::queue::{self, QUEUES};
-use crate::engine::submitter::Submitters;
-use crate::engine::{keeper, sweep, timer};
-use crate::operator::command as wish;
-use crate::payout::snapshot;
-use crate::{approval, reconciliation};
+use crate::engine::process::intake::{self, Intake};
+use crate::engine::process::poll::BellOrTimer;
+use crate::engine::process::submitter::Submitters;
+use crate::engine::process::{job, keeper, listener};
+use crate::engine::queue::QUEUES;
+use crate::engine::sweep;
 
-/// How long one decision may take.
-const MOVE: Duration = Duration::from_secs(60);
 const HEARTBEAT: Duration = Duration::from_secs(5);
 const MISSED_HEARTBEATS: usize = 6;
 /// How many jobs one look into a queue takes.
@@ -45,15 +41,15 @@ impl Engine {
             tasks.spawn(intake::refill(self.clone(), submitters.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
         }
         tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
-        tasks.spawn(queue::listen(self.clone(), stop.clone()).map(|()| Ok(())));
+        tasks.spawn(listener::listen(self.clone(), stop.clone()).map(|()| Ok(())));
         for queue in QUEUES {
             tasks.spawn(work(self.clone(), intake.clone(), queue, stop.clone()));
         }
         let mut ended = Ok(());
         while let Some(task) = tasks.join_next().await {
-            let result = task.unwrap_or_else(|e| Err(Error::Migration(format!("a part of the engine panicked: {e}"))));
+            let result = task.unwrap_or_else(|e| Err(Error::Worker(format!("a part of the engine panicked: {e}"))));
             if !stop.is_cancelled() && result.is_ok() {
-                ended = Err(Error::Migration("a part of the engine ended without being told to".to_owned()));
+                ended = Err(Error::Worker("a part of the engine ended without being told to".to_owned()));
             }
             if ended.is_ok() {
                 ended = result;
@@ -98,7 +94,7 @@ async fn work(engine: Engine, intake: Intake, queue: &'static str, stop: Cancell
             "a queue's worker ended and is started again: {ended:?}"
         );
         if failures > RESTARTS_MAX {
-            return Err(Error::Migration("a queue's worker fails again and again; see the log".to_owned()));
+            return Err(Error::Worker("a queue's worker fails again and again; see the log".to_owned()));
         }
         sleep(Duration::from_secs(1)).await;
     }
@@ -119,7 +115,7 @@ fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
             Monitor::new().register(move |_| {
                 let storage = SqliteStorage::<Value>::new(&write).with_config(config.clone());
                 WorkerBuilder::new(own.clone())
-                    .backend(storage.poll_with_strategy(crate::engine::poll::BellOrTimer::new(&db)))
+                    .backend(storage.poll_with_strategy(BellOrTimer::new(&db)))
                     .concurrency(concurrency)
                     .data(engine.clone())
                     .data(intake.clone())
@@ -135,7 +131,7 @@ fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
             Monitor::new().register(move |_| {
                 let storage = PostgresStorage::<Value>::new(&pool).with_config(config.clone());
                 WorkerBuilder::new(own.clone())
-                    .backend(storage.poll_with_strategy(crate::engine::poll::BellOrTimer::new(&db)))
+                    .backend(storage.poll_with_strategy(BellOrTimer::new(&db)))
                     .concurrency(concurrency)
                     .data(engine.clone())
                     .data(intake.clone())
@@ -145,71 +141,11 @@ fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
     }
 }
 
-/// One job: one look. It always succeeds as far as the queue is concerned, because a failure is in the row that it is about.
+/// Runs one job. For the queue it always succeeds: a failure is recorded in the row that the job is about.
 async fn handle(job: Value, engine: Data<Engine>, intake: Data<Intake>) {
     match job.as_str() {
-        Some(approval_id) if approval_id.starts_with("apr_") => decide(&engine, approval_id).await,
-        Some(id) if id.starts_with("dist_") => take_snapshot(&engine, id).await,
         Some(operation_id) if operation_id.starts_with("op_") => intake.wake(operation_id).await,
-        Some(id) if timer::KINDS.iter().any(|kind| id.starts_with(kind)) => ring(&engine, id).await,
-        Some(other) => desk(&engine, other).await,
+        Some(id) => job::run(&engine, id).await,
         None => tracing::error!("a wake without an id was dropped: {job}"),
-    }
-}
-
-/// An approval's wake: its timer, or the doing of what was allowed.
-async fn decide(engine: &Engine, approval_id: &str) {
-    match timeout(MOVE, AssertUnwindSafe(approval::act(engine, approval_id)).catch_unwind()).await {
-        Ok(Ok(Ok(()))) => {}
-        Ok(Ok(Err(error))) => {
-            tracing::error!(approval.id = approval_id, "the approval is looked at again later: {error}")
-        }
-        Ok(Err(_)) => tracing::error!(approval.id = approval_id, "the approval panicked; the sweep will wake it"),
-        Err(_) => tracing::error!(approval.id = approval_id, "the approval took over {MOVE:?}; the sweep will wake it"),
-    }
-}
-
-/// A wake of the calendar's queue.
-async fn ring(engine: &Engine, subject_id: &str) {
-    match timeout(MOVE, AssertUnwindSafe(timer::ring(engine, subject_id)).catch_unwind()).await {
-        Ok(Ok(Ok(()))) => {}
-        Ok(Ok(Err(error))) => tracing::error!(timer.subject = subject_id, "it is looked at again later: {error}"),
-        Ok(Err(_)) => tracing::error!(timer.subject = subject_id, "it panicked; the sweep will ring it"),
-        Err(_) => tracing::error!(timer.subject = subject_id, "it took over {MOVE:?}; the sweep will ring it"),
-    }
-}
-
-/// A wake of the desk's queue. What it did not finish is found by the sweep.
-async fn desk(engine: &Engine, id: &str) {
-    let moves = async {
-        match id.starts_with("rec_") {
-            true => reconciliation::advance(engine, id).await,
-            false => wish::carry_out(engine, id).await,
-        }
-    };
-    match timeout(MOVE, AssertUnwindSafe(moves).catch_unwind()).await {
-        Ok(Ok(Ok(()))) => {}
-        Ok(Ok(Err(error))) => tracing::error!(desk.id = id, "it is tried again later: {error}"),
-        Ok(Err(_)) => tracing::error!(desk.id = id, "it panicked; the sweep will wake it"),
-        Err(_) => tracing::error!(desk.id = id, "it took over {MOVE:?}; the sweep will wake it"),
-    }
-}
-
-/// A snapshot's wake: the balances of a record date are looked for.
-async fn take_snapshot(engine: &Engine, distribution_id: &str) {
-    match timeout(MOVE, AssertUnwindSafe(snapshot::act(engine, distribution_id)).catch_unwind()).await {
-        Ok(Ok(Ok(()))) => {}
-        Ok(Ok(Err(error))) => {
-            tracing::error!(distribution.id = distribution_id, "the snapshot is looked at again later: {error}")
-        }
-        Ok(Err(_)) => {
-            tracing::error!(distribution.id = distribution_id, "the snapshot panicked; the sweep will wake it")
-        }
-        Err(_) => {
-            tracing::error!(
-                distribution.id = distribution_id,
-                "the snapshot took over {MOVE:?}; the sweep will wake it"
-            )
-        }
     }
 }

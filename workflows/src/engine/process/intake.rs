@@ -1,24 +1,19 @@
 //! Wakes that come at the same time are looked at together: one look into the database and one question to the chain for all of them.
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::FutureExt;
 use muniment_domain::{Result, operation};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::engine::advance::{self, Next};
-use crate::engine::held::{Held, Hold};
-use crate::engine::submitter::Submitters;
+use crate::engine::process::held::{Held, Hold};
+use crate::engine::process::job;
+use crate::engine::process::submitter::Submitters;
 
-/// How long one move may take.
-const MOVE: Duration = Duration::from_secs(60);
 /// How many wakes are looked at together at most. Not all that there are: what was tried first is signed while the rest is tried.
 const TOGETHER: usize = 16;
 
@@ -124,14 +119,8 @@ type Moved = HashMap<String, Result<Next>>;
 
 async fn together(engine: &Engine, submitters: &Submitters, ids: &[&str]) -> std::result::Result<Moved, String> {
     let spare = |lane_id: &str| submitters.spare(lane_id);
-    let moves = AssertUnwindSafe(advance::advance_all(engine, ids, &spare)).catch_unwind();
-    match timeout(MOVE, moves).await {
-        Ok(Ok(Ok(moved))) => Ok(moved.into_iter().collect()),
-        Ok(Ok(Err(error))) => Err(error.to_string()),
-        // A panic must end here: in the queue it would leave the job running for ever.
-        Ok(Err(_)) => Err("it panicked".to_owned()),
-        Err(_) => Err(format!("it took over {MOVE:?}")),
-    }
+    let moved = job::attempt(advance::advance_all(engine, ids, &spare)).await?;
+    Ok(moved.into_iter().collect())
 }
 
 /// Takes operations that were parked for want of room back into memory, whenever the lanes of a chain have little left to sign.

@@ -171,8 +171,9 @@ async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
         return Ok(());
     }
     while sweep::sweep(engine).await? > 0 {}
-    while sweep::sweep_approvals(engine).await? > 0 {}
-    while sweep::sweep_snapshots(engine).await? > 0 {}
+    for sweep in engine.platform.sweeps {
+        while sweep(engine).await? > 0 {}
+    }
     while timer::sweep(engine).await? > 0 {}
     // What is left after these passes has its turn in the next one: a mass payout must not keep the sweep from what is overdue.
     for _ in 0..SEAL_PASSES {

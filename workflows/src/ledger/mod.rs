@@ -1,3 +1,0 @@
-//! Balances built from final token events.
-
-pub mod index;
