@@ -9,8 +9,8 @@ use muniment_domain::sql::sql;
 use muniment_domain::user::Role;
 use muniment_domain::{Error, event};
 use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::sweep;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::sweep;
 use serde_json::{Value, json};
 use world::on_both_databases;
 

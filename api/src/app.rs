@@ -9,7 +9,7 @@ use muniment_domain::Error;
 use muniment_domain::db::Db;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::token_view::TokenViews;
+use muniment_workflows::token::view::TokenViews;
 use tokio::sync::Semaphore;
 
 use crate::auth::Auth;

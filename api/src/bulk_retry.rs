@@ -7,7 +7,7 @@ use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::{Attention, Kind, Status};
 use muniment_domain::point::Point;
-use muniment_workflows::bulk_retry::{self, Accepted};
+use muniment_workflows::operator::bulk_retry::{self, Accepted};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -7,9 +7,9 @@ use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::Operation;
 use muniment_domain::point::Point;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::operator::{abandon, cancel};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{abandon, cancel};
 use serde::Deserialize;
 use utoipa::ToSchema;
 

@@ -4,7 +4,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::db::Db;
 use muniment_domain::id::Ids;
 use muniment_domain::migrate;
-use muniment_workflows::queue;
+use muniment_workflows::engine::queue;
 
 use crate::config::Config;
 use crate::failure::Failure;

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::deploy;
 use muniment_workflows::requester::Requester;
+use muniment_workflows::token::deploy;
 use serde::Deserialize;
 use utoipa::ToSchema;
 

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Force;
-use muniment_workflows::action::Action;
-use muniment_workflows::force_transfer;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance::{ForceTransferRequest, Request};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -51,8 +51,8 @@ pub async fn force_transfer(State(app): State<App>, submission: Submission<Body>
 }
 
 impl Body {
-    fn request(&self) -> force_transfer::Request {
-        force_transfer::Request {
+    fn request(&self) -> Request {
+        Request::ForceTransfer(ForceTransferRequest {
             offering_id: self.offering_id.clone(),
             from: self.from.0,
             to: self.to.0,
@@ -61,7 +61,7 @@ impl Body {
             reason_code: self.reason_code,
             case_reference: self.case_reference.as_ref().map(|case| case.0.clone()),
             document_sha256: self.document_sha256.0,
-        }
+        })
     }
 }
 
@@ -71,6 +71,6 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        approval::ask(app, tx, Action::ForceTransfer(self.request()), &by).await
+        approval::ask(app, tx, Action::Compliance(self.request()), &by).await
     }
 }

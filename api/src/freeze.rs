@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
-use muniment_workflows::freeze;
+use muniment_workflows::compliance::{self, AddressRequest, Request};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -46,12 +46,12 @@ pub async fn freeze(State(app): State<App>, submission: Submission<Body>) -> Res
 }
 
 impl Body {
-    fn request(&self) -> freeze::Request {
-        freeze::Request {
+    fn request(&self) -> Request {
+        Request::Freeze(AddressRequest {
             offering_id: self.offering_id.clone(),
             address: self.address.0,
             cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        }
+        })
     }
 }
 
@@ -61,7 +61,7 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let accepted = freeze::request(tx, &app.settings, self.request(), &by).await?;
+        let accepted = compliance::request(tx, &self.request(), &by).await?;
         Ok(operation::accepted(app, &accepted))
     }
 }

@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 use muniment_workflows::engine::{Engine, Network};
-use muniment_workflows::import::{self, Call, Found, Match, Standing, Subscription};
+use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Standing, Subscription};
 
 use crate::failure::Failure;
 

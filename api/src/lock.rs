@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
-use muniment_workflows::lock;
+use muniment_workflows::compliance::{self, LockRequest, Request};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -51,15 +51,15 @@ pub async fn lock(State(app): State<App>, submission: Submission<Body>) -> Resul
 }
 
 impl Body {
-    fn request(&self) -> lock::Request {
-        lock::Request {
+    fn request(&self) -> Request {
+        Request::Lock(LockRequest {
             offering_id: self.offering_id.clone(),
             address: self.address.0,
             partition: self.partition.0,
             quantity: self.quantity.clone(),
             release_at: self.release_at.0,
             cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        }
+        })
     }
 }
 
@@ -69,7 +69,7 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let accepted = lock::request(tx, &app.settings, self.request(), &by).await?;
+        let accepted = compliance::request(tx, &self.request(), &by).await?;
         Ok(operation::accepted(app, &accepted))
     }
 }

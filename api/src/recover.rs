@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::action::Action;
-use muniment_workflows::recover;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance::{ALL_OFFERINGS, RecoverRequest, Request};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -49,21 +49,21 @@ pub async fn recover(State(app): State<App>, submission: Submission<Body>) -> Re
 }
 
 impl Body {
-    fn request(&self) -> recover::Request {
-        recover::Request {
+    fn request(&self) -> Request {
+        Request::Recover(RecoverRequest {
             offering_id: self.offering_id.clone(),
             investor_id: self.investor_id.clone(),
             lost_address: self.lost_address.0,
             new_address: self.new_address.0,
             case_reference: self.case_reference.as_ref().map(|case| case.0.clone()),
             evidence_document_sha256: self.evidence_document_sha256.0,
-        }
+        })
     }
 }
 
 impl Intent for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        if self.offering_id != recover::ALL {
+        if self.offering_id != ALL_OFFERINGS {
             check_offering_id(&self.offering_id)?;
         }
         id::check("inv", &self.investor_id)
@@ -71,6 +71,6 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        approval::ask(app, tx, Action::Recover(self.request()), &by).await
+        approval::ask(app, tx, Action::Compliance(self.request()), &by).await
     }
 }

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
+use muniment_workflows::compliance::{self, PartitionRequest, Request};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::restrict;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -45,12 +45,12 @@ pub async fn restrict(State(app): State<App>, submission: Submission<Body>) -> R
 }
 
 impl Body {
-    fn request(&self) -> restrict::Request {
-        restrict::Request {
+    fn request(&self) -> Request {
+        Request::Restrict(PartitionRequest {
             offering_id: self.offering_id.clone(),
             partition: self.partition.0,
             cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        }
+        })
     }
 }
 
@@ -60,7 +60,7 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let accepted = restrict::request(tx, &app.settings, self.request(), &by).await?;
+        let accepted = compliance::request(tx, &self.request(), &by).await?;
         Ok(operation::accepted(app, &accepted))
     }
 }

@@ -6,8 +6,8 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::{Error, id, operation as operations};
+use muniment_workflows::operator::retry::{self, Decision, Retried};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::retry::{self, Decision, Retried};
 use serde::Deserialize;
 use utoipa::ToSchema;
 

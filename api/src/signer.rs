@@ -10,7 +10,7 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::lane::{self as lanes, Lane, Mode};
 use muniment_domain::point::Point;
 use muniment_domain::{chain, id, step};
-use muniment_workflows::lane::{self, Resumable};
+use muniment_workflows::operator::lane::{self, Resumable};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

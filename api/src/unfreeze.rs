@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance::{AddressRequest, Request};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::unfreeze;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -47,12 +47,12 @@ pub async fn unfreeze(State(app): State<App>, submission: Submission<Body>) -> R
 }
 
 impl Body {
-    fn request(&self) -> unfreeze::Request {
-        unfreeze::Request {
+    fn request(&self) -> Request {
+        Request::Unfreeze(AddressRequest {
             offering_id: self.offering_id.clone(),
             address: self.address.0,
             cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        }
+        })
     }
 }
 
@@ -62,6 +62,6 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        approval::ask(app, tx, Action::Unfreeze(self.request()), &by).await
+        approval::ask(app, tx, Action::Compliance(self.request()), &by).await
     }
 }

@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance::{Request, UnlockRequest};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::unlock;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -48,13 +48,13 @@ pub async fn unlock(State(app): State<App>, submission: Submission<Body>) -> Res
 }
 
 impl Body {
-    fn request(&self) -> unlock::Request {
-        unlock::Request {
+    fn request(&self) -> Request {
+        Request::Unlock(UnlockRequest {
             offering_id: self.offering_id.clone(),
             address: self.address.0,
             partition: self.partition.0,
             cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        }
+        })
     }
 }
 
@@ -64,6 +64,6 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        approval::ask(app, tx, Action::Unlock(self.request()), &by).await
+        approval::ask(app, tx, Action::Compliance(self.request()), &by).await
     }
 }

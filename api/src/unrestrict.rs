@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::reason::Reason;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance::{PartitionRequest, Request};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::unrestrict;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -46,12 +46,12 @@ pub async fn unrestrict(State(app): State<App>, submission: Submission<Body>) ->
 }
 
 impl Body {
-    fn request(&self) -> unrestrict::Request {
-        unrestrict::Request {
+    fn request(&self) -> Request {
+        Request::Unrestrict(PartitionRequest {
             offering_id: self.offering_id.clone(),
             partition: self.partition.0,
             cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        }
+        })
     }
 }
 
@@ -61,6 +61,6 @@ impl Intent for Body {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        approval::ask(app, tx, Action::Unrestrict(self.request()), &by).await
+        approval::ask(app, tx, Action::Compliance(self.request()), &by).await
     }
 }

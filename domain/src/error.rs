@@ -14,6 +14,9 @@ pub enum Error {
     /// The migrations failed, or the database cannot be used by this process.
     #[error("{0}")]
     Migration(String),
+    /// A part of a worker process ended that must not end.
+    #[error("{0}")]
+    Worker(String),
     /// The row has changed since it was read. The caller must read it again and decide again.
     #[error("{what} {id} was changed by another request")]
     Stale {
@@ -110,7 +113,7 @@ impl Error {
                 e.is_unique_violation() || e.is_foreign_key_violation() || e.is_check_violation()
             }
             Self::Database(_) => !self.is_outage(),
-            Self::Migration(_) | Self::Stale { .. } | Self::Crashed(_) => false,
+            Self::Migration(_) | Self::Worker(_) | Self::Stale { .. } | Self::Crashed(_) => false,
         }
     }
 

@@ -6,11 +6,11 @@ use muniment_domain::operation::LANE_FULL;
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result};
-use muniment_workflows::advance::{Next, advance};
+use muniment_workflows::engine::advance::{Next, advance};
+use muniment_workflows::engine::prepare::Prepared;
 use muniment_workflows::engine::{Engine, StartError};
-use muniment_workflows::prepare::Prepared;
+use muniment_workflows::engine::{finalise, follow, rebroadcast as tend, submit, sweep};
 use muniment_workflows::settings::Settings;
-use muniment_workflows::{finalise, follow, submit, sweep, tend};
 use world::Seed;
 
 use crate::node::Weather;

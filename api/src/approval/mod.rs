@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::approval::{self, Approval, Filter};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
 use serde::Serialize;
 use serde_json::json;

@@ -4,7 +4,7 @@ use muniment_domain::Result;
 use muniment_domain::approval::{Approval, Status, Transition};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::settings::Settings;
 use serde::Serialize;
 use serde_json::Value;

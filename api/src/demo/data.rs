@@ -9,7 +9,7 @@ use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
 use muniment_domain::user::{self, Role};
 use muniment_domain::{Error, Result, api_key};
-use muniment_workflows::timer;
+use muniment_workflows::engine::timer;
 
 use super::account;
 use super::people::{self, OPERATOR};

@@ -7,9 +7,11 @@ use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::payout::{
+    approval as payout_approval, distribution as moves, distributor as distributor_payout, reclaim,
+};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{distribution as moves, distributor_payout, payout_approval, reclaim};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;

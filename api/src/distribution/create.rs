@@ -8,7 +8,7 @@ use muniment_domain::distribution::{Kind, Method, Scope};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::moment::Moment;
 use muniment_domain::offering;
-use muniment_workflows::distribution::{self, Draft};
+use muniment_workflows::payout::distribution::{self, Draft};
 use muniment_workflows::requester::Requester;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{Level, Move, Screening};
-use muniment_workflows::kyc::{self, Decision};
+use muniment_workflows::investor::kyc::{self, Decision};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use serde_json::json;

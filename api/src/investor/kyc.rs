@@ -7,7 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{Level, of_user};
 use muniment_domain::kyc::NewCase;
-use muniment_workflows::kyc;
+use muniment_workflows::investor::kyc;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

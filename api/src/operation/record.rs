@@ -8,7 +8,7 @@ use muniment_domain::lane::Lane;
 use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_domain::wish::{Kind as WishKind, Wish};
-use muniment_workflows::{retry, suggestion};
+use muniment_workflows::operator::{retry, suggestion};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

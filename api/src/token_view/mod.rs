@@ -11,7 +11,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::{Code as Refusal, Error, money, token};
 use muniment_workflows::engine::Network;
-use muniment_workflows::token_view::NoAnswer;
+use muniment_workflows::token::view::NoAnswer;
 use serde::Serialize;
 use utoipa::ToSchema;
 

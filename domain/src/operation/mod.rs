@@ -1,6 +1,7 @@
 //! Operations: durable requests for one effect on a chain, with their present state.
 
 mod attention;
+mod kind;
 mod list;
 mod many;
 mod new;
