@@ -72,7 +72,7 @@ pub async fn save(tx: &mut Tx, o: &mut Offering, told_as: &str, mut data: Value)
 
 /// What the audit log may show: terms are for everybody to read.
 fn facts(o: &Offering) -> Facts {
-    let terms = json!({
+    let mut terms = json!({
         "name": o.name, "status": o.status, "template": o.template, "currency": o.currency, "minimum_investment": o.minimum_investment,
         "hard_cap": o.hard_cap, "unit_price": o.unit_price, "token_symbol": o.token_symbol, "token_decimals": o.token_decimals,
         "partition_id": o.partition_id, "issuance_policy": o.issuance_policy, "lockup_release_at": o.lockup_release_at,
@@ -87,5 +87,7 @@ fn facts(o: &Offering) -> Facts {
         "submitted_by": o.submitted_by, "approved_by": o.approved_by, "submitted_at": o.submitted_at, "published_at": o.published_at,
         "closed_at": o.closed_at, "version": o.version,
     });
+    // The macro takes no more fields than these.
+    terms["utc_offset_minutes"] = json!(o.utc_offset_minutes);
     Facts::new(terms, json!({}))
 }
