@@ -14,6 +14,14 @@ pub enum Error {
     /// The migrations could not be run.
     #[error("{0}")]
     Migration(String),
+    /// Another process has the SQLite file open.
+    #[error(
+        "{path} is in use by another muniment process. SQLite serves one process at a time: stop the other process, or use PostgreSQL."
+    )]
+    FileInUse {
+        /// The SQLite file.
+        path: String,
+    },
     /// Somebody else moved the row since it was read. Read again and decide again.
     #[error("{what} {id} was moved by somebody else meanwhile")]
     Stale {
@@ -110,7 +118,7 @@ impl Error {
                 e.is_unique_violation() || e.is_foreign_key_violation() || e.is_check_violation()
             }
             Self::Database(_) => !self.is_outage(),
-            Self::Migration(_) | Self::Stale { .. } | Self::Crashed(_) => false,
+            Self::Migration(_) | Self::FileInUse { .. } | Self::Stale { .. } | Self::Crashed(_) => false,
         }
     }
 
