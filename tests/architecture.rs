@@ -36,7 +36,11 @@ const ONLY: &[(&str, &[&str])] = &[
     ("alloy", &["muniment-activities", "muniment-devchain"]),
     ("alloy-signer*", &["muniment-activities"]),
     ("alloy-provider", &["muniment-activities"]),
+    ("clap", &["muniment-api"]),
     ("reqwest", &["muniment-activities"]),
+    ("ring", &["muniment-api"]),
+    ("rustls", &["muniment-activities"]),
+    ("zxcvbn", &["muniment-api"]),
     ("revm*", &["muniment-devchain"]),
 ];
 

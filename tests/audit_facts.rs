@@ -8,7 +8,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Door, PASSWORD, Payday, Raise, ledger_rows, open, shown, wallet};
+use crate::installation::{Door, Market, PASSWORD, Payday, Raise, ledger_rows, open, shown, wallet};
 
 /// What changed by this act, as the log shows it. Both hashes are there, and differ.
 fn changed(rows: &[Vec<String>]) -> Value {
@@ -39,6 +39,17 @@ on_both_databases! {
         let diff = changed(&raise.rows(&line("POST /v1/subscriptions/{id}/accept", &id)).await);
         assert_eq!((&diff["status"], &diff["quantity"]["from"]), (&json!({ "from": "binding", "to": "accepted" }), &Value::Null), "{diff}");
         assert!(diff["quantity"]["to"].is_string());
+    }
+
+    async fn of_the_terms_of_an_offering(database: Database) {
+        let market = Market::new(database).await;
+        let id = market.issuer.post("/v1/offerings", Market::terms(json!({}))).await.text("/id");
+        let path = format!("/v1/offerings/{id}");
+        let written = market.issuer.change("PATCH", &path, Some(json!({ "utc_offset_minutes": 60 }))).await;
+        assert_eq!(written.status, 200, "{written:?}");
+        let diff = changed(&market.door.rows(&line("PATCH /v1/offerings/{id}", &id)).await);
+        let version = json!({ "from": "1", "to": "2" });
+        assert_eq!(diff, json!({ "utc_offset_minutes": { "from": "0", "to": "60" }, "version": version }));
     }
 
     async fn of_endpoints_keys_and_organisations_no_secret_and_no_name(database: Database) {

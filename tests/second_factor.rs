@@ -31,8 +31,8 @@ impl App {
     fn code(&self, steps: i64) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let step = i64::try_from(now / 30).unwrap() + steps;
-        let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);
-        let tag = aws_lc_rs::hmac::sign(&key, &step.to_be_bytes());
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);
+        let tag = ring::hmac::sign(&key, &step.to_be_bytes());
         let tag = tag.as_ref();
         let at = usize::from(tag[19] & 0xf);
         let word = u32::from_be_bytes([tag[at] & 0x7f, tag[at + 1], tag[at + 2], tag[at + 3]]);

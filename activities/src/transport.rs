@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use reqwest::{Client, StatusCode, header::RETRY_AFTER};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use serde_json::Value;
 
 use crate::{config::ChainConfig, redact::Redaction};
@@ -42,7 +43,8 @@ impl Transport {
             return Err(format!("the scheme {} is not http or https", parsed.scheme()));
         }
         let timeout = Duration::from_secs(config.request_timeout_seconds);
-        let mut client = Client::builder().timeout(timeout).connect_timeout(timeout).tcp_nodelay(true);
+        let client = Client::builder().tls_backend_preconfigured(tls()?);
+        let mut client = client.timeout(timeout).connect_timeout(timeout).tcp_nodelay(true);
         // A proxy from the environment cannot reach this machine's own ports.
         if parsed.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]")) {
             client = client.no_proxy();
@@ -60,6 +62,14 @@ impl Transport {
             Transport::Http { client, url } => post(client, url, &body, redaction).await,
         }
     }
+}
+
+/// TLS over ring, with the bundled roots: no certificates need to be installed on the machine.
+fn tls() -> Result<ClientConfig, String> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let config =
+        ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();
+    Ok(config.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth())
 }
 
 async fn post(client: &Client, url: &str, body: &Value, redaction: &Redaction) -> Result<Value, TransportFault> {

@@ -38,7 +38,8 @@ mod webhook;
 
 use std::process::ExitCode;
 
-use cli::arguments::{Arguments, Command, USAGE};
+use clap::Parser;
+use cli::arguments::{Admin, Arguments, Audit, Command, KeyCommand, KeysCommand, UserCommand};
 use cli::run::Roles;
 use cli::{admin, doctor, intervene, run};
 use config::{Config, database, log};
@@ -46,9 +47,7 @@ use failure::Failure;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Named before anything signs: were a second crypto backend ever built in, the library would panic at its first use.
-    let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
-    match start().await {
+    match start(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("muniment: {failure}");
@@ -57,18 +56,18 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn start() -> Result<(), Failure> {
-    let Arguments { config, command } = Arguments::parse(std::env::args().skip(1))?;
+async fn start(Arguments { config, command }: Arguments) -> Result<(), Failure> {
     match command {
-        Command::Help => print!("{USAGE}"),
-        Command::Version => println!("muniment {}", env!("CARGO_PKG_VERSION")),
-        Command::OpenApi => print!("{}", server::document::text()),
+        Some(Command::Version) => println!("muniment {}", env!("CARGO_PKG_VERSION")),
+        Some(Command::OpenApi) => print!("{}", server::document::text()),
         command => {
             let environment: Vec<_> = std::env::vars().collect();
-            let file = config.or_else(|| std::env::var_os("MUNIMENT_CONFIG").map(Into::into));
-            let config = Config::load(file.as_deref(), &environment)?;
-            log::install(&config, command.ends_by_itself())?;
-            execute(command, config).await?;
+            let config = Config::load(config.as_deref(), &environment)?;
+            log::install(&config, command.as_ref().is_some_and(Command::ends_by_itself))?;
+            match command {
+                None => demo(config).await?,
+                Some(command) => execute(command, config).await?,
+            }
         }
     }
     Ok(())
@@ -76,22 +75,35 @@ async fn start() -> Result<(), Failure> {
 
 async fn execute(command: Command, config: Config) -> Result<(), Failure> {
     match command {
-        #[cfg(feature = "devchain")]
-        Command::Demo => cli::demo::run(config).await,
-        #[cfg(not(feature = "devchain"))]
-        Command::Demo => Err(Failure::new(format!("This build has no embedded chain. Give a command.\n\n{USAGE}"))),
         Command::Run => run::run(config, Roles { api: true, worker: true }).await,
         Command::Api => run::run(config, Roles { api: true, worker: false }).await,
         Command::Worker => run::run(config, Roles { api: false, worker: true }).await,
         Command::Migrate => migrate(&config).await,
         Command::Doctor => doctor::run(&config).await,
-        Command::VerifyAudit => audit::verify_all(&config).await,
-        Command::CreateKey(new) => admin::create_key(&config, &new).await,
-        Command::CreateUser(new) => admin::create_user(&config, &new).await,
-        Command::RotateKeys => admin::rotate_keys(&config),
-        Command::Intervene(asked) => intervene::intervene(&config, &asked).await,
-        Command::Help | Command::OpenApi | Command::Version => Ok(()),
+        Command::Audit(Audit::Verify) => audit::verify_all(&config).await,
+        Command::Admin(command) => administer(&command, &config).await,
+        Command::OpenApi | Command::Version => Ok(()),
     }
+}
+
+async fn administer(command: &Admin, config: &Config) -> Result<(), Failure> {
+    match command {
+        Admin::Key(KeyCommand::Create(new)) => admin::create_key(config, new).await,
+        Admin::User(UserCommand::Create(new)) => admin::create_user(config, new).await,
+        Admin::Keys(KeysCommand::Rotate) => admin::rotate_keys(config),
+        Admin::Lane(command) => intervene::lanes(config, command).await,
+        Admin::Chain(command) => intervene::chain(config, command).await,
+    }
+}
+
+#[cfg(feature = "devchain")]
+async fn demo(config: Config) -> Result<(), Failure> {
+    demo::run(config).await
+}
+
+#[cfg(not(feature = "devchain"))]
+async fn demo(_: Config) -> Result<(), Failure> {
+    Err(Failure::new("This build has no embedded chain. Name a command: `muniment --help` lists them."))
 }
 
 async fn migrate(config: &Config) -> Result<(), Failure> {

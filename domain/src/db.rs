@@ -314,10 +314,7 @@ async fn lock(database: &Path) -> Result<File> {
     let start = Instant::now();
     while file.try_lock().is_err() {
         if start.elapsed() > LOCK_GRACE {
-            return Err(Error::Migration(format!(
-                "{} is in use by another muniment process. SQLite serves one process at a time: stop the other process or use PostgreSQL.",
-                database.display()
-            )));
+            return Err(Error::FileInUse { path: database.display().to_string() });
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

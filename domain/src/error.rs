@@ -14,6 +14,14 @@ pub enum Error {
     /// The migrations failed, or the database cannot be used by this process.
     #[error("{0}")]
     Migration(String),
+    /// Another process has the SQLite file open.
+    #[error(
+        "{path} is in use by another muniment process. SQLite serves one process at a time: stop the other process, or use PostgreSQL."
+    )]
+    FileInUse {
+        /// The SQLite file.
+        path: String,
+    },
     /// A part of a worker process ended that must not end.
     #[error("{0}")]
     Worker(String),
@@ -113,7 +121,7 @@ impl Error {
                 e.is_unique_violation() || e.is_foreign_key_violation() || e.is_check_violation()
             }
             Self::Database(_) => !self.is_outage(),
-            Self::Migration(_) | Self::Worker(_) | Self::Stale { .. } | Self::Crashed(_) => false,
+            Self::Migration(_) | Self::FileInUse { .. } | Self::Worker(_) | Self::Stale { .. } | Self::Crashed(_) => false,
         }
     }
 

@@ -6,7 +6,7 @@ use reqwest::Client;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use world::Binary;
+use world::{Binary, http_client};
 
 use super::data::OPERATOR;
 use super::{PATIENCE, Person};
@@ -78,7 +78,7 @@ impl Server {
             }
             tokio::time::sleep(step).await;
         };
-        let client = Client::builder().timeout(Duration::from_secs(30)).build().unwrap();
+        let client = http_client();
         Ok(Self { process, url: format!("http://{address}"), key: key.to_owned(), client, operator: OnceCell::new() })
     }
 

@@ -32,13 +32,15 @@ use futures::FutureExt;
 #[cfg(target_os = "linux")]
 use rustix::thread::CpuSet;
 
+use world::campaign;
+
 use crate::fault::Totals;
 use crate::run::Run;
 use crate::stage::Stage;
 use crate::trace::Trace;
 
-/// How many seeds are run where `MUNIMENT_SEEDS` does not say otherwise.
-const SEEDS: u64 = 10_000;
+/// Number of seeds, unless `MUNIMENT_SEEDS` says otherwise: in every run, and in the whole campaign.
+const SEEDS: (u64, u64) = (1_500, 10_000);
 const THREADS: usize = 2;
 /// So many failing seeds are told; more would only repeat them.
 const FAILURES_MAX: usize = 5;
@@ -93,7 +95,7 @@ fn pin(thread: usize) {
 
 #[test]
 fn every_seed_keeps_the_promises() {
-    let count = from_environment("MUNIMENT_SEEDS").unwrap_or(SEEDS);
+    let count = from_environment("MUNIMENT_SEEDS").unwrap_or(campaign(SEEDS));
     let first = from_environment("MUNIMENT_FIRST_SEED").unwrap_or(0);
     let (next, failures, started) = (AtomicU64::new(first), Mutex::new(Vec::new()), Instant::now());
     std::thread::scope(|scope| {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::log::Log;
-use crate::repository;
+use crate::{http_client, repository};
 
 const POLL: Duration = Duration::from_millis(20);
 const TAIL_LINES: usize = 60;
@@ -93,9 +93,9 @@ impl Launch {
     /// Starts it and waits until this address answers with success.
     pub async fn healthy(&self, url: &str, patience: Duration) -> Binary {
         let mut binary = self.spawn();
-        let start = Instant::now();
+        let (client, start) = (http_client(), Instant::now());
         loop {
-            if let Ok(answer) = reqwest::get(url).await
+            if let Ok(answer) = client.get(url).send().await
                 && answer.status().is_success()
             {
                 return binary;

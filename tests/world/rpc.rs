@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::http_client;
+
 /// One endpoint.
 #[derive(Clone, Debug)]
 pub struct Rpc {
@@ -12,7 +14,7 @@ pub struct Rpc {
 impl Rpc {
     /// A client of this endpoint.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), client: reqwest::Client::new() }
+        Self { url: url.into(), client: http_client() }
     }
 
     /// One call, with the node's or the transport's words where it fails.

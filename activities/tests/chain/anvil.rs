@@ -69,12 +69,19 @@ pub async fn start(arguments: &[&str]) -> (Chain, Child) {
     (Chain::over_http(config).unwrap(), process)
 }
 
+/// Anvil is asked over plain HTTP, but reqwest wants a TLS configuration all the same.
+fn no_tls() -> rustls::ClientConfig {
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    config.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
+}
+
 /// Sets the balance of an account, which only a development node allows.
 pub async fn fund(chain: &Chain, account: Address) {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["{account}","0x56bc75e2d63100000"]}}"#
     );
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = reqwest::Client::builder().tls_backend_preconfigured(no_tls()).no_proxy().build().unwrap();
     let url = &chain.config.endpoints[0];
     let answer = client.post(url).header("content-type", "application/json").body(body).send().await.unwrap();
     assert!(answer.status().is_success());

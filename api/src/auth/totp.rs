@@ -1,6 +1,6 @@
 //! Six-digit codes that change every half minute (RFC 6238), as every authenticator app computes them.
 
-use aws_lc_rs::hmac;
+use ring::hmac;
 
 /// For how many seconds a code is shown.
 const STEP_SECONDS: i64 = 30;

@@ -61,7 +61,8 @@ async fn make_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
     let secrets = Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?;
     let mut tx = db.begin().await?;
     let (roles, status) = (Roles::only(new.role), Status::PendingVerification);
-    let person = user::New { email: &new.email, name: &new.name, roles, status, password_hash: None, issuer_id: None };
+    let name = new.name.as_deref().unwrap_or(&new.email);
+    let person = user::New { email: &new.email, name, roles, status, password_hash: None, issuer_id: None };
     let id = user::create(&mut tx, &person).await?;
     let link = email_link::insert(&mut tx, &id, Purpose::Invitation).await?;
     tx.commit(Point::Account).await?;

@@ -1,53 +1,32 @@
 //! `muniment admin lane import`: what the chain did with a key since the backup, shown, and written down if that is asked for.
 
 use alloy_primitives::B256;
+use clap::Args;
 use muniment_workflows::engine::{Engine, Network};
 use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Standing, Subscription};
 
 use crate::failure::Failure;
 
-/// What a person asked for.
-#[derive(Debug, PartialEq, Eq)]
+/// The lane to import, and what of it.
+#[derive(Debug, PartialEq, Eq, Args)]
 pub struct Import {
-    /// The lane.
+    /// Id of the lane; `muniment admin lane list` prints it.
+    #[arg(value_name = "LANE")]
     pub lane: String,
-    /// Whether to write, or to show only.
+    /// Write what can be imported; without it, nothing changes.
+    #[arg(long)]
     pub apply: bool,
-    /// What the person has seen and knows to belong to nothing here: a call, or a line of one.
+    /// Mark as known a call (0x…) or one line of a call (0x…:3) that belongs to nothing here. Can be repeated.
+    #[arg(long = "acknowledge", value_name = "NAME", requires = "apply", value_parser = parse_name)]
     pub acknowledged: Vec<(B256, Option<usize>)>,
 }
 
-impl Import {
-    /// Reads the words after `admin lane import`.
-    pub fn parse(words: &[&str]) -> Result<Self, Failure> {
-        let [lane, options @ ..] = words else {
-            return Err(Failure::new("name the lane; `admin lane list` shows them"));
-        };
-        let mut import = Self { lane: (*lane).to_owned(), apply: false, acknowledged: Vec::new() };
-        let mut options = options.iter();
-        while let Some(option) = options.next() {
-            match *option {
-                "--apply" => import.apply = true,
-                "--acknowledge" => {
-                    let name = options.next().ok_or_else(|| Failure::new("--acknowledge needs a name"))?;
-                    import.acknowledged.push(parse_name(name)?);
-                }
-                other => return Err(Failure::new(format!("{other} is no option of admin lane import"))),
-            }
-        }
-        if !import.acknowledged.is_empty() && !import.apply {
-            return Err(Failure::new("--acknowledge writes: say --apply as well"));
-        }
-        Ok(import)
-    }
-}
-
-fn parse_name(name: &str) -> Result<(B256, Option<usize>), Failure> {
+fn parse_name(name: &str) -> Result<(B256, Option<usize>), &'static str> {
     let (hash, line) = name.split_once(':').map_or((name, None), |(hash, line)| (hash, Some(line)));
     let line = line.map(str::parse).transpose().ok();
     match (hash.parse(), line) {
         (Ok(hash), Some(line)) => Ok((hash, line)),
-        _ => Err(Failure::new(format!("{name} is no name of a call (0x…) or a line (0x…:3)"))),
+        _ => Err("write a call as 0x… and a line of it as 0x…:3"),
     }
 }
 
@@ -134,18 +113,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_acknowledged_is_named_exactly() {
+    fn an_acknowledged_call_is_named_by_hash_and_line() {
         let hash = format!("0x{}", "ab".repeat(32));
         let line = format!("{hash}:3");
-        let import = Import::parse(&["lan_1", "--apply", "--acknowledge", &hash, "--acknowledge", &line]).unwrap();
-        let named = B256::repeat_byte(0xab);
-        assert_eq!(import.acknowledged, [(named, None), (named, Some(3))]);
-        let long = format!("{line}:4");
-        for name in ["0xab", &format!("{hash}:"), &format!("{hash}:x"), &long] {
-            assert!(Import::parse(&["lan_1", "--apply", "--acknowledge", name]).is_err(), "{name}");
-        }
-        for words in [&["lan_1", "--acknowledge", &hash][..], &["lan_1", "--all"], &[]] {
-            assert!(Import::parse(words).is_err(), "{words:?}");
+        assert_eq!(parse_name(&hash), Ok((B256::repeat_byte(0xab), None)));
+        assert_eq!(parse_name(&line), Ok((B256::repeat_byte(0xab), Some(3))));
+        for name in ["0xab", &format!("{hash}:"), &format!("{hash}:x"), &format!("{line}:4")] {
+            assert!(parse_name(name).is_err(), "{name}");
         }
     }
 }

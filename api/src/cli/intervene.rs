@@ -8,7 +8,7 @@ use muniment_domain::{chain, lane as lanes};
 use muniment_workflows::operator::lane;
 use muniment_workflows::engine::{Engine, Network};
 
-use crate::cli::arguments::Intervention;
+use crate::cli::arguments::{ChainCommand, LaneCommand, LaneReason};
 use crate::cli::import;
 use crate::cli::run::chains;
 use crate::config::Config;
@@ -18,27 +18,33 @@ use crate::failure::Failure;
 /// Who did it, in the log.
 const ACTOR: &str = "command line";
 
-/// Does what a person asked for, and says so.
-pub async fn intervene(config: &Config, asked: &Intervention) -> Result<(), Failure> {
+/// Runs a command on lanes.
+pub async fn lanes(config: &Config, command: &LaneCommand) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
-    match asked {
-        Intervention::ListLanes => list(&db).await,
-        Intervention::Pause(lane_id, reason) => {
+    match command {
+        LaneCommand::List => list(&db).await,
+        LaneCommand::Pause(LaneReason { lane_id, reason }) => {
             let engine = Engine::start(db, config.engine.clone(), Vec::new()).await?;
-            acting(Act::on_host("muniment admin lane pause"), lane::pause(&engine, lane_id, ACTOR, reason)).await?;
+            let reason = reason.text();
+            let paused = lane::pause(&engine, lane_id, ACTOR, &reason);
+            acting(Act::on_host("muniment admin lane pause"), paused).await?;
             println!("The lane {lane_id} signs nothing more. What it signed is still followed.");
             Ok(())
         }
-        Intervention::Resume(lane_id, reason) => resume(config, db, lane_id, reason).await,
-        Intervention::Import(asked) => {
+        LaneCommand::Resume(LaneReason { lane_id, reason }) => resume(config, db, lane_id, &reason.text()).await,
+        LaneCommand::Import(asked) => {
             let (engine, chain_id) = engine_of(config, db, &asked.lane).await?;
             let done = import::run(&engine, network_of(&engine, chain_id)?, asked, ACTOR);
             acting(Act::on_host("muniment admin lane import"), done).await
         }
-        Intervention::ClearChain(chain_id, reason) => {
-            acting(Act::on_host("muniment admin chain clear"), clear(&db, *chain_id, reason)).await
-        }
     }
+}
+
+/// Runs a command on chains.
+pub async fn chain(config: &Config, command: &ChainCommand) -> Result<(), Failure> {
+    let ChainCommand::Clear { chain_id, reason } = command;
+    let db = database::open_current(config).await?;
+    acting(Act::on_host("muniment admin chain clear"), clear(&db, *chain_id, &reason.text())).await
 }
 
 async fn list(db: &Db) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 //! They lie in one file, made at the first start. Every process that serves the interface needs the same file: with another one it
 //! knows no session that is open. A rotation adds a generation, which every process reads long before it is used.
 
+mod eddsa;
 mod file;
 mod ring;
 mod signing;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
-use aws_lc_rs::hmac;
+use ::ring::aead::{Aad, NONCE_LEN, Nonce};
+use ::ring::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Utc};

@@ -1,8 +1,8 @@
 //! The generations of the secrets. Each takes over at its time from the one before, which is accepted for as long as what it made may live.
 
-use aws_lc_rs::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
-use aws_lc_rs::hmac;
 use chrono::{DateTime, Duration, Utc};
+use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
+use ring::hmac;
 
 use super::signing::Key;
 

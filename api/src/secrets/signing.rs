@@ -1,10 +1,12 @@
 //! One key that signs access tokens, or only its public half, when nothing that it signs is accepted any more.
 
-use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use jsonwebtoken::{DecodingKey, EncodingKey};
+use ring::signature::{Ed25519KeyPair, KeyPair};
 use sha2::{Digest, Sha256};
+
+use super::eddsa;
 
 /// The key.
 pub struct Key {
@@ -21,6 +23,8 @@ pub struct Key {
 impl Key {
     /// From its public half and, while there is one, the private one as PKCS#8. None if they are no key.
     pub fn of(public: &str, pkcs8: Option<&[u8]>) -> Option<Self> {
+        // No token is signed or read without a key, so this comes first.
+        eddsa::install();
         if pkcs8.is_some_and(|pkcs8| public_of(pkcs8).as_deref() != Some(public)) {
             return None;
         }

@@ -6,10 +6,10 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::signature::Ed25519KeyPair;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Duration, Utc};
+use ring::signature::Ed25519KeyPair;
 
 use super::file::{Entry, Stored, failed, load, ripen};
 use super::ring::SIGNED_GRACE;
@@ -82,7 +82,7 @@ fn retire(generations: &mut [Entry], now: DateTime<Utc>, token_seconds: i64) {
 
 fn generate(from: DateTime<Utc>, random: &impl Fn() -> [u8; 16]) -> std::io::Result<Entry> {
     let broken = || std::io::Error::other("a signing key could not be created");
-    let pkcs8 = Ed25519KeyPair::generate_pkcs8(&aws_lc_rs::rand::SystemRandom::new()).map_err(|_| broken())?;
+    let pkcs8 = Ed25519KeyPair::generate_pkcs8(&ring::rand::SystemRandom::new()).map_err(|_| broken())?;
     let public = public_of(pkcs8.as_ref()).ok_or_else(broken)?;
     let (signing, secret) = (Some(BASE64.encode(pkcs8.as_ref())), BASE64.encode([random(), random()].concat()));
     Ok(Entry { from, signing, public, secret })

@@ -6,6 +6,7 @@ use std::thread::{Builder, available_parallelism};
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 use tokio::sync::{Semaphore, oneshot};
+use zxcvbn::{Score, zxcvbn};
 
 use crate::code::Code;
 use crate::config::auth::Auth;
@@ -19,46 +20,11 @@ const CHARACTERS_MAX: usize = 128;
 /// How many hashes may wait for a core; further ones are refused at once.
 const QUEUE_MAX: usize = 64;
 const HASH_BYTES: usize = 32;
+/// The weakest password accepted: more than 10^8 guesses by somebody who knows common words, names, dates and keyboard patterns.
+const SCORE_MIN: Score = Score::Three;
 /// The priority that gives way to all others.
 #[cfg(target_os = "linux")]
 const LOWEST: i32 = 19;
-/// What long passwords are most often made of: taken out of one, little may be left.
-const WORN: &[&str] = &[
-    "password",
-    "passwort",
-    "contraseña",
-    "motdepasse",
-    "letmein",
-    "welcome",
-    "iloveyou",
-    "sunshine",
-    "princess",
-    "football",
-    "baseball",
-    "superman",
-    "trustno1",
-    "qwertyuiop",
-    "qwertzuiop",
-    "azertyuiop",
-    "asdfghjkl",
-    "zxcvbnm",
-    "qwerty",
-    "qwertz",
-    "azerty",
-    "1q2w3e4r",
-    "1qaz2wsx",
-    "admin",
-    "administrator",
-    "changeme",
-    "secret",
-    "dragon",
-    "monkey",
-    "master",
-    "muniment",
-];
-/// How many different characters are left at least when the worn parts are taken out.
-const DISTINCT_MIN: usize = 5;
-
 /// Hashes and compares, on half of the cores at once and after everything else: what is read meanwhile finds its core free.
 #[derive(Clone)]
 pub struct Passwords {
@@ -142,7 +108,7 @@ fn hash(params: &Params, password: &str, salt: [u8; 16]) -> Result<String> {
     Ok(argon2.hash_password(password.as_bytes(), &salt).map_err(Problem::internal)?.to_string())
 }
 
-/// Refuses a password that is too short, too long, or one of the first that somebody would try.
+/// Refuses a password that is too short, too long or easy to guess.
 pub fn check(pointer: &'static str, password: &str, email: &str) -> Result<()> {
     let characters = password.chars().count();
     if characters < CHARACTERS_MIN {
@@ -159,19 +125,15 @@ pub fn check(pointer: &'static str, password: &str, email: &str) -> Result<()> {
             format!("The password can have at most {CHARACTERS_MAX} characters."),
         ));
     }
-    let mut left = password.to_lowercase();
-    let local = email.split('@').next().unwrap_or_default().to_lowercase();
-    for worn in WORN.iter().copied().chain((local.len() >= 4).then_some(local.as_str())) {
-        left = left.replace(worn, "");
-    }
-    let letters: Vec<char> = left.chars().collect();
-    // A step up or down from the character before adds nothing: 12345678, aaaaaaaa, abcdefgh.
-    let fresh = letters.iter().enumerate().filter(|&(at, &letter)| {
-        at == 0 || !matches!(i64::from(u32::from(letter)) - i64::from(u32::from(letters[at - 1])), -1..=1)
-    });
-    let distinct: std::collections::BTreeSet<_> = fresh.map(|(_, letter)| letter).collect();
-    if distinct.len() < DISTINCT_MIN {
-        return Err(Problem::field(pointer, "password_breached", "This password is too common. Choose another one."));
+    // An attacker tries the parts of the address and the platform's name first.
+    let mut personal: Vec<&str> = email.split(|letter: char| !letter.is_alphanumeric()).collect();
+    personal.extend([email, email.split('@').next().unwrap_or_default(), "muniment"]);
+    if zxcvbn(password, &personal).score() < SCORE_MIN {
+        return Err(Problem::field(
+            pointer,
+            "password_breached",
+            "This password is easy to guess. Choose several unrelated words, or random characters.",
+        ));
     }
     Ok(())
 }
