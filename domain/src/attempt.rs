@@ -172,9 +172,7 @@ pub async fn note_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
 /// Closes all attempts of these nonces, because their outcome is final.
 pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
     for portion in portions(nonces) {
-        sql("update attempts set open = ")
-            .value(false)
-            .push(" from (")
+        sql("update attempts set open = false from (")
             .values(portion, |(lane_id, nonce)| (lane_id, nonce))
             .push(") as v where attempts.lane_id = v.column1 and attempts.nonce = v.column2")
             .execute(tx)

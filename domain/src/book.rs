@@ -188,8 +188,7 @@ impl<'a> Book<'a> {
                 (offering_id, Hex(*wallet), *partition, Dec(held.units), block, 1_i64, now, held.first_acquired_at)
             })
             .push(
-                "
-                 on conflict (offering_id, wallet_address, partition_id) do update set balance = excluded.balance,
+                " on conflict (offering_id, wallet_address, partition_id) do update set balance = excluded.balance,
                      synced_block = excluded.synced_block, version = holdings.version + 1,
                      updated_at = excluded.updated_at, first_acquired_at = excluded.first_acquired_at",
             )
@@ -210,9 +209,8 @@ impl<'a> Book<'a> {
                     (offering_id, Hex(*wallet), *partition, *release_at, Dec(*units))
                 })
                 .push(
-                    "
-                 on conflict (offering_id, wallet_address, partition_id,
-                     release_at) do update set quantity = excluded.quantity",
+                    " on conflict (offering_id, wallet_address, partition_id, release_at)
+                     do update set quantity = excluded.quantity",
                 )
                 .execute(tx)
                 .await?;
@@ -239,8 +237,7 @@ impl<'a> Book<'a> {
                 .set("successor_address", account.successor.map(Hex))
                 .set("block_number", self.block)
                 .push(
-                    "
-                on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen,
+                    " on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen,
                     successor_address = excluded.successor_address, block_number = excluded.block_number",
                 )
                 .execute(tx)
@@ -254,8 +251,7 @@ impl<'a> Book<'a> {
                 .set("supply", Dec(state.supply))
                 .set("block_number", self.block)
                 .push(
-                    "
-                on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
+                    " on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
                     supply = excluded.supply, block_number = excluded.block_number",
                 )
                 .execute(tx)

@@ -117,8 +117,7 @@ pub async fn add_headers(tx: &mut Tx, chain_id: i64, headers: &[Header]) -> Resu
         sql("insert into chain_blocks (chain_id, number, hash, parent_hash)")
             .values(portion, |h| (chain_id, h.number, h.hash, h.parent_hash))
             .push(
-                "
-             on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash",
+                " on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash",
             )
             .execute(tx)
             .await?;

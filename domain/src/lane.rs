@@ -4,9 +4,9 @@ use alloy_primitives::{Address, U256};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use crate::recorder::Facts;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
+use crate::recorder::Facts;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
 
@@ -94,9 +94,11 @@ pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_n
     let now = tx.now();
     let rows = sql("update lanes
         set mode = $3, mode_reason = $4, next_nonce = $5, version = version + 1, updated_at = $6,
-            unknown_from = case cast($3 as text) when 'active' then null when 'quarantined' then
-            coalesce(unknown_from, (select final_number + 1 from chains where chains.chain_id = lanes.chain_id)) else
-            unknown_from end
+            unknown_from = case cast($3 as text)
+                when 'active' then null
+                when 'quarantined' then coalesce(unknown_from,
+                    (select final_number + 1 from chains where chains.chain_id = lanes.chain_id))
+                else unknown_from end
         where id = $1 and version = $2")
     .bind((&lane.id, lane.version, mode, reason, next_nonce, now))
     .execute(tx)

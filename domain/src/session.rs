@@ -106,8 +106,8 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Session> {
         .execute(tx)
         .await?;
     sql("update sessions set revoked_at = $2, revoke_reason = 'too_many'
-         where user_id = $1 and revoked_at is null and id not in (select id from sessions where user_id = $1
-             and revoked_at is null order by id desc limit $3)")
+         where user_id = $1 and revoked_at is null and id not in (
+             select id from sessions where user_id = $1 and revoked_at is null order by id desc limit $3)")
     .bind((new.user_id, now, SESSIONS_MAX))
     .execute(tx)
     .await?;

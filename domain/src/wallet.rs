@@ -78,8 +78,7 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
         .set("reserved_by", operation_id)
         .set("created_at", now)
         .push(
-            "
-                on conflict (address) do update set investor_id = excluded.investor_id,
+            " on conflict (address) do update set investor_id = excluded.investor_id,
                     reserved_by = excluded.reserved_by
                 where wallets.verified_at is null and wallets.reserved_by in (select id from operations
                     where resolution = 'abandoned')",
