@@ -101,7 +101,7 @@ fn reused() -> Error {
 /// Stores the answer in the commit of its effect. Of two parallel requests the second is stale and must not commit.
 pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
     let now = tx.now();
-    tx.recorder().answered(answer.status);
+    tx.recorder().set_http_status(answer.status);
     if !k.is_named() {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::Result;
 use crate::column::Hex;
-use crate::db::{Tx, all_touched};
+use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -137,7 +137,7 @@ pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
         )
         .execute(tx)
         .await?;
-        all_touched(rows, portion.len(), "step of", &portion[0].operation_id)?;
+        expect_all_updated(rows, portion.len(), "step of", &portion[0].operation_id)?;
     }
     Ok(())
 }

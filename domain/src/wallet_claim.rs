@@ -64,7 +64,7 @@ async fn reclaim(tx: &mut Tx, own: &Wallet, label: Option<&str>) -> Result<Strin
 pub async fn prove(tx: &mut Tx, c: &WalletChallenge) -> Result<Wallet> {
     hold(tx, &c.investor_id).await?;
     let now = tx.now();
-    wallet::oust(tx, c.address.0, &c.wallet_id, "proved by another investor").await?;
+    wallet::remove_claims(tx, c.address.0, &c.wallet_id, "proved by another investor").await?;
     let rows = insert_into("wallets")
         .set("id", &c.wallet_id)
         .set("investor_id", &c.investor_id)

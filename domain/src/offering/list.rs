@@ -160,7 +160,7 @@ pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i
         .push(format_args!(" order by {order}"))
         .rows(tx)
         .await?;
-    if let Some(total) = Total::told(rows.len(), limit, offset) {
+    if let Some(total) = Total::from_page(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
     let counted = sql("select count(*) from (select 1 from offerings o where ");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Offering;
 use crate::db::Tx;
-use crate::means::window_from;
+use crate::means::crowdfunding_start;
 use crate::money::Money;
 use crate::sql::sql;
 use crate::{Error, Result, issuer};
@@ -29,7 +29,7 @@ pub async fn must_fit(tx: &mut Tx, o: &Offering) -> Result<()> {
 
 /// The other offerings: open ones count with their hard cap, ended ones with what was committed in the last twelve months.
 async fn elsewhere(tx: &mut Tx, o: &Offering) -> Result<i64> {
-    let from = window_from(tx.now());
+    let from = crowdfunding_start(tx.now());
     sql("select cast(coalesce(sum(
              case when o.status in ('open', 'paused') then o.hard_cap
              else (

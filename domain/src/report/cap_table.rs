@@ -99,8 +99,8 @@ async fn back(tx: &mut Tx, offering_id: &str, block: i64, lines: &mut [Line]) ->
                 line.balance.0 += units;
             }
             if to == wallet {
-                let misfit = || token_event::misfit(offering_id, line.wallet_address.0);
-                line.balance.0 = line.balance.0.checked_sub(units).ok_or_else(misfit)?;
+                let missing_event = || token_event::missing_event(offering_id, line.wallet_address.0);
+                line.balance.0 = line.balance.0.checked_sub(units).ok_or_else(missing_event)?;
             }
         }
     }

@@ -110,7 +110,7 @@ pub async fn list(
         .push(" order by s.id desc")
         .rows(tx)
         .await?;
-    if let Some(total) = Total::told(rows.len(), limit, offset) {
+    if let Some(total) = Total::from_page(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
     let counted = sql("select count(*) from (select 1 from subscriptions s");

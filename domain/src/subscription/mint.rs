@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 use super::eligibility::{Check, Facts, Investor, RULES_VERSION, Stage, Standing, evaluate};
-use super::{Status, Subscription, tell, told};
+use super::{Status, Subscription, new_event, tell};
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, all_touched};
+use crate::db::{Tx, expect_all_updated};
 use crate::investor::Screening;
 use crate::means::{self, Means};
 use crate::offering::Offering;
@@ -98,7 +98,7 @@ const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quan
 
 /// The accepted subscriptions of an offering, oldest first: the candidates of "mint all".
 pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
-    let counted_from = means::window_from(tx.now());
+    let counted_from = means::crowdfunding_start(tx.now());
     sql(CANDIDATES).bind((counted_from, offering_id)).push(" and s.status = 'accepted' order by s.id").rows(tx).await
 }
 
@@ -107,7 +107,7 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();
     ids.dedup();
-    let counted_from = means::window_from(tx.now());
+    let counted_from = means::crowdfunding_start(tx.now());
     let mut found = Vec::with_capacity(ids.len());
     for some in ids.chunks(IDS_PER_STATEMENT) {
         found.extend(
@@ -177,11 +177,11 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
             .push(") returning *")
             .rows::<Subscription>(tx)
             .await?;
-        all_touched(minted.len() as u64, portion.len(), "subscription", portion[0])?;
+        expect_all_updated(minted.len() as u64, portion.len(), "subscription", portion[0])?;
         let beside =
             json!({ "from": Status::Accepted, "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
-        let told: Vec<_> = minted.iter().map(|s| told(m.currency, s, "minted", beside.clone())).collect();
-        event::write_all(tx, &told).await?;
+        let events: Vec<_> = minted.iter().map(|s| new_event(m.currency, s, "minted", beside.clone())).collect();
+        event::write_all(tx, &events).await?;
     }
     Ok(())
 }
