@@ -1,6 +1,5 @@
 //! Reads offerings: one or a page, as far as the caller may see them.
 
-
 use super::{Offering, Status};
 use crate::db::Tx;
 use crate::narrow::Created;
@@ -88,10 +87,13 @@ impl Order {
     }
 }
 
-const COLUMNS: &str = "select o.*, i.name as issuer_name, (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s \
-    where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount";
-const COUNTED: &str = ", (select count(distinct s.investor_id) from subscriptions s where s.offering_id = o.id and s.status in \
-    ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count";
+const COLUMNS: &str = "select o.*, i.name as issuer_name,
+    (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s
+        where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount";
+const COUNTED: &str = ",
+    (select count(distinct s.investor_id) from subscriptions s
+        where s.offering_id = o.id
+            and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count";
 const BESIDE: &str = " join issuers i on i.id = o.issuer_id";
 // A negative condition, because almost all offerings are public: an index on status would find them all and not give the order.
 const PUBLIC: &str = "o.status not in ('draft', 'in_review', 'approved', 'cancelled')";
@@ -158,7 +160,7 @@ pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i
         .push(format_args!(" order by {order}"))
         .rows(tx)
         .await?;
-    if let Some(total) = Total::told(rows.len(), limit, offset) {
+    if let Some(total) = Total::from_page(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
     let counted = sql("select count(*) from (select 1 from offerings o where ");

@@ -6,7 +6,6 @@ use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::operation::{self, Operation};
-use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result, id};
 
 /// The queues: one for each class, so that a flood in one does not delay another.
@@ -147,29 +146,31 @@ fn queue_failed(error: &dyn std::fmt::Display) -> Error {
 /// Deletes finished jobs and the workers that are long gone. The queue never does so itself.
 pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
     let oldest = tx.now() - Duration::hours(hours.cast_signed());
-    let (jobs, workers) = match tx.conn {
-        Conn::Sqlite(_) => (
-            sql("delete from Jobs where status in ('Done', 'Killed') and done_at < $1").bind(oldest.timestamp()),
-            sql("delete from Workers
-                 where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
-            .bind(oldest.timestamp()),
-        ),
-        Conn::Postgres(_) => (
-            sql("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1").bind(oldest),
-            sql("delete from apalis.workers w
-                 where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
-            .bind(oldest),
-        ),
-    };
-    jobs.execute(tx).await?;
-    workers.execute(tx).await?;
+    match &mut tx.conn {
+        Conn::Sqlite(conn) => {
+            sqlx::query("delete from Jobs where status in ('Done', 'Killed') and done_at < $1")
+                .bind(oldest.timestamp())
+                .execute(&mut **conn)
+                .await?;
+            sqlx::query("delete from Workers where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
+                .bind(oldest.timestamp()).execute(&mut **conn).await?;
+        }
+        Conn::Postgres(conn) => {
+            sqlx::query("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1")
+                .bind(oldest)
+                .execute(&mut **conn)
+                .await?;
+            sqlx::query("delete from apalis.workers w where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
+                .bind(oldest).execute(&mut **conn).await?;
+        }
+    }
     Ok(())
 }
 
 /// Tells whichever process follows the chain that something was sent, when the commit is done. SQLite serves one process, which knows.
 pub async fn tell_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
-    if matches!(tx.conn, Conn::Postgres(_)) {
-        sql("select pg_notify($1, $2)").bind((SENT, chain_id.to_string())).execute(tx).await?;
+    if let Conn::Postgres(conn) = &mut tx.conn {
+        sqlx::query("select pg_notify($1, $2)").bind(SENT).bind(chain_id.to_string()).execute(&mut **conn).await?;
     }
     Ok(())
 }
