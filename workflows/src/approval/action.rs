@@ -7,6 +7,7 @@ use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::approval_request::About;
 use crate::compliance;
 use crate::investor::{erasure, suspension};
 use crate::operator::abandon;
@@ -54,23 +55,6 @@ pub enum Action {
     Compliance(compliance::Request),
 }
 
-/// What an action is about, for lists and for the one live approval of its subject.
-#[derive(Clone, Debug)]
-pub struct About {
-    /// What kind of thing.
-    pub subject_type: &'static str,
-    /// Which.
-    pub subject_id: String,
-    /// The offering that it belongs to.
-    pub offering_id: Option<String>,
-    /// Minor units and their currency, where money is meant.
-    pub amount: Option<(i64, String)>,
-    /// The maker's own words.
-    pub reason: Option<String>,
-    /// While an approval with this key is live, the same cannot be asked for again.
-    pub live_key: String,
-}
-
 /// What came of an action.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
@@ -91,19 +75,19 @@ impl Action {
     /// Its name.
     pub const fn word(&self) -> &'static str {
         match self {
-            Self::Mint(_) => "mint",
-            Self::Payout(_) => "payout",
+            Self::Mint(_) => mint_list::ACTION,
+            Self::Payout(_) => payout_approval::ACTION,
             Self::ExcludeEntitlement(_) => "exclude_entitlement",
             Self::ReissueEntitlement(_) => "reissue_entitlement",
             Self::Reissue(_) => "reissue",
             Self::Reclaim(_) => "reclaim",
             Self::Abandon(_) => "abandon",
-            Self::CancelOffering(_) => "cancel_offering",
+            Self::CancelOffering(_) => offering::CANCEL,
             Self::Reinstate(_) => "reinstate",
             Self::EraseInvestor(_) => "erase_investor",
             Self::Invite(_) => "invite",
             Self::SetRoles(_) => "set_roles",
-            Self::CreateApiKey(_) => "create_api_key",
+            Self::CreateApiKey(_) => api_key::ACTION,
             Self::ChangePolicies(_) => "change_policies",
             Self::Compliance(request) => request.row().action,
         }

@@ -2,10 +2,9 @@
 //! at the chain is done in the commit that allows it; the rest is done by the engine, woken by that commit.
 
 pub mod action;
-pub(crate) mod lone_admin;
 
 use chrono::Duration;
-use muniment_domain::approval::{self, Approval, Move, NewApproval, Status};
+use muniment_domain::approval::{self, Approval, Move, Status};
 use muniment_domain::db::Tx;
 use muniment_domain::operation;
 use muniment_domain::point::Point;
@@ -13,13 +12,13 @@ use muniment_domain::user::Roles;
 use muniment_domain::{Code, Error, Result};
 
 use crate::approval::action::Action;
+use crate::approval_request::{self, NewRequest, lone_admin};
 use crate::engine::Engine;
 use crate::engine::queue;
 use crate::operator::abandon;
 use crate::payout::approval as payout_approval;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::policy;
 
 /// How many approvals one pass of the sweep wakes.
 const WAKES_PER_PASS: i64 = 500;
@@ -39,32 +38,12 @@ pub struct Decision {
     pub comment: Option<String>,
 }
 
-/// Asks for an action that a second person has to allow. It is refused now if it could not be done now.
+/// Requests an approval for an action. An action that could not be executed now is refused.
 pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requester) -> Result<Approval> {
     action.check(tx, settings).await?;
-    let about = action.about();
-    let hours = policy::limits(tx, settings).await?.approval_hours;
-    let expires_at = tx.now() + Duration::hours(hours.into());
-    let alone_from = lone_admin::from(tx, &action, &by.actor).await?;
-    let new = NewApproval {
-        action: action.word(),
-        subject_type: about.subject_type,
-        subject_id: about.subject_id,
-        offering_id: about.offering_id,
-        amount: about.amount,
-        payload: action.payload()?,
-        live_key: about.live_key,
-        maker: by.actor.clone(),
-        reason: about.reason,
-        request_id: by.request_id.clone(),
-        idempotency_key: by.idempotency_key.clone(),
-        expires_at,
-        alone_from,
-    };
-    let approval = approval::insert(tx, new).await?;
-    lone_admin::notify_staff(tx, &approval).await?;
-    queue::wake_id(tx, queue::APPROVAL, &approval.id, expires_at).await?;
-    Ok(approval)
+    let (by_admins, about, payload) = (action.takes_admins(), action.about(), action.payload()?);
+    let request = NewRequest { action: action.word(), by_admins, about, payload };
+    approval_request::store(tx, settings, request, by).await
 }
 
 /// Allows it, and does it. What the rules refuse by now ends it as `execution_failed`, with nothing else changed. A lone admin allows what he
