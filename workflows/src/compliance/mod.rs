@@ -55,7 +55,7 @@ async fn validate(tx: &mut Tx, request: &Request) -> Result<Vec<TokenContext>> {
 /// token repeats its event, and nothing changes.
 pub async fn request(tx: &mut Tx, request: &Request, by: &Requester) -> Result<Operation> {
     let contexts = validate(tx, request).await?;
-    let batch_id = matches!(request, Request::Recover(_)).then(|| tx.new_id("run"));
+    let batch_id = matches!(request, Request::Recover(_)).then(|| tx.new_id("bat"));
     let mut first = None;
     for (index, context) in (0i64..).zip(&contexts) {
         let call = Call::build(tx, request, context).await?;

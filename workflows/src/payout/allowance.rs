@@ -63,7 +63,7 @@ pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bo
         return Ok(false);
     }
     let d = distribution::lock(tx, &op.subject_id).await?;
-    let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id("run"));
+    let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id("bat"));
     let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, Ensured::Granted);
     if waits {
         op.blocked_reason = Some(PENDING.to_owned());

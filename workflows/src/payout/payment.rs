@@ -84,7 +84,7 @@ pub async fn pay(
     by: &Requester,
 ) -> Result<Vec<Operation>> {
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
-    let batch_id = tx.new_id("run");
+    let batch_id = tx.new_id("bat");
     let mut operations = Vec::new();
     let waits = allowance::ensure(tx, d, &lane, &batch_id, by).await?;
     let first_page = i64::from(matches!(waits, allowance::Ensured::Asked(_)));

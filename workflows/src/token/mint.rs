@@ -168,7 +168,7 @@ async fn accept(
     subscription::store_mint_checks(tx, &ids, &chosen.checks).await?;
     let token = offering.token_address.map(|a| a.0).unwrap_or_default();
     let release = release_at.map_or(0, |at| at.timestamp());
-    let batch_id = tx.new_id("run");
+    let batch_id = tx.new_id("bat");
     let pages: Vec<&[Item]> = chosen.items.chunks(page_holders(tx, settings, offering.chain_id).await?).collect();
     let first =
         contract::take_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX)).await?;
