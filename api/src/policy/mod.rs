@@ -13,7 +13,7 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::policy::{self as domain, BOUNDS, Policy};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::staff::policy::{self, Change};
+use muniment_workflows::staff::policy::Change;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -169,7 +169,7 @@ async fn shown(app: &App, tx: &mut Tx, found: Option<Policy>) -> Result<Policies
         None => None,
     };
     let (checker, approval_id) = allowed.map(|a| (a.checker, a.id)).unzip();
-    let limits = found.as_ref().map_or_else(|| policy::configured(&app.settings), |found| found.limits.0.clone());
+    let limits = found.as_ref().map_or_else(|| app.settings.limits(), |found| found.limits.0.clone());
     Ok(Policies {
         version: found.as_ref().map_or(0, |found| found.version),
         limits: Limits::of(&limits),

@@ -9,7 +9,7 @@ use muniment_domain::{Code, Error, Result, event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::engine::Engine;
 use crate::engine::execution;
 use crate::operations;

@@ -203,7 +203,11 @@ fn closed(step: &Step, tx_hash: B256) -> Check {
     check(
         "nonce_closed",
         !open,
-        if open { "the step's own nonce is not final yet: wait, or cancel the nonce" } else { "the step has no open nonce" },
+        if open {
+            "the step's own nonce is not final yet: wait, or cancel the nonce"
+        } else {
+            "the step has no open nonce"
+        },
     )
 }
 

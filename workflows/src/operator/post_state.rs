@@ -28,7 +28,10 @@ pub async fn contradiction(
     let by_records = effect.contradicted_by_records(&mut tx, op, step).await?;
     drop(tx);
     if !ledger::has_read(engine, &mut known, receipt).await? {
-        return Ok(Some(format!("the ledger lacked events of {}. The token is being read again. Try again later", receipt.tx_hash)));
+        return Ok(Some(format!(
+            "the ledger lacked events of {}. The token is being read again. Try again later",
+            receipt.tx_hash
+        )));
     }
     if by_records.is_some() {
         return Ok(by_records);

@@ -80,7 +80,10 @@ pub fn is_hopeless(op: &Operation) -> bool {
 /// The refusal that needs only the database, if any.
 pub fn refusal(op: &Operation, steps: &[Step]) -> Option<(Code, &'static str)> {
     if !op.needs_attention() {
-        return Some((Code::InvalidState, "Only a failed or dead-letter operation that is not resolved can be retried."));
+        return Some((
+            Code::InvalidState,
+            "Only a failed or dead-letter operation that is not resolved can be retried.",
+        ));
     }
     let step = steps.iter().find(|s| s.outcome != Some(Outcome::Success))?;
     match step.state {
@@ -212,6 +215,7 @@ async fn same_nonce(tx: &mut Tx, mut op: Operation, actor: &str, reason: &str) -
     op.faults = 0;
     op.set_problem(None);
     operation::transition(tx, &mut op, Move::Retry, actor, reason).await?;
-    operation::transition(tx, &mut op, Move::Sign, actor, "the nonce is open: the stored transaction is used again").await?;
+    operation::transition(tx, &mut op, Move::Sign, actor, "the nonce is open: the stored transaction is used again")
+        .await?;
     Ok(Retried::SameNonce)
 }

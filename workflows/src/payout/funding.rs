@@ -78,7 +78,7 @@ async fn ask(engine: &Engine, network: &Network, need: &Need) -> Result<Found, F
         Some(spender) => Some(coin::allowance(chain, asset, payer, spender, At::Latest).await?),
         None => None,
     };
-    let price = network.fees(engine).await?.max_fee_per_gas;
+    let price = network.fees(engine.db.clock().now()).await?.max_fee_per_gas;
     Ok(Found {
         balance: coin::balance_of(chain, asset, payer, At::Latest).await?,
         allowance,

@@ -12,7 +12,7 @@ use muniment_domain::{Code, Error, Result, event, item};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::engine::queue;
 use crate::payout;
 use crate::payout::distributor::{CREATE, PAGE};

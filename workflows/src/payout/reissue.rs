@@ -10,7 +10,7 @@ use muniment_domain::operation::Operation;
 use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::payout;
 use crate::payout::entitlement::resume;
 use crate::payout::payee::Payees;

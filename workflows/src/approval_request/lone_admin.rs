@@ -7,16 +7,14 @@ use muniment_domain::db::Tx;
 use muniment_domain::user;
 use muniment_domain::{Code, Error, Result, email_link};
 
-use crate::approval::action::Action;
-
 /// The waiting time before the requester can approve alone.
 pub const HOURS: i64 = 24;
 /// The approver that is recorded when the requester approves alone.
 pub const CHECKER: &str = "break_glass";
 
 /// The time from which the requester can approve alone. None while there is another admin.
-pub async fn from(tx: &mut Tx, action: &Action, maker: &str) -> Result<Option<DateTime<Utc>>> {
-    if !action.takes_admins() || user::other_admins(tx, maker).await? > 0 {
+pub async fn from(tx: &mut Tx, maker: &str) -> Result<Option<DateTime<Utc>>> {
+    if user::other_admins(tx, maker).await? > 0 {
         return Ok(None);
     }
     Ok(Some(tx.now() + Duration::hours(HOURS)))
