@@ -11,8 +11,7 @@ use muniment_workflows::engine::{Engine, Network};
 use crate::cli::arguments::{ChainCommand, LaneCommand, LaneReason};
 use crate::cli::import;
 use crate::cli::run::chains;
-use crate::config::Config;
-use crate::config::database;
+use crate::config::{Config, database};
 use crate::failure::Failure;
 
 /// Who did it, in the log.
