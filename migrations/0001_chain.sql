@@ -1,22 +1,24 @@
--- What we believe of each chain: where we first met it, how far we have followed it and up to where it is final.
--- `genesis_hash` is written at first contact and compared for ever: another chain behind the same URL stops the lanes.
+-- What the platform has verified about each chain: its identity, how far it was followed, and how far it is final. One row a chain.
 create table chains (
     chain_id bigint primary key,
+    -- Written at the first contact and compared for ever. Another chain behind the same URL halts the chain.
     genesis_hash text not null,
     head_number bigint not null,
     head_hash text not null,
     final_number bigint not null,
     final_hash text not null,
-    -- Set when the chain contradicts itself (another genesis, a final block that vanished). A person clears it.
+    -- The highest gas limit that the chain accepts for one transaction. A request is cut into pages by it without asking a node.
+    gas_cap bigint,
+    -- Set when the chain contradicts itself: another genesis, or a final block that vanished. Only a person clears it.
     halted_reason text,
-    -- Set while no endpoint answers. Clears itself.
+    -- Set while no endpoint answers. It is cleared when one answers again.
     blocked_reason text,
     blocked_since timestamptz,
     version bigint not null,
     updated_at timestamptz not null
 );
 
--- The canonical headers between the final block and the head, kept so that a reorg can be walked back to the common ancestor.
+-- The canonical headers between the final block and the head. A reorg is walked back through them to the common ancestor.
 create table chain_blocks (
     chain_id bigint not null references chains (chain_id),
     number bigint not null,
@@ -25,7 +27,7 @@ create table chain_blocks (
     primary key (chain_id, number)
 );
 
--- Proof that a nonce of ours was used by somebody else: the transaction itself, as found in a canonical block.
+-- Foreign transactions: they have our signer and nonce, but we did not sign them. The row is the proof, found in a canonical block.
 create table foreign_transactions (
     chain_id bigint not null references chains (chain_id),
     signer text not null,
@@ -37,13 +39,13 @@ create table foreign_transactions (
     primary key (chain_id, signer, nonce, tx_hash)
 );
 
--- Contracts of the platform. `next_op_number` numbers the operation ids of that contract: dense, from 1, given once.
-create table contracts (
-    chain_id bigint not null,
-    address text not null,
-    kind text not null check (kind in ('factory', 'registry', 'token', 'distributor')),
-    offering_id text,
-    next_op_number bigint not null check (next_op_number >= 1),
-    created_at timestamptz not null,
-    primary key (chain_id, address)
+-- Contract calls found after a restore that belong to no operation, and that a person has acknowledged as such.
+create table acknowledged_calls (
+    chain_id bigint not null references chains (chain_id),
+    tx_hash text not null,
+    -- The line of the page, from 0, or -1 for the whole call.
+    line bigint not null,
+    actor text not null,
+    acknowledged_at timestamptz not null,
+    primary key (chain_id, tx_hash, line)
 );

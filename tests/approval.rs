@@ -5,12 +5,12 @@ use muniment_domain::operation::Resolution;
 use muniment_domain::point::{Point, When};
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Code, Error};
-use muniment_workflows::abandon;
-use muniment_workflows::action::Action;
-use muniment_workflows::approval::{self, Decision};
+use muniment_workflows::approval;
+use muniment_workflows::approval::Decision;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::engine::Engine;
+use muniment_workflows::operator::abandon;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::sweep;
 use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Desk, Installation, Terms, ended};
@@ -125,8 +125,8 @@ on_both_databases! {
         let past = "update approvals set expires_at = '2001-01-01T00:00:00+00:00', next_action_at = '2001-01-01T00:00:00+00:00'";
         site.write(past).await;
         assert_eq!(refused(approve(&engine, &asked, "checker").await), Code::ApprovalNotPending, "the timer is late");
-        assert_eq!(sweep::sweep_approvals(&engine).await.unwrap(), 1);
-        assert_eq!(sweep::sweep_approvals(&engine).await.unwrap(), 0);
+        assert_eq!(approval::sweep(&engine).await.unwrap(), 1);
+        assert_eq!(approval::sweep(&engine).await.unwrap(), 0);
         ended(Point::Approval, When::Before, approval::act(&engine, &asked.id)).await;
         ended(Point::Approval, When::After, approval::act(&engine, &asked.id)).await;
         approval::act(&engine, &asked.id).await.unwrap();

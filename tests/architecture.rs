@@ -46,8 +46,8 @@ const ONLY: &[(&str, &[&str])] = &[
 
 /// Words that stand in the code of one place alone, and why.
 const WORDS: &[(&str, &[&str], &str)] = &[
-    ("sqlx::query", &["domain/src/", "workflows/src/queue"], "only the domain holds SQL"),
-    ("ExponentialBackoff", &["workflows/src/backoff"], "backoff is a calculator in one file"),
+    ("sqlx::query", &["domain/src/", "workflows/src/engine/queue"], "only the domain holds SQL"),
+    ("ExponentialBackoff", &["workflows/src/engine/backoff"], "backoff is a calculator in one file"),
     ("nonce too low", &["activities/src/classify", "ops/devchain/src/"], "RPC text is read in one file"),
     ("replacement transaction underpriced", &["activities/src/classify", "ops/devchain/src/"], "as above"),
     ("eth_sendRawTransaction", &["activities/src/", "ops/devchain/src/"], "only activities speaks to a node"),
@@ -141,7 +141,7 @@ fn misplaced_sql(sources: &[Source]) -> Vec<String> {
         &[("\"select ", " from "), ("\"insert into ", ""), ("\"update ", " set "), ("\"delete from ", "")];
     let mut findings = Vec::new();
     // The queue prunes its own tables, which are none of the domain's.
-    let may = ["domain/", "workflows/src/queue", "tests/", "ops/bench/"];
+    let may = ["domain/", "workflows/src/engine/queue", "tests/", "ops/bench/"];
     for source in sources.iter().filter(|source| !may.iter().any(|place| source.path.starts_with(place))) {
         for (at, line) in source.code() {
             let line = line.to_lowercase();

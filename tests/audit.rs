@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use muniment_domain::audit::{Act, ActorKind, Flaw, Verdict, acting, seal, verify};
 use muniment_domain::db::Db;
 use muniment_domain::point::{Point, When};
+use muniment_domain::sql::sql;
 use muniment_domain::user::Role;
-use muniment_domain::{Error, event, on};
+use muniment_domain::{Error, event};
 use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::sweep;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::sweep;
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use world::on_both_databases;
 
 use crate::installation::{Door, PATIENCE, Person, ended, open, register};
@@ -56,9 +56,9 @@ async fn seal_all(db: &Db) -> usize {
 }
 
 /// What the database says to a statement past the platform.
-pub async fn past(db: &Db, sql: &str) -> Result<u64, Error> {
+pub async fn past(db: &Db, text: &str) -> Result<u64, Error> {
     let mut tx = db.begin().await?;
-    let done = on!(tx, conn => sqlx::query(AssertSqlSafe(sql.to_owned())).execute(conn).await?.rows_affected());
+    let done = sql("").push(text).execute(&mut tx).await?;
     tx.commit(Point::Housekeeping).await?;
     Ok(done)
 }
@@ -344,8 +344,7 @@ on_both_databases! {
         ended(Point::Account, When::Before, act(&db, "usr_1", "off_1")).await;
         let count = async |from: &str| -> i64 {
             let mut tx = db.read().await.unwrap();
-            let sql = AssertSqlSafe(format!("select count(*) from {from}"));
-            on!(tx, conn => sqlx::query_scalar::<_, i64>(sql).fetch_one(conn).await.unwrap())
+            sql("select count(*) from ").push(from).scalar::<i64>(&mut tx).await.unwrap()
         };
         assert_eq!((count("events").await, count("audit_log").await, count("audit_unsealed").await), (0, 0, 0));
         ended(Point::Account, When::After, act(&db, "usr_1", "off_1")).await;

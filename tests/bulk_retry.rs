@@ -38,7 +38,7 @@ on_both_databases! {
             let none = server.post(PATH, &filter.to_string().replace('"', "'"), json!({ "filter": filter, "dry_run": true })).await;
             assert_eq!((none.status, &none.body["matched"]), (200, &json!(0)), "{none:?}");
         }
-        assert_eq!((site.count("wishes").await, site.unfinished().await), (0, 0));
+        assert_eq!((site.count("commands").await, site.unfinished().await), (0, 0));
     }
 
     async fn all_that_is_queued_is_retried_once_even_if_the_process_ends_meanwhile(database: Database) {
@@ -56,7 +56,7 @@ on_both_databases! {
         assert!(ids(&again.body["queued"]).iter().all(|id| !queued.contains(id)) , "{again:?}");
         server.process.kill();
         let server = site.start().await;
-        site.until("every wish is done", async || site.count("wishes where done_at is null").await == 0).await;
+        site.until("every wish is done", async || site.count("commands where done_at is null").await == 0).await;
         site.settled().await;
         for id in &queued {
             let shown = server.get(&format!("/blockchain/operations/{id}")).await;
@@ -71,11 +71,11 @@ on_both_databases! {
         site.set_roles(Roles::ALL).await;
         let asked = server.post(PATH, "bulk", json!({ "filter": {}, "reason": "the role is back" })).await;
         assert_eq!(asked.status, 202);
-        let due = site.rows("select cast(count(*) as text) from wishes group by due_at order by due_at").await;
+        let due = site.rows("select cast(count(*) as text) from commands group by due_at order by due_at").await;
         assert_eq!(due, [["5"], ["2"]]);
-        let reasons = site.rows("select distinct reason from wishes").await;
+        let reasons = site.rows("select distinct reason from commands").await;
         assert_eq!(reasons, [["the role is back"]]);
-        site.until("every wish is done", async || site.count("wishes where done_at is null").await == 0).await;
+        site.until("every wish is done", async || site.count("commands where done_at is null").await == 0).await;
         site.settled().await;
         site.exactly_once().await;
     }

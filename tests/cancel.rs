@@ -98,7 +98,7 @@ on_both_databases! {
         sent(&site, "kind = 'original'").await;
         let asked = server.act("speed", &deploy, "speed-up", json!({})).await;
         assert_eq!(asked.problem(), (409, "fee_cap_reached".to_owned()));
-        assert_eq!(site.count("wishes").await, 0);
+        assert_eq!(site.count("commands").await, 0);
     }
 
     async fn a_retry_and_a_cancel_at_once_leave_one_history(database: Database) {
@@ -170,6 +170,6 @@ on_both_databases! {
             let answer = server.act("x", &deploy, "cancel", body).await;
             assert_eq!(answer.problem(), (422, "validation_failed".to_owned()));
         }
-        assert_eq!(site.count("wishes").await, 0);
+        assert_eq!(site.count("commands").await, 0);
     }
 }

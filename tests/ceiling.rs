@@ -8,7 +8,7 @@ use muniment_activities::operation::payload_hash;
 use muniment_domain::operation::{Kind, NewOperation, NewStep, Status};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, contract, operation, payout_day};
-use muniment_workflows::queue;
+use muniment_workflows::engine::queue;
 use serde_json::json;
 use world::{Database, KEYS, Mining, on_both_databases};
 

@@ -16,7 +16,7 @@ async fn ask(raise: &Raise, id: &str) -> Answer {
 async fn refused(raise: &Raise, id: &str, what: &str) {
     let answer = ask(raise, id).await;
     assert_eq!(answer.problem(), (409, "invalid_state".to_owned()), "{answer:?}");
-    assert!(answer.text("/detail").ends_with(&format!("There is: {what}.")), "{answer:?}");
+    assert!(answer.text("/detail").ends_with(&format!("Still open: {what}.")), "{answer:?}");
 }
 
 /// The words that stand in any column of any table, whatever their case.
@@ -113,7 +113,7 @@ on_both_databases! {
         let refused = async |what: &str| {
             let answer = olga.post(&format!("/v1/investors/{id}/erase"), json!({ "reason": "asked for" })).await;
             assert_eq!(answer.problem(), (409, "invalid_state".to_owned()), "{answer:?}");
-            assert!(answer.text("/detail").ends_with(&format!("There is: {what}.")), "{answer:?}");
+            assert!(answer.text("/detail").ends_with(&format!("Still open: {what}.")), "{answer:?}");
         };
         refused("units of a token").await;
         let distribution = day.calculated("direct_payout", "300.00").await;

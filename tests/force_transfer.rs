@@ -2,7 +2,7 @@
 
 use alloy::primitives::{Address, Bytes, U256};
 use muniment_activities::token;
-use muniment_workflows::retry;
+use muniment_workflows::operator::retry;
 use serde_json::{Value, json};
 use world::{Database, KEYS, Mining, on_both_databases};
 

@@ -15,8 +15,8 @@ use muniment_domain::{
     attempt_counter, email_link, idempotency, investor, login_attempt, session, user, wallet_challenge,
 };
 use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::sweep;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::sweep;
 use world::{Database, on_both_databases};
 
 use crate::installation::{in_days, ledger_rows, open, open_at, wallet};

@@ -4,7 +4,7 @@ use muniment_activities::registry::Roles;
 use muniment_domain::operation::Status;
 use muniment_domain::role::Role;
 use muniment_domain::{Code, Error};
-use muniment_workflows::{abandon, mark_confirmed, retry};
+use muniment_workflows::operator::{abandon, mark_confirmed, retry};
 use serde_json::json;
 use world::{Database, Mining, on_both_databases};
 

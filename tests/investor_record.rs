@@ -4,8 +4,8 @@ use chrono::{Duration, Utc};
 use muniment_domain::clock::Clock;
 use muniment_domain::user::Role;
 use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::timer;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::timer;
 use serde_json::{Value, json};
 use world::on_both_databases;
 

@@ -6,12 +6,13 @@ use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::narrow::Created;
 use muniment_domain::offering::{self, Order};
+use muniment_domain::sql::sql;
 use muniment_domain::subscription::{self, Scope as Whose};
 use muniment_domain::total::Total;
 use muniment_domain::webhook::{self, Owner};
 use muniment_domain::{
     api_key, approval, attempt_counter, distribution, email_link, event_scope, idempotency, investor, issuer,
-    login_attempt, migrate, on, operation, reconciliation, session, user, wallet, wallet_challenge,
+    login_attempt, migrate, operation, reconciliation, session, user, wallet, wallet_challenge,
 };
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
 use world::{Database, Engine, on_both_databases};
@@ -215,7 +216,7 @@ on_both_databases! {
         let db = migrated(&database).await;
         let mut tx = db.begin().await.unwrap();
         let now = tx.now();
-        on!(tx, conn => sqlx::query(MANY).bind(now).execute(conn).await.unwrap().rows_affected());
+        sql(MANY).bind(now).execute(&mut tx).await.unwrap();
         for (offset, rows, total) in [
             (0, 20, Total { count: 1_000, exact: false }),
             (100, 20, Total { count: 1_100, exact: false }),

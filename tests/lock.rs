@@ -2,7 +2,7 @@
 
 use muniment_activities::registry::Roles;
 use muniment_domain::operation::Status;
-use muniment_workflows::retry;
+use muniment_workflows::operator::retry;
 use serde_json::json;
 use world::{Database, Mining, on_both_databases};
 

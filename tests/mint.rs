@@ -163,7 +163,7 @@ on_both_databases! {
             let mint = desk.mint(offering).await;
             // A little later each time: before it is prepared, signed, sent or mined.
             tokio::time::sleep(std::time::Duration::from_millis(number * 8)).await;
-            let cancelled = muniment_workflows::cancel::cancel(&desk.engine, &mint, "operator", "a race").await;
+            let cancelled = muniment_workflows::operator::cancel::cancel(&desk.engine, &mint, "operator", "a race").await;
             site.settled().await;
             let op = desk.operation(&mint).await;
             let minted = site.count(&format!("subscriptions where status = 'minted' and offering_id = '{offering}'")).await;

@@ -3,7 +3,7 @@
 use chrono::Duration;
 use muniment_domain::point::{Point, When, plan};
 use muniment_workflows::engine::Engine;
-use muniment_workflows::timer;
+use muniment_workflows::engine::timer;
 use serde_json::json;
 use world::on_both_databases;
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::exemption::working_days_after;
 use muniment_domain::point::{Point, When, plan};
-use muniment_workflows::timer;
+use muniment_workflows::engine::timer;
 use serde_json::{Value, json};
 use world::on_both_databases;
 

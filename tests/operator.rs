@@ -6,10 +6,10 @@ use muniment_activities::registry::Roles;
 use muniment_domain::operation::{Resolution, Status};
 use muniment_domain::point::{Point, When};
 use muniment_domain::{Code, Error};
-use muniment_workflows::cancel::Cancelled;
-use muniment_workflows::mark_confirmed::verify;
-use muniment_workflows::retry::Retried;
-use muniment_workflows::{abandon, cancel, mark_confirmed, retry};
+use muniment_workflows::operator::cancel::Cancelled;
+use muniment_workflows::operator::mark_confirmed::verify;
+use muniment_workflows::operator::retry::Retried;
+use muniment_workflows::operator::{abandon, cancel, mark_confirmed, retry};
 use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};

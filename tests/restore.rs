@@ -134,7 +134,7 @@ on_both_databases! {
         let fitting = (0..3).find(|line| line.to_string() != index).unwrap();
         for name in [page.to_owned(), format!("{page}:{fitting}"), format!("{page}:3"), format!("{frozen}:0")] {
             let (taken, why) = lane(&site, &["import", "--apply", "--acknowledge", &name]).await;
-            assert!(!taken && why.contains("not among what belongs to nothing"), "{name}: {why}");
+            assert!(!taken && why.contains("is not one of the unmatched calls"), "{name}: {why}");
         }
         let (resumed, why) = lane(&site, &["resume", "looked at it"]).await;
         assert!(!resumed && why.contains("2 calls"), "{why}");
@@ -168,7 +168,7 @@ on_both_databases! {
         let approve = approve.split_whitespace().find(|word| word.starts_with("0x")).unwrap();
         let named = ["import", "--apply", "--acknowledge", &page, "--acknowledge", approve];
         let (taken, why) = lane(&day.site, &named).await;
-        assert!(!taken && why.contains("would be paid again"), "{why}");
+        assert!(!taken && why.contains("would be paid twice"), "{why}");
         day.server = day.site.start().await;
         for part in &parts {
             let asked = day.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
@@ -211,7 +211,7 @@ on_both_databases! {
         let desk = site.desk(|_| {}).await;
         // The engine looks at it too, now and then, and may move it in between.
         site.until("it is cancelled", async || {
-            muniment_workflows::cancel::cancel(&desk.engine, &held, "operator", "it was done before").await.is_ok()
+            muniment_workflows::operator::cancel::cancel(&desk.engine, &held, "operator", "it was done before").await.is_ok()
         })
         .await;
         desk.close().await;

@@ -1,6 +1,6 @@
 //! What cannot work is said clearly, with what to do, at start or on the operation, and nothing is lost by it.
 
-use muniment_workflows::abandon;
+use muniment_workflows::operator::abandon;
 use world::{Database, Engine, Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Terms};

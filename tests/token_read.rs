@@ -5,8 +5,9 @@ use muniment_domain::offering::{self, Offering};
 use muniment_domain::point::Point;
 use muniment_domain::{chain, token_read};
 use muniment_workflows::engine::Engine;
-use muniment_workflows::follow::Pass;
-use muniment_workflows::{follow, index};
+use muniment_workflows::engine::follow;
+use muniment_workflows::engine::follow::Pass;
+use muniment_workflows::engine::ledger;
 use world::{Database, FaultProxy, Mining, on_both_databases};
 
 use crate::installation::{CHAIN_ID, Installation, Terms};

@@ -9,7 +9,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::user::Role;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::token_view::{NoAnswer, TokenViews};
+use muniment_workflows::token::view::{NoAnswer, TokenViews};
 use serde_json::json;
 use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 

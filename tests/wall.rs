@@ -1,10 +1,10 @@
 //! The second wall, which PostgreSQL is: where a statement forgets whose rows it may read, it shows an investor his own and no others.
 
 use muniment_domain::db::Db;
+use muniment_domain::sql::sql;
 use muniment_domain::subscription::{self, Filter, Scope};
-use muniment_domain::{on, wall};
+use muniment_domain::wall;
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use world::{Database, Engine};
 
 use crate::installation::{Raise, open};
@@ -17,8 +17,7 @@ async fn seen(db: &Db) -> Vec<i64> {
     let (listed, _) = subscription::list(&mut tx, &Scope::All, &Filter::default(), 20, 0).await.unwrap();
     let mut counts = vec![i64::try_from(listed.len()).unwrap()];
     for table in TABLES {
-        let sql = AssertSqlSafe(format!("select count(*) from {table}"));
-        counts.push(on!(tx, conn => sqlx::query_scalar::<_, i64>(sql).fetch_one(conn).await.unwrap()));
+        counts.push(sql("select count(*) from ").push(table).scalar::<i64>(&mut tx).await.unwrap());
     }
     counts
 }
@@ -51,7 +50,7 @@ async fn a_statement_that_forgets_whose_rows_it_may_read_shows_an_investor_his_o
     // What is written counts over all of an offering, whoever writes.
     let counted = wall::seen_by(Some(&own), async {
         let mut tx = db.begin().await.unwrap();
-        on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from subscriptions").fetch_one(conn).await.unwrap())
+        sql("select count(*) from subscriptions").scalar::<i64>(&mut tx).await.unwrap()
     });
     assert_eq!(counted.await, 2);
 }

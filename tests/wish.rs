@@ -59,15 +59,15 @@ on_both_databases! {
             let plan = format!("wish.{side}:1");
             site.write("update lanes set mode = 'paused'").await;
             let mut server = doomed(&site, &plan).await;
-            let wished = "insert into wishes (id, operation_id, kind, position, actor, reason, due_at, created_at) \
-                select 'wsh_' || substr(id, 4), id, 'retry', 0, 'somebody', 'a test', created_at, created_at from operations where status = 'confirmed'";
+            let wished = "insert into commands (id, operation_id, kind, position, actor, reason, due_at, created_at) \
+                select 'cmd_' || substr(id, 4), id, 'retry', 0, 'somebody', 'a test', created_at, created_at from operations where status = 'confirmed'";
             site.write(wished).await;
             ended(&mut server, &plan).await;
             let server = site.start().await;
             let confirmed = site.rows("select id from operations where status = 'confirmed'").await[0][0].clone();
             site.until("it is refused", async || outcome(&server, &confirmed).await == "invalid_state").await;
             assert_eq!(server.state(&confirmed).await.0, "confirmed");
-            site.write("delete from wishes").await;
+            site.write("delete from commands").await;
         }
         site.set_roles(Roles::ALL).await;
         site.write("update lanes set mode = 'active'").await;

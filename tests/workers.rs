@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use muniment_domain::clock::Clock;
 use muniment_domain::db::Db;
 use muniment_domain::id::Ids;
+use muniment_domain::migrate;
 use muniment_domain::point::Point;
-use muniment_domain::{migrate, on};
+use muniment_domain::sql::sql;
 use world::{Binary, Database, Engine, Mining};
 
 use crate::installation::{Installation, Server, Terms};
@@ -124,9 +125,9 @@ async fn a_transaction_that_stands_still_loses_its_rows_to_the_others() {
     migrate::run(&db).await.unwrap();
     let mut stopped = db.begin().await.unwrap();
     let until = stopped.now();
-    on!(stopped, conn => sqlx::query(TAKE).bind("stopped").bind(until).execute(conn).await.unwrap().rows_affected());
+    sql(TAKE).bind(("stopped", until)).execute(&mut stopped).await.unwrap();
     let mut other = db.begin().await.unwrap();
-    on!(other, conn => sqlx::query(TAKE).bind("other").bind(until).execute(conn).await.unwrap().rows_affected());
+    sql(TAKE).bind(("other", until)).execute(&mut other).await.unwrap();
     other.commit(Point::Lease).await.unwrap();
     assert!(stopped.commit(Point::Lease).await.is_err(), "both have the lease");
 }
@@ -138,8 +139,7 @@ async fn a_request_gives_a_statement_less_time_than_the_engine_does() {
     let db = Db::open(&database.url(), 2, Clock::System, Ids::Random).await.unwrap();
     for (db, expected) in [(db.for_requests(2), "5s"), (db, "30s")] {
         let mut tx = db.read().await.unwrap();
-        let limit: String =
-            on!(tx, conn => sqlx::query_scalar("show statement_timeout").fetch_one(conn).await.unwrap());
+        let limit: String = sql("show statement_timeout").scalar(&mut tx).await.unwrap();
         assert_eq!(limit, expected);
         drop(tx);
         db.close().await;

@@ -1,4 +1,4 @@
-//! What the chain holds about an address.
+//! Reads of one address: nonce, balance, code.
 use alloy::primitives::{Address, Bytes, U64, U256};
 use serde_json::json;
 
@@ -15,12 +15,12 @@ impl Chain {
         Ok(count.to())
     }
 
-    /// What the address owns, in wei.
+    /// The balance of the address in wei.
     pub async fn balance(&self, address: Address, tag: Tag) -> Result<U256, Fault> {
         self.read("eth_getBalance", address, tag).await
     }
 
-    /// The code of the address; empty where there is no contract.
+    /// The code at the address; empty where there is no contract.
     pub async fn code(&self, address: Address, tag: Tag) -> Result<Bytes, Fault> {
         self.read("eth_getCode", address, tag).await
     }

@@ -1,8 +1,8 @@
-//! The contracts as their compiler describes them: `contracts/artifacts/*.json`, the same files that are deployed.
-#![allow(missing_docs, reason = "the words stand in the interfaces under contracts/src/interfaces")]
-#![allow(clippy::too_many_arguments, reason = "a function has as many arguments as its contract gives it")]
+//! Rust bindings of the contracts, generated from `contracts/artifacts/*.json`: the same files that are deployed.
+#![allow(missing_docs, reason = "the interfaces under contracts/src/interfaces are documented")]
+#![allow(clippy::too_many_arguments, reason = "the arguments are those of the contract")]
 
-/// One module each, because contracts share the names of structs.
+/// One module for each contract, because contracts share names of structs.
 macro_rules! contract {
     ($module:ident, $name:ident, $path:literal) => {
         pub mod $module {

@@ -1,4 +1,4 @@
-//! Blocks and heads: what the follower walks along.
+//! Blocks and headers, read by number.
 use alloy::primitives::{Address, B256, U64, U256};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,26 +10,26 @@ use crate::{
 };
 
 pub(crate) const METHOD: &str = "eth_getBlockByNumber";
-/// Full blocks in one batch; mainnet blocks take up to a megabyte each.
+/// Full blocks in one batch: a mainnet block can take a megabyte.
 const BLOCKS_PER_BATCH: u64 = 16;
-/// A header is small.
+/// Headers in one batch: a header is small.
 const HEADERS_PER_BATCH: usize = 100;
 
 /// A block without its transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RawHeader")]
 pub struct Header {
-    /// The height.
+    /// The block number.
     pub number: u64,
-    /// The hash.
+    /// The block hash.
     pub hash: B256,
-    /// The hash of the block below.
+    /// The hash of the parent block.
     pub parent_hash: B256,
-    /// Seconds since 1970, as the chain sees them.
+    /// The block time, in seconds since 1970.
     pub timestamp: u64,
-    /// The fee that is burned per unit of gas, in wei; 0 on chains without one.
+    /// The base fee per unit of gas, in wei; 0 on chains without one.
     pub base_fee_per_gas: u128,
-    /// The most gas that the block could hold.
+    /// The gas limit of the block.
     pub gas_limit: u64,
 }
 
@@ -37,33 +37,33 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RawBlock")]
 pub struct Block {
-    /// The height.
+    /// The block number.
     pub number: u64,
-    /// The hash.
+    /// The block hash.
     pub hash: B256,
-    /// The hash of the block below.
+    /// The hash of the parent block.
     pub parent_hash: B256,
-    /// Seconds since 1970, as the chain sees them.
+    /// The block time, in seconds since 1970.
     pub timestamp: u64,
-    /// The fee that is burned per unit of gas, in wei; 0 on chains without one.
+    /// The base fee per unit of gas, in wei; 0 on chains without one.
     pub base_fee_per_gas: u128,
-    /// The most gas that the block could hold.
+    /// The gas limit of the block.
     pub gas_limit: u64,
-    /// The transactions, in order.
+    /// The transactions in block order.
     pub transactions: Vec<BlockTx>,
 }
 
-/// A transaction as a block lists it: enough to see which nonces of our signers were taken, and by what.
+/// A transaction as a block lists it: enough to see which transaction took a nonce of our signers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RawTx")]
 pub struct BlockTx {
-    /// The hash.
+    /// The transaction hash.
     pub hash: B256,
-    /// Who signed it.
+    /// The signer.
     pub from: Address,
-    /// The nonce that it took.
+    /// The nonce.
     pub nonce: u64,
-    /// Whom it called; none for a deployment.
+    /// The contract or account called; none for a deployment.
     pub to: Option<Address>,
 }
 
@@ -131,7 +131,7 @@ impl Block {
 }
 
 impl Chain {
-    /// The blocks from one height to another, both included, each the parent of the next.
+    /// Reads the blocks from `from` to `to`, both included. Each block must be the parent of the next.
     pub async fn blocks(&self, from: u64, to: u64) -> Result<Vec<Block>, Fault> {
         let mut blocks: Vec<Block> = Vec::new();
         let mut start = from;
@@ -145,9 +145,10 @@ impl Chain {
                 if block.number != number {
                     return Err(other_number(number, block.number));
                 }
+                // Two batches can come from different endpoints, which can be on different forks.
                 if blocks.last().is_some_and(|below| below.hash != block.parent_hash) {
                     return Err(Fault::Incomplete(format!(
-                        "block {number} does not follow the one below; the chain moved during the read"
+                        "block {number} is not a child of the block below it; the chain was reorganised during the read"
                     )));
                 }
                 blocks.push(block);
@@ -161,6 +162,7 @@ impl Chain {
     pub async fn header(&self, number: u64) -> Result<Option<Header>, Fault> {
         let header: Option<Header> = self
             .ask(vec![by_number(Tag::Number(number), false)], |mut answers| match answers.pop() {
+                // Above its head one node answers null and another one an error: both mean that there is no block yet.
                 Some(answer) => optional(METHOD, answer).or_else(|fault| match fault {
                     Fault::UnknownBlock => Ok(None),
                     other => Err(other),
@@ -174,15 +176,15 @@ impl Chain {
         }
     }
 
-    /// The headers at some heights that are below the head.
+    /// The headers at these heights. All of them must exist.
     pub async fn headers(&self, numbers: &[u64]) -> Result<Vec<Header>, Fault> {
         let mut headers = Vec::with_capacity(numbers.len());
-        for some in numbers.chunks(HEADERS_PER_BATCH) {
-            let requests = some.iter().map(|number| by_number(Tag::Number(*number), false)).collect();
+        for chunk in numbers.chunks(HEADERS_PER_BATCH) {
+            let requests = chunk.iter().map(|number| by_number(Tag::Number(*number), false)).collect();
             let part: Vec<Header> = self
                 .ask(requests, |answers| answers.into_iter().map(|answer| required(METHOD, answer)).collect())
                 .await?;
-            if let Some((asked, found)) = some.iter().zip(&part).find(|(number, header)| **number != header.number) {
+            if let Some((asked, found)) = chunk.iter().zip(&part).find(|(number, header)| **number != header.number) {
                 return Err(other_number(*asked, found.number));
             }
             headers.extend(part);
@@ -196,5 +198,5 @@ pub(crate) fn by_number(tag: Tag, full: bool) -> Request {
 }
 
 pub(crate) fn other_number(asked: u64, found: u64) -> Fault {
-    Fault::Malformed(format!("block {asked} was asked for and block {found} came back"))
+    Fault::Malformed(format!("the request was for block {asked}, the answer is block {found}"))
 }

@@ -1,4 +1,4 @@
-//! Counts the calls that went out, because what the engine costs a provider is a promise of ours.
+//! Counts RPC calls by method. Providers bill by the call, so tests and metrics watch these numbers.
 use std::{
     collections::BTreeMap,
     sync::{
@@ -9,14 +9,14 @@ use std::{
 
 use crate::rpc::Request;
 
-/// Calls by method, and the bodies that carried them.
+/// Counts calls by method, and request bodies.
 #[derive(Default)]
-pub(crate) struct Calls {
+pub(crate) struct CallCounter {
     posts: AtomicU64,
     methods: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-impl Calls {
+impl CallCounter {
     pub fn count(&self, requests: &[Request]) {
         self.posts.fetch_add(1, Ordering::Relaxed);
         let mut methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);

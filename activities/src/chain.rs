@@ -1,4 +1,4 @@
-//! A chain as seen through its endpoints: which one is asked, and what happens when it fails.
+//! A chain and its endpoints: which endpoint is asked, and what happens when it fails.
 use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock},
@@ -10,38 +10,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    calls::Calls,
+    calls::CallCounter,
     config::{ChainConfig, ConfigError},
     endpoint::{Endpoint, EndpointHealth},
     fault::Fault,
     rpc::{Answer, Request},
-    wire::{Node, Wire},
+    transport::{Node, Transport},
 };
 
-/// By how many blocks an endpoint may trail the best head before another one is preferred.
+/// An endpoint that is more blocks behind the best head is asked last.
 const LAG_BLOCKS_MAX: u64 = 3;
 
-/// Milliseconds since 1970, from whoever keeps the time.
+/// Returns milliseconds since 1970. Tests pass their own clock.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// A chain behind its endpoints; clones share health, counts and connections.
+/// A chain with its endpoints. Clones share health, counters and connections.
 #[derive(Clone)]
 pub struct Chain {
-    /// What the configuration says about the chain.
+    /// The configuration of the chain.
     pub config: Arc<ChainConfig>,
     endpoints: Arc<Vec<Endpoint>>,
     pub(crate) genesis: Arc<OnceLock<B256>>,
-    calls: Arc<Calls>,
+    calls: Arc<CallCounter>,
     now: Clock,
 }
 
 impl Chain {
-    /// A chain over HTTP; nothing is sent before the first question.
+    /// A chain over HTTP. Nothing is sent before the first read.
     pub fn over_http(config: ChainConfig) -> Result<Chain, ConfigError> {
         config.check()?;
         let mut endpoints = Vec::new();
         for url in &config.endpoints {
-            let wire = Wire::http(url, &config).map_err(|why| ConfigError {
+            let wire = Transport::http(url, &config).map_err(|why| ConfigError {
                 chain: config.key.clone(),
                 key: "endpoints",
                 why: format!(
@@ -54,9 +54,9 @@ impl Chain {
         Ok(Chain::new(config, endpoints))
     }
 
-    /// A chain over nodes in this process.
+    /// A chain over nodes in this process, for tests and the simulation.
     pub fn over_nodes(config: ChainConfig, nodes: Vec<Arc<dyn Node>>) -> Chain {
-        let endpoint = |(index, node)| Endpoint::new(Wire::Node(node), &format!("node-{index}"));
+        let endpoint = |(index, node)| Endpoint::new(Transport::Node(node), &format!("node-{index}"));
         let endpoints = nodes.into_iter().enumerate().map(endpoint).collect();
         Chain::new(config, endpoints)
     }
@@ -71,33 +71,33 @@ impl Chain {
         }
     }
 
-    /// The same chain under another clock; it times health and pauses, never an answer.
+    /// The same chain with another clock. The clock times health and pauses; it never changes an answer.
     pub fn with_clock(mut self, now: Clock) -> Chain {
         self.now = now;
         self
     }
 
-    /// What is known about each endpoint, in the order of the configuration.
+    /// The health of each endpoint, in the order of the configuration.
     pub fn health(&self) -> Vec<EndpointHealth> {
         self.endpoints.iter().map(Endpoint::health).collect()
     }
 
-    /// How many calls were made; each call of a batch counts.
+    /// Calls made so far; each call of a batch counts.
     pub fn calls(&self) -> u64 {
         self.calls.by_method().values().sum()
     }
 
-    /// How many calls of each method were made.
+    /// Calls made so far, by method.
     pub fn calls_by_method(&self) -> BTreeMap<&'static str, u64> {
         self.calls.by_method()
     }
 
-    /// How many bodies were posted; a batch is one.
+    /// Request bodies posted so far; a batch is one body.
     pub fn posts(&self) -> u64 {
         self.calls.posts()
     }
 
-    /// Puts one question, with the same calls for every endpoint.
+    /// Sends the same requests to one endpoint after the other until `read` accepts the answers.
     pub(crate) async fn ask<T>(
         &self,
         requests: Vec<Request>,
@@ -106,7 +106,7 @@ impl Chain {
         self.ask_each(|_| requests.clone(), read).await
     }
 
-    /// Puts one question to one endpoint after the other until an answer can be used.
+    /// Like `ask`, with requests that depend on what the endpoint offers.
     pub(crate) async fn ask_each<T>(
         &self,
         requests: impl Fn(&Endpoint) -> Vec<Request>,
@@ -119,10 +119,10 @@ impl Chain {
                 Err(fault) => faults.push(fault),
             }
         }
-        Err(together(faults))
+        Err(combined(faults))
     }
 
-    /// Puts the question to this endpoint alone.
+    /// Asks one endpoint.
     pub(crate) async fn ask_one<T>(
         &self,
         endpoint: &Endpoint,
@@ -130,7 +130,7 @@ impl Chain {
         read: &impl Fn(Vec<Answer>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let answer = self.ask_verified(endpoint, requests, read).await;
-        // An endpoint that talks nonsense is as bad as one that is silent.
+        // An endpoint with unreadable answers is treated like one that is down.
         if let Err(fault @ Fault::Malformed(_)) = &answer {
             endpoint.failed((self.now)(), fault);
         }
@@ -146,14 +146,14 @@ impl Chain {
         self.verified(endpoint).await?;
         loop {
             match read(self.post(endpoint, &requests(endpoint)).await?) {
-                // Remembered, so that the question is put in its other form from now on.
-                Err(Fault::NoMethod(method)) if endpoint.learned_lack(&method) => {}
+                // The endpoint remembers the missing method, so the next round of `requests` takes its other form.
+                Err(Fault::NoMethod(method)) if endpoint.note_missing_method(&method) => {}
                 answer => return answer,
             }
         }
     }
 
-    /// Posts to one endpoint and notes its health.
+    /// Posts to one endpoint and updates its health.
     pub(crate) async fn post(&self, endpoint: &Endpoint, requests: &[Request]) -> Result<Vec<Answer>, Fault> {
         let started = (self.now)();
         let answers = endpoint.post(requests, &self.calls).await;
@@ -170,15 +170,15 @@ impl Chain {
         &self.endpoints
     }
 
-    /// Whom to ask, best first. The configured order is kept among equals: nodes differ by a block for
-    /// a moment, and hopping between them by latency would look like reorganisations that never were.
+    /// The endpoints in the order in which to ask them. Equal endpoints keep their configured order: nodes differ by a block
+    /// for a moment, so a switch by latency would look like a reorganisation.
     pub(crate) fn candidates(&self) -> Vec<&Endpoint> {
         let now = (self.now)();
         let best = self.endpoints.iter().filter_map(Endpoint::head).max().unwrap_or_default();
         let lags = |endpoint: &Endpoint| endpoint.head().is_some_and(|head| head + LAG_BLOCKS_MAX < best);
         let all = self.endpoints.iter();
         let mut ready: Vec<&Endpoint> = all.clone().filter(|endpoint| !endpoint.is_cooling(now)).collect();
-        // With every endpoint resting, a question is still worth more than an outage declared from memory.
+        // If every endpoint is cooling down, ask anyway: one more request is better than an outage reported from memory.
         if ready.iter().all(|endpoint| endpoint.wrong_chain().is_some()) {
             ready = all.collect();
         }
@@ -187,8 +187,8 @@ impl Chain {
     }
 }
 
-/// One fault for all: what an endpoint that was reached said weighs more than silence.
-pub(crate) fn together(faults: Vec<Fault>) -> Fault {
+/// One fault for several endpoints. An answer from a reachable endpoint says more than no answer.
+pub(crate) fn combined(faults: Vec<Fault>) -> Fault {
     let weight = |fault: &Fault| match fault {
         Fault::Refused(_) | Fault::Incomplete(_) | Fault::UnknownBlock | Fault::Pruned(_) => 4,
         Fault::Malformed(_) | Fault::NoMethod(_) => 3,
@@ -203,7 +203,7 @@ pub(crate) fn together(faults: Vec<Fault>) -> Fault {
             _ => None,
         })
         .collect();
-    // One that is there and slow is waited for; where another one is gone as well, somebody has to look.
+    // If all are late, waiting is enough. If one of them is down, an operator has to act, so it is an outage.
     let late = !faults.is_empty() && faults.iter().all(|fault| matches!(fault, Fault::Late(_)));
     match faults.into_iter().rev().max_by_key(weight) {
         Some(Fault::Late(_)) if late => Fault::Late(silent.join("; ")),
@@ -212,23 +212,23 @@ pub(crate) fn together(faults: Vec<Fault>) -> Fault {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "the one place where the crate reads the time; `with_clock` replaces it")]
+#[allow(clippy::disallowed_methods, reason = "the only place where the crate reads the time; `with_clock` replaces it")]
 fn system_milliseconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The height of the state that is asked about.
+/// The block whose state is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tag {
     /// The newest block.
     Latest,
-    /// The newest block and the node's own pool.
+    /// The newest block with the node's own mempool.
     Pending,
-    /// The newest final block, where the chain has the tag.
+    /// The newest final block, on chains that have the tag.
     Finalized,
-    /// The block of this number.
+    /// The block with this number.
     Number(u64),
 }
 

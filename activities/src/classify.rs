@@ -1,58 +1,58 @@
-//! The one file that reads the texts of nodes. They steer pacing, alerts and lane modes, never a status:
-//! after a send every one of them means "maybe sent".
+//! Reads the error texts of nodes; no other file does. Texts steer pacing, alerts and lane modes, never a status:
+//! after a send, every text means "maybe sent".
 use serde::{Deserialize, Serialize};
 
-/// What a refused `eth_sendRawTransaction` says.
+/// The class of a refused `eth_sendRawTransaction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendClass {
-    /// The pool or a block already holds this very transaction.
+    /// The mempool or a block already holds this transaction.
     AlreadyKnown,
     /// A block already took the nonce.
     NonceTooLow,
-    /// The nonce leaves a gap that the node does not keep.
+    /// The nonce leaves a gap, and the node does not keep such transactions.
     NonceTooHigh,
-    /// Another transaction of this nonce is in the pool and this one does not pay enough more.
+    /// The mempool has another transaction with this nonce, and the new fee is not high enough to replace it.
     Underpriced,
-    /// The fee is below what the node or the next block takes.
+    /// The fee is below the minimum of the node or the next block.
     FeeTooLow,
     /// The signer cannot pay for the gas.
     InsufficientFunds,
-    /// The node's pool has no room.
+    /// The mempool of the node is full.
     PoolFull,
-    /// The gas limit is too low for the data, or above a block's or the node's.
+    /// The gas limit is too low for the data, or above the limit of a block or the node.
     GasLimit,
-    /// The endpoint takes no more calls for now.
+    /// The endpoint limits the rate of calls.
     RateLimited,
-    /// The node tried it and it reverts.
+    /// The node executed the call and it reverts.
     Reverts,
-    /// A text that no rule knows.
+    /// No rule knows the text.
     Unknown,
 }
 
-/// What a refused read says.
+/// The class of a refused read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadClass {
-    /// The endpoint takes no more calls for now.
+    /// The endpoint limits the rate of calls.
     RateLimited,
     /// The node does not know the block.
     UnknownBlock,
     /// The node has deleted the state of the block.
     Pruned,
-    /// The node does not offer the method, or not on this plan.
+    /// The node or the provider's plan does not offer the method.
     MethodNotFound,
     /// The range or the result of a log query is too large.
     RangeTooWide,
-    /// The call was tried and reverts.
+    /// The call reverts.
     Reverts,
     /// The call needs more gas than a block or the node allows.
     OutOfGas,
-    /// A text that no rule knows.
+    /// No rule knows the text.
     Unknown,
 }
 
-/// The rules for sends; the first that matches decides, so the more particular ones stand first.
+/// Rules for sends. The first match decides, so specific rules come first.
 #[rustfmt::skip]
 const SEND: &[(SendClass, &[&str])] = &[
     (SendClass::AlreadyKnown, &[
@@ -100,7 +100,7 @@ const SEND: &[(SendClass, &[&str])] = &[
     ]),
 ];
 
-/// The rules for reads.
+/// Rules for reads.
 #[rustfmt::skip]
 const READ: &[(ReadClass, &[&str])] = &[
     (ReadClass::Reverts, &[
@@ -136,7 +136,7 @@ const READ: &[(ReadClass, &[&str])] = &[
     ]),
 ];
 
-/// Texts that can mean nothing but too many calls.
+/// Texts that always mean a rate limit.
 const RATE_LIMIT: &[&str] = &[
     "rate limit",
     "rate-limit",
@@ -150,25 +150,27 @@ const RATE_LIMIT: &[&str] = &[
     "call rate",
     "throttl",
 ];
-/// Texts that mean it when nothing else fits: ranges, gas and results have limits and capacities too.
+/// Texts that mean a rate limit if no other rule matches: ranges, gas and results have limits too.
 const RATE_LIMIT_PERHAPS: &[&str] =
     &["limit exceeded", "capacity exceeded", "exceeded its", "rate exceeded", "quota", "credits limit", "free tier"];
 
-/// What a refused send says.
+/// Classifies a refused send.
 pub fn classify_send(code: i64, message: &str) -> SendClass {
     let text = message.to_lowercase();
     match first(SEND, &text) {
+        // A rate limit decides first: its text can contain words of other rules.
         _ if is_rate_limit(code, message) => SendClass::RateLimited,
         Some(class) => class,
+        // Code 3 without a known text is still a revert.
         None if code == 3 => SendClass::Reverts,
         None => SendClass::Unknown,
     }
 }
 
-/// What a refused read says.
+/// Classifies a refused read.
 pub fn classify_read(code: i64, message: &str) -> ReadClass {
     let text = message.to_lowercase();
-    // Codes first where they are unmistakable: 3 is geth's revert, -32601 the protocol's own.
+    // Codes decide where they are unambiguous: 3 is geth's revert, -32601 is defined by JSON-RPC.
     match code {
         3 => return ReadClass::Reverts,
         -32601 => return ReadClass::MethodNotFound,
@@ -182,11 +184,11 @@ pub fn classify_read(code: i64, message: &str) -> ReadClass {
     }
 }
 
-/// Whether the endpoint asks for fewer calls.
+/// Whether the endpoint limits the rate of calls.
 pub fn is_rate_limit(code: i64, message: &str) -> bool {
     let text = message.to_lowercase();
     let any = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-    // A contract can write anything into its revert reason, so a revert never counts.
+    // A contract can put any text into its revert reason, so a revert never counts.
     if code == 3 || text.contains("reverted") {
         return false;
     }
@@ -196,12 +198,12 @@ pub fn is_rate_limit(code: i64, message: &str) -> bool {
             && (matches!(code, 429 | -32005 | -32029) || any(RATE_LIMIT_PERHAPS)))
 }
 
-/// Whether the endpoint takes no batches, or none this long; any other error for a whole batch is a fault of the moment.
+/// Whether the endpoint refuses batches, or batches of this length. Any other error for a whole batch is temporary.
 pub fn is_batch_refusal(code: i64, message: &str) -> bool {
     matches!(code, -32600 | -32700) || message.to_lowercase().contains("batch")
 }
 
-/// Whether a log query asked for too much at once.
+/// Whether a log query asked for too many blocks or results.
 pub fn is_range_too_wide(message: &str) -> bool {
     first(READ, &message.to_lowercase()) == Some(ReadClass::RangeTooWide)
 }

@@ -1,4 +1,4 @@
-//! Texts as nodes and providers send them, and what each is read as.
+//! Error texts of real nodes and providers, each with its expected class.
 use super::{ReadClass as Read, SendClass as Send, classify_read, classify_send, is_rate_limit};
 
 const SENDS: &[(&str, i64, &str, Send)] = &[
@@ -166,21 +166,21 @@ const READS: &[(&str, i64, &str, Read)] = &[
 ];
 
 #[test]
-fn every_text_of_a_refused_send_is_read_as_it_is_meant() {
+fn every_known_send_error_has_its_class() {
     for (node, code, text, class) in SENDS {
         assert_eq!(classify_send(*code, text), *class, "{node}: {text}");
     }
 }
 
 #[test]
-fn every_text_of_a_refused_read_is_read_as_it_is_meant() {
+fn every_known_read_error_has_its_class() {
     for (node, code, text, class) in READS {
         assert_eq!(classify_read(*code, text), *class, "{node}: {text}");
     }
 }
 
 #[test]
-fn a_limit_of_calls_is_told_from_every_other_limit() {
+fn a_rate_limit_is_not_confused_with_other_limits() {
     let reads = READS.iter().map(|(_, code, text, class)| (*code, *text, *class == Read::RateLimited));
     let sends = SENDS.iter().map(|(_, code, text, class)| (*code, *text, *class == Send::RateLimited));
     for (code, text, limited) in reads.chain(sends) {

@@ -1,4 +1,4 @@
-//! The ERC-20 that holders are paid in: what it says of a payment is the only proof of it.
+//! The ERC-20 of payouts. Its `Transfer` events are the only accepted proof of a payment.
 use std::collections::BTreeMap;
 
 use alloy::{
@@ -15,18 +15,18 @@ use crate::{
     simulate::{At, Call},
 };
 
-/// Allows a contract of ours to pull the coin from its caller, without an end: it never pulls from anybody else.
+/// Lets one of our contracts pull the coin from the caller without limit. Our contracts pull from their caller only.
 pub fn approve(from: Address, asset: Address, spender: Address) -> Call {
     let call = DemoCoin::approveCall { spender, value: U256::MAX };
     Call { from, to: Some(asset), data: call.abi_encode().into() }
 }
 
-/// Whom an `approve` allows to pull.
+/// The spender of an `approve` call.
 pub fn spender_of(data: &[u8]) -> Option<Address> {
     DemoCoin::approveCall::abi_decode_validate(data).ok().map(|call| call.spender)
 }
 
-/// Who allowed it, if the receipt shows that the spender may pull.
+/// Returns the owner of the allowance if the receipt shows one for the spender.
 pub fn approve_effect(receipt: &Receipt, asset: Address, spender: Address) -> Result<Address, MissingEffect> {
     if !receipt.success {
         return Err(MissingEffect("the transaction reverted".into()));
@@ -34,38 +34,38 @@ pub fn approve_effect(receipt: &Receipt, asset: Address, spender: Address) -> Re
     let mut approvals = events::<DemoCoin::Approval>(receipt, asset).filter(|event| event.spender == spender);
     match approvals.find(|event| !event.value.is_zero()) {
         Some(event) => Ok(event.owner),
-        None => Err(MissingEffect(format!("{asset} did not say that {spender} may pull"))),
+        None => Err(MissingEffect(format!("{asset} has no Approval event for the spender {spender}"))),
     }
 }
 
-/// What the coin calls its smallest part.
+/// The decimals of the coin.
 pub async fn decimals(chain: &Chain, asset: Address) -> Result<u8, Fault> {
     view(chain, asset, &DemoCoin::decimalsCall {}, At::Latest).await
 }
 
-/// What an account has of the coin.
+/// The balance of an account.
 pub async fn balance_of(chain: &Chain, asset: Address, account: Address, at: At) -> Result<U256, Fault> {
     view(chain, asset, &DemoCoin::balanceOfCall { account }, at).await
 }
 
-/// How much of its coin an account lets another one pull.
+/// How much of the owner's balance the spender may pull.
 pub async fn allowance(chain: &Chain, asset: Address, owner: Address, spender: Address, at: At) -> Result<U256, Fault> {
     view(chain, asset, &DemoCoin::allowanceCall { owner, spender }, at).await
 }
 
-/// Makes play money. Only the coin of the demonstration lets anybody do this.
+/// Mints the coin of the demonstration. No other coin lets anybody mint.
 pub fn mint_play_money(from: Address, asset: Address, to: Address, amount: U256) -> Call {
     Call { from, to: Some(asset), data: DemoCoin::mintCall { to, amount }.abi_encode().into() }
 }
 
-/// Payments by payee and amount: how many of each there are.
+/// Payments counted by payee and amount.
 pub type Payments = BTreeMap<(Address, U256), usize>;
 
-/// How many receipts one body asks for.
+/// Receipts in one batch.
 const RECEIPTS_PER_BATCH: usize = 100;
 
-/// For each transaction everything that left its sender or the contract that it called; none where the chain shows no success of it up
-/// to this block.
+/// For each transaction, the payments from its sender or from the contract it called. None where the chain shows no
+/// success up to block `last`.
 pub async fn paid_in(
     chain: &Chain,
     asset: Address,
@@ -75,6 +75,7 @@ pub async fn paid_in(
     let mut found = Vec::with_capacity(hashes.len());
     for chunk in hashes.chunks(RECEIPTS_PER_BATCH) {
         for receipt in chain.receipts(chunk).await? {
+            // A receipt above `last` can still be reorganised.
             found.push(receipt.filter(|r| r.success && r.block_number <= last).map(|r| {
                 let sources = [Some(r.from), r.to];
                 let left = events::<DemoCoin::Transfer>(&r, asset).filter(|event| sources.contains(&Some(event.from)));
@@ -94,18 +95,18 @@ pub(crate) fn payments(all: impl Iterator<Item = (Address, U256)>) -> Payments {
     counted
 }
 
-/// Everything that left an account in this transaction.
+/// All payments from one account in this transaction.
 pub(crate) fn paid_by(receipt: &Receipt, asset: Address, payer: Address) -> Payments {
     let transfers = events::<DemoCoin::Transfer>(receipt, asset).filter(|event| event.from == payer);
     payments(transfers.map(|event| (event.to, event.value)))
 }
 
-/// Everything that arrived anywhere in this transaction.
+/// All payments in this transaction, from anybody.
 pub(crate) fn arrived(receipt: &Receipt, asset: Address) -> Payments {
     payments(events::<DemoCoin::Transfer>(receipt, asset).map(|event| (event.to, event.value)))
 }
 
-/// Whether exactly these payments were made: none less, none more, none of another amount.
+/// Checks that exactly these payments were made: none missing, none extra, none with another amount.
 pub(crate) fn compare(wanted: &Payments, found: &Payments) -> Result<(), MissingEffect> {
     for ((payee, amount), count) in wanted {
         let have = found.get(&(*payee, *amount)).copied().unwrap_or_default();
@@ -116,9 +117,9 @@ pub(crate) fn compare(wanted: &Payments, found: &Payments) -> Result<(), Missing
         }
     }
     match found.iter().find(|(payment, count)| wanted.get(*payment).copied().unwrap_or_default() < **count) {
-        Some(((payee, amount), _)) => {
-            Err(MissingEffect(format!("the coin shows a transfer of {amount} units to {payee} that nobody asked for")))
-        }
+        Some(((payee, amount), _)) => Err(MissingEffect(format!(
+            "the coin shows a transfer of {amount} units to {payee} that is not on the page"
+        ))),
         None => Ok(()),
     }
 }

@@ -1,52 +1,52 @@
-//! The keys of the configuration file that describe a chain and its signers.
+//! The configuration of a chain and its signers.
 use std::{fmt, path::PathBuf};
 
 use alloy::primitives::{Address, U256};
 use serde::{Deserialize, Serialize};
 
-/// One chain: where its nodes are, when a block is final, and the limits the engine keeps on it.
+/// One chain: its endpoints, its finality and the engine's limits on it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChainConfig {
-    /// The short name by which operations and URLs refer to the chain, for example `sepolia`.
+    /// Short name of the chain in operations and URLs, for example `sepolia`.
     pub key: String,
-    /// The name shown to people.
+    /// Name of the chain in the console.
     pub name: String,
-    /// The chain id that every endpoint must answer with; an endpoint with another one is never used.
+    /// The chain id that every endpoint must answer with; an endpoint with another id is never used.
     pub chain_id: u64,
-    /// The URLs of the JSON-RPC endpoints, the preferred one first.
+    /// URLs of the JSON-RPC endpoints, the preferred one first.
     pub endpoints: Vec<String>,
-    /// How many endpoints must show the same receipt before a value-moving operation is final.
+    /// How many endpoints must show the same receipt before an operation that moves value is final.
     pub quorum: usize,
-    /// Whether every signed transaction is sent to all endpoints instead of the preferred one alone.
+    /// Whether a signed transaction is sent to all endpoints instead of the preferred one.
     pub broadcast_all: bool,
     /// How a block becomes final.
     pub finality: Finality,
-    /// How often the follower asks for a new head, in milliseconds.
+    /// How often the follower polls for a new head, in milliseconds.
     pub poll_milliseconds: u64,
     /// The usual time between two blocks, in seconds.
     pub block_seconds: u64,
-    /// The most gas that one transaction may take; mainnet's own limit is 16,777,216 (EIP-7825).
+    /// The gas limit of one transaction; mainnet's own limit is 16,777,216 (EIP-7825).
     pub gas_cap: u64,
-    /// The most that is ever offered for a unit of gas, in gwei.
+    /// The highest fee per unit of gas, in gwei.
     pub max_fee_per_gas_gwei_cap: u64,
-    /// By how many percent a replacement raises both fee fields; 13 or more, because nodes ask for 10 to 12.5.
+    /// By how many percent a fee bump raises both fee fields; at least 13, because nodes ask for 10 to 12.5.
     pub bump_percent: u64,
     /// After how many seconds without inclusion the lowest nonce of a lane is bumped.
     pub bump_after_seconds: u64,
-    /// How often one step is bumped at most.
+    /// How many times one step is bumped.
     pub bumps_max: u32,
-    /// After how many seconds a transaction that cannot be bumped further is called stuck.
+    /// After how many seconds a transaction that cannot be bumped any more counts as stuck.
     pub stuck_after_seconds: u64,
-    /// The most that is paid out of each asset in one day (of UTC), in its smallest units; none for no ceiling.
+    /// Daily limit (UTC) of payouts of each asset, in its smallest units; none for no limit.
     pub payout_ceiling_daily: Option<U256>,
     /// How many signed transactions of one lane may wait for inclusion.
     pub in_flight_max: u32,
-    /// Below how many gwei an account is said to be low on funds.
+    /// Below this balance, in gwei, a signer is reported as low on funds.
     pub low_balance_gwei: u64,
-    /// How long one request to an endpoint may take, in seconds.
+    /// Timeout of one request to an endpoint, in seconds.
     pub request_timeout_seconds: u64,
-    /// Where people look at a transaction; `/tx/<hash>` is appended.
+    /// Block explorer for links to transactions; `/tx/<hash>` is appended.
     pub explorer_url: Option<String>,
     /// The address of the platform's `TokenFactory`.
     pub factory: Option<Address>,
@@ -54,9 +54,9 @@ pub struct ChainConfig {
     pub registry: Option<Address>,
     /// The address of the platform's `PlatformYieldDistributor`.
     pub distributor: Option<Address>,
-    /// The coins that holders can be paid in.
+    /// The coins of payouts.
     pub payout_tokens: Vec<PayoutTokenConfig>,
-    /// The keys that may sign on this chain; each is a lane of its own.
+    /// The signing keys of this chain; each has its own lane.
     pub signers: Vec<SignerConfig>,
 }
 
@@ -93,12 +93,13 @@ impl Default for ChainConfig {
 }
 
 impl ChainConfig {
-    /// Refuses what cannot work, before the first request.
+    /// Rejects a configuration that cannot work, before the first request.
     pub fn check(&self) -> Result<(), ConfigError> {
         let refuse = |key: &'static str, why: String| Err(ConfigError { chain: self.key.clone(), key, why });
         if self.endpoints.is_empty() {
-            return refuse("endpoints", "at least one URL is needed".into());
+            return refuse("endpoints", "set at least one URL".into());
         }
+        // A quorum that can never be reached would leave every operation unconfirmed.
         if self.quorum == 0 || self.quorum > self.endpoints.len() {
             let have = self.endpoints.len();
             return refuse("quorum", format!("must be between 1 and the number of endpoints ({have})"));
@@ -107,7 +108,7 @@ impl ChainConfig {
             let bump = self.bump_percent;
             return refuse(
                 "bump_percent",
-                format!("{bump} is too low; nodes refuse a replacement below 12.5, set 13 or more"),
+                format!("{bump} is too low: nodes refuse a fee bump below 12.5 percent; set 13 or more"),
             );
         }
         if self.request_timeout_seconds == 0 || self.poll_milliseconds == 0 || self.in_flight_max == 0 {
@@ -115,12 +116,15 @@ impl ChainConfig {
         }
         if let Some(coin) = self.payout_tokens.iter().find(|coin| !(2..=18).contains(&coin.decimals)) {
             let (symbol, decimals) = (&coin.symbol, coin.decimals);
-            return refuse("payout_tokens", format!("{symbol} has {decimals} decimals; a payout token has 2 to 18"));
+            return refuse(
+                "payout_tokens",
+                format!("{symbol} has {decimals} decimals; a payout token must have 2 to 18"),
+            );
         }
         if self.finality == Finality::Confirmations(0) {
             return refuse(
                 "finality",
-                "zero confirmations would call every block final; use the tag on a chain without reorgs".into(),
+                "zero confirmations make every block final; use `tag` on a chain without reorganisations".into(),
             );
         }
         Ok(())
@@ -132,17 +136,17 @@ impl ChainConfig {
     }
 }
 
-/// A coin that holders can be paid in.
+/// A coin of payouts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PayoutTokenConfig {
-    /// Its contract.
+    /// Address of its contract.
     pub address: Address,
-    /// What people call it.
+    /// Its symbol.
     pub symbol: String,
-    /// Its decimals; two at least, because amounts are in cents. What the contract says is compared at start.
+    /// Its decimals: at least 2, because amounts are in cents. Checked against the contract at start.
     pub decimals: u8,
-    /// The signer that pays out of its own balance; not needed where there is only one.
+    /// The signer that pays from its own balance; needed only with several signers.
     pub payer: Option<Address>,
 }
 
@@ -150,17 +154,17 @@ pub struct PayoutTokenConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finality {
-    /// The chain's own `finalized` tag.
+    /// The `finalized` tag of the chain.
     Tag,
-    /// So many blocks on top of it, for chains whose tag means nothing.
+    /// A number of blocks on top of it, for chains without a meaningful tag.
     Confirmations(u64),
 }
 
-/// Where the program runs; some conveniences exist in development alone.
+/// The kind of installation. Some shortcuts work in development only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// A machine whose chain holds nothing of value.
+    /// A development machine with a chain without value.
     Development,
     /// Everything else.
     #[default]
@@ -173,29 +177,29 @@ pub enum Profile {
 pub enum SignerConfig {
     /// An encrypted keystore file (JSON v3).
     Keystore {
-        /// The path of the keystore file.
+        /// Path of the keystore file.
         path: PathBuf,
-        /// The path of a file with the password; its last newline is ignored.
+        /// Path of a file with the password; a final newline is ignored.
         #[serde(default)]
         password_file: Option<PathBuf>,
-        /// The name of an environment variable with the password.
+        /// Name of an environment variable with the password.
         #[serde(default)]
         password_env: Option<String>,
     },
-    /// A private key in the clear, for the development profile alone.
+    /// A private key in the clear, for the development profile only.
     Raw {
-        /// The key as 32 bytes in hexadecimal.
+        /// The key: 32 bytes in hexadecimal.
         private_key: Secret,
     },
 }
 
-/// A text that never shows itself.
+/// A secret text. Its `Debug` and JSON forms are redacted.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(pub(crate) String);
 
 impl Secret {
-    /// Takes the text in.
+    /// Wraps the text.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
@@ -213,13 +217,13 @@ impl Serialize for Secret {
     }
 }
 
-/// A configuration that cannot work, and what to change.
+/// An invalid configuration and what to change.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("configuration of chain {chain}, key {key}: {why}")]
 pub struct ConfigError {
     /// The key of the chain.
     pub chain: String,
-    /// The key in the file.
+    /// The key in the configuration file.
     pub key: &'static str,
     /// What is wrong and what to write instead.
     pub why: String,
@@ -231,7 +235,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_empty_table_is_the_default_and_an_unknown_key_is_refused() {
+    fn an_empty_table_gives_the_defaults_and_an_unknown_key_is_rejected() {
         let parsed: ChainConfig = serde_json::from_value(json!({})).unwrap();
         assert_eq!(format!("{parsed:?}"), format!("{:?}", ChainConfig::default()));
         let unknown = serde_json::from_value::<ChainConfig>(json!({ "gascap": 1 })).unwrap_err();
@@ -239,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn finality_and_signers_have_their_forms() {
+    fn finality_and_signers_parse_in_each_form() {
         let parsed: ChainConfig = serde_json::from_value(json!({
             "finality": { "confirmations": 12 },
             "signers": [

@@ -1,25 +1,25 @@
-//! Who stands behind an endpoint: its chain id and its first block, asked before anything it says is believed.
+//! Checks that an endpoint serves the right chain, by chain id and block 0, before its answers are used.
 use alloy::primitives::{B256, U64};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    chain::{Chain, together},
+    chain::{Chain, combined},
     endpoint::Endpoint,
     fault::Fault,
     rpc::{self, Request},
 };
 
-/// What the endpoints say about who they are.
+/// The result of the check of all endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contact {
     /// The chain id.
     pub chain_id: u64,
-    /// The hash of block 0, which tells two development chains of one id apart.
+    /// The hash of block 0; it tells two development chains with the same id apart.
     pub genesis: B256,
-    /// The endpoints that answered, redacted.
+    /// Endpoints that answered, redacted.
     pub answered: Vec<String>,
-    /// The endpoints that did not, each with the reason.
+    /// Endpoints that did not answer, each with the reason.
     pub silent: Vec<(String, Fault)>,
 }
 
@@ -29,17 +29,17 @@ struct Genesis {
 }
 
 impl Chain {
-    /// Pins the genesis hash stored at first contact: an endpoint with another one is not used.
+    /// Sets the genesis hash stored at first contact. An endpoint with another genesis is not used.
     pub fn expect_genesis(&self, genesis: B256) -> Result<(), Fault> {
         let found = *self.genesis.get_or_init(|| genesis);
         if found == genesis {
             return Ok(());
         }
         let label = self.endpoints().first().map_or("the chain", |endpoint| &endpoint.redaction.label);
-        Err(wrong(label, format!("genesis {genesis}"), format!("genesis {found}")))
+        Err(wrong_chain(label, format!("genesis {genesis}"), format!("genesis {found}")))
     }
 
-    /// Asks every endpoint who it is; those that are down are skipped as long as one answers.
+    /// Checks every endpoint. Endpoints that are down are skipped as long as one answers.
     pub async fn contact(&self) -> Result<Contact, Fault> {
         let asked = self.endpoints().iter().map(|endpoint| self.verify(endpoint));
         let mut contact =
@@ -51,18 +51,18 @@ impl Chain {
                     contact.genesis = genesis;
                     contact.answered.push(label);
                 }
-                // A wrong chain is a mistake in the configuration: it is said at once, not worked around.
+                // A wrong chain is a mistake in the configuration: report it, do not work around it.
                 Err(fault @ Fault::WrongChain { .. }) => return Err(fault),
                 Err(fault) => contact.silent.push((label, fault)),
             }
         }
         match contact.answered.is_empty() {
-            true => Err(together(contact.silent.into_iter().map(|(_, fault)| fault).collect())),
+            true => Err(combined(contact.silent.into_iter().map(|(_, fault)| fault).collect())),
             false => Ok(contact),
         }
     }
 
-    /// Makes sure that the right chain stands behind the endpoint before it is believed.
+    /// Checks the endpoint once, before its first answer is used and after every outage.
     pub(crate) async fn verified(&self, endpoint: &Endpoint) -> Result<(), Fault> {
         match endpoint.wrong_chain() {
             Some(fault) => Err(fault),
@@ -76,28 +76,29 @@ impl Chain {
             [Request::new("eth_chainId", json!([])), Request::new("eth_getBlockByNumber", json!(["0x0", false]))];
         let mut answers = self.post(endpoint, &requests).await?.into_iter();
         let (Some(id), Some(genesis)) = (answers.next(), answers.next()) else {
-            return Err(Fault::Malformed("a batch of two came back shorter".into()));
+            return Err(Fault::Malformed("the answer to a batch of two is incomplete".into()));
         };
         let label = &endpoint.redaction.label;
         let found: u64 = rpc::required::<U64>("eth_chainId", id)?.to();
         let expected = self.config.chain_id;
         if found != expected {
-            let fault = wrong(label, format!("chain id {expected}"), format!("chain id {found}"));
-            endpoint.judged(Some(fault.clone()));
+            let fault = wrong_chain(label, format!("chain id {expected}"), format!("chain id {found}"));
+            endpoint.set_wrong_chain(Some(fault.clone()));
             return Err(fault);
         }
         let genesis = rpc::required::<Genesis>("eth_getBlockByNumber", genesis)?.hash;
+        // The first endpoint that answers sets the genesis for all others.
         let first = *self.genesis.get_or_init(|| genesis);
         if first != genesis {
-            let fault = wrong(label, format!("genesis {first}"), format!("genesis {genesis}"));
-            endpoint.judged(Some(fault.clone()));
+            let fault = wrong_chain(label, format!("genesis {first}"), format!("genesis {genesis}"));
+            endpoint.set_wrong_chain(Some(fault.clone()));
             return Err(fault);
         }
-        endpoint.judged(None);
+        endpoint.set_wrong_chain(None);
         Ok(genesis)
     }
 }
 
-fn wrong(endpoint: &str, expected: String, found: String) -> Fault {
+fn wrong_chain(endpoint: &str, expected: String, found: String) -> Fault {
     Fault::WrongChain { endpoint: endpoint.to_owned(), expected, found }
 }

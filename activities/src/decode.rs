@@ -1,4 +1,4 @@
-//! Reads a call of the platform back from its bytes: what a database that was restored has forgotten.
+//! Decodes a call of the platform from its calldata. An import after a restore needs it: the database forgot the call.
 use alloy::{
     primitives::{Address, Bytes, keccak256},
     sol_types::SolCall,
@@ -13,19 +13,20 @@ use crate::{
     token,
 };
 
-/// A call, as far as the platform knows such calls.
+/// A decoded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decoded {
-    /// The deployment of a token.
+    /// Deployment of a token.
     DeployToken(Deployment),
-    /// A page of a mint.
+    /// One page of a mint.
     MintPage(MintPage),
-    /// Another function, by its name, or by its selector where it is none of ours.
+    /// Another call: the function name, or the selector if the function is not ours.
     Other(String),
 }
 
-/// What these bytes call. Only a call that this program would write with the very same bytes is decoded.
+/// Decodes a call, if this program would encode it to the same bytes.
 pub fn decode(data: &Bytes) -> Decoded {
+    // The round trip proves that no byte is lost: the payload hash covers the exact calldata.
     if let Some(page) = mint_page(data)
         && token::mint_page(Address::ZERO, Address::ZERO, &page).data == *data
     {
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_encoded_is_decoded_and_nothing_else_is_guessed_at() {
+    fn an_encoded_call_is_decoded_and_other_bytes_are_not_guessed() {
         let lines =
             vec![Line::new(Address::repeat_byte(7), 12).unwrap(), Line::new(Address::repeat_byte(8), 0).unwrap()];
         let page = MintPage { op_id: 3, partition: 1, release_at: 99, lines };

@@ -1,30 +1,30 @@
-//! Payouts from the payer straight to the holders, by the token: one holder, or a page of them.
+//! Payouts from the payer straight to holders, through the token: one holder, or a page of holders.
 use alloy::{
-    primitives::{Address, B256, U256},
+    primitives::{Address, U256},
     sol_types::SolCall,
 };
 
 use crate::{
     coin::{self, Payments, compare, paid_by, payments},
-    line::{self, Line},
+    line::{Line, words},
     operation::{MissingEffect, executed_effect},
     payout::{batchPayoutCall, payoutCall},
     receipt::Receipt,
     simulate::Call,
 };
 
-/// What one transaction pays.
+/// One page of a payout: what one transaction pays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutPage {
-    /// The operation id of the page on its token.
+    /// The operation number of the page on its token.
     pub op_id: u64,
     /// The coin.
     pub asset: Address,
-    /// Who gets how much of it.
+    /// Holders and units.
     pub lines: Vec<Line>,
 }
 
-/// Pays a page; one holder alone is paid by `payout`, several by `batchPayout`.
+/// The call that pays a page: `payout` for one holder, `batchPayout` for several.
 pub fn pay(from: Address, token: Address, page: &PayoutPage) -> Call {
     let (op_id, asset) = (U256::from(page.op_id), page.asset);
     let data = match page.lines.as_slice() {
@@ -34,61 +34,59 @@ pub fn pay(from: Address, token: Address, page: &PayoutPage) -> Call {
     Call { from, to: Some(token), data: data.into() }
 }
 
-/// The name of the function that pays so many holders.
+/// The contract function that pays this number of holders.
 pub const fn function(lines: usize) -> &'static str {
     if lines == 1 { "payout" } else { "batchPayout" }
 }
 
-/// The page that stands in a call.
+/// Decodes the page of a call.
 pub fn page_of(data: &[u8]) -> Option<PayoutPage> {
     if let Ok(call) = payoutCall::abi_decode_validate(data) {
         let line = Line::new(call.to, call.amount.try_into().ok()?).ok()?;
         return Some(PayoutPage { op_id: call.opId.try_into().ok()?, asset: call.asset, lines: vec![line] });
     }
     let call = batchPayoutCall::abi_decode_validate(data).ok()?;
-    let lines = call.lines.into_iter().map(line::of_word).collect();
+    let lines = call.lines.into_iter().map(Line::of_word).collect();
     Some(PayoutPage { op_id: call.opId.try_into().ok()?, asset: call.asset, lines })
 }
 
-pub(crate) fn words(lines: &[Line]) -> Vec<B256> {
-    lines.iter().map(|line| line.word()).collect()
-}
-
-/// Whether the receipt shows the page's operation id with its payload, and for each line one transfer of exactly its units from the
-/// payer. What the token says of a payout proves nothing: the coin's own word counts.
+/// Checks that the receipt shows the operation number with this payload, and one transfer of exactly its units for each
+/// line. Only the coin's events prove a transfer; the token's own events do not.
 pub fn page_effect(receipt: &Receipt, token: Address, payer: Address, page: &PayoutPage) -> Result<(), MissingEffect> {
     if !receipt.success {
         return Err(MissingEffect("the transaction reverted".into()));
     }
     executed_effect(receipt, token, page.op_id, &pay(receipt.from, token, page).data)?;
     let wanted = payments(page.lines.iter().map(|line| (line.holder(), U256::from(line.units()))));
-    compare(&wanted, &from_whom(receipt, payer, page))
+    compare(&wanted, &payments_of(receipt, payer, page))
 }
 
-/// Everything that left whoever paid the page.
-fn from_whom(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Payments {
+/// All payments from the account that paid the page.
+fn payments_of(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Payments {
     let found = paid_by(receipt, page.asset, payer);
     if found.is_empty() && receipt.from != payer {
-        // Another agent executed our operation id out of its own pocket: the holders have their money all the same.
+        // Another agent executed the operation from its own balance: the holders are paid, so it counts.
         return paid_by(receipt, page.asset, receipt.from);
     }
     found
 }
 
-/// What the coin says of one line of a page that was executed.
+/// What the coin's events show for one line of an executed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// Exactly its units went to its holder.
+    /// Exactly its units went to the holder.
     Paid,
-    /// Another amount did.
+    /// Another amount went to the holder.
     Other(U256),
-    /// Nothing did.
+    /// No transfer to the holder.
     Nothing,
 }
 
-/// What the coin says of each line, where the page as a whole lacks its effect. Money for a holder from anybody at all is not nothing.
+/// What the coin's events show for each line, if the page as a whole lacks its effect. A transfer to the holder from any
+/// account counts as another amount.
 pub fn said_of_lines(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Vec<Said> {
-    let (mut paid, mut arrived) = (from_whom(receipt, payer, page), coin::arrived(receipt, page.asset));
+    let (mut paid, mut arrived) = (payments_of(receipt, payer, page), coin::arrived(receipt, page.asset));
+    // Match exact payments first, so that no line takes the transfer of another line to the same holder.
     let exact: Vec<bool> = page
         .lines
         .iter()
@@ -116,7 +114,7 @@ pub fn said_of_lines(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Ve
     said
 }
 
-/// Takes one payment out of what is counted, if there is one.
+/// Removes one payment from the counts; false if there is none.
 fn take(counted: &mut Payments, payment: (Address, U256)) -> bool {
     let Some(count) = counted.get_mut(&payment).filter(|count| **count > 0) else { return false };
     *count -= 1;

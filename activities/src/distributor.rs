@@ -1,4 +1,4 @@
-//! The `PlatformYieldDistributor`: a list is declared and paid from escrow page by page.
+//! The `PlatformYieldDistributor`: a payout list is declared, escrowed and paid page by page.
 use alloy::{
     primitives::{Address, B256, U256, keccak256},
     sol_types::{SolCall, SolEvent},
@@ -8,55 +8,54 @@ use crate::{
     bindings::distributor::PlatformYieldDistributor as Distributor,
     chain::Chain,
     coin::{compare, paid_by, payments},
-    direct_payout::words,
     fault::Fault,
-    line::{self, Line},
+    line::{Line, words},
     logs::LogFilter,
     operation::{ExecutedAt, MissingEffect, events, view},
     receipt::Receipt,
     simulate::{At, Call},
 };
 
-/// A list as it is declared.
+/// The declaration of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// The id that the contract knows it by.
+    /// The id of the list in the contract.
     pub id: B256,
-    /// The token whose freezes and recoveries count.
+    /// The token whose freezes and recoveries apply.
     pub token: Address,
-    /// The coin.
+    /// The coin of the payout.
     pub asset: Address,
-    /// Units of it.
+    /// Total units of the coin.
     pub total: u128,
-    /// Lines.
+    /// Number of lines.
     pub count: u64,
-    /// The rolled hash of the lines.
+    /// The hash chained over all lines.
     pub commitment: B256,
 }
 
-/// A page of a declared list.
+/// One page of a declared list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EscrowPage {
-    /// The list.
+    /// The id of the list.
     pub id: B256,
-    /// The place of its first line.
+    /// Index of the first line.
     pub from: u64,
-    /// The lines.
+    /// The lines of the page.
     pub lines: Vec<Line>,
 }
 
-/// What became of a line.
+/// The outcome of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// This wallet got the money.
+    /// The wallet that was paid.
     Paid(Address),
-    /// The contract keeps it, because the holder is frozen.
+    /// The contract withholds the money because the holder is frozen.
     Frozen,
-    /// The contract keeps it, because the coin refused the transfer.
+    /// The contract withholds the money because the coin refused the transfer.
     TransferFailed,
 }
 
-/// The hash that is rolled over a list.
+/// The hash chained over all lines of a list. It does not depend on where pages begin.
 pub fn commitment(lines: &[Line]) -> B256 {
     lines.iter().fold(B256::ZERO, |rolled, line| keccak256([rolled.0, line.word().0].concat()))
 }
@@ -65,7 +64,7 @@ fn send(from: Address, distributor: Address, call: impl SolCall) -> Call {
     Call { from, to: Some(distributor), data: call.abi_encode().into() }
 }
 
-/// Declares a list and moves its whole sum into escrow.
+/// Declares a list and moves its total into escrow.
 pub fn create(from: Address, distributor: Address, d: &Declaration) -> Call {
     let call = Distributor::createDistributionCall {
         id: d.id,
@@ -79,19 +78,19 @@ pub fn create(from: Address, distributor: Address, d: &Declaration) -> Call {
     send(from, distributor, call)
 }
 
-/// Pays the next page.
+/// Pays one page.
 pub fn pay(from: Address, distributor: Address, page: &EscrowPage) -> Call {
     let call =
         Distributor::payoutForDistributionCall { id: page.id, from: U256::from(page.from), lines: words(&page.lines) };
     send(from, distributor, call)
 }
 
-/// Pays what is kept for a holder.
+/// Pays the withheld money of a holder.
 pub fn claim(from: Address, distributor: Address, id: B256, account: Address) -> Call {
     send(from, distributor, Distributor::claimWithheldCall { id, account })
 }
 
-/// Ends a list early: what no page has touched returns to its funder.
+/// Cancels a list: the money of unpaid pages returns to its funder.
 pub fn cancel(from: Address, distributor: Address, id: B256) -> Call {
     send(from, distributor, Distributor::cancelDistributionCall { id })
 }
@@ -101,14 +100,14 @@ pub fn declare_audit(from: Address, distributor: Address, id: B256, token: Addre
     send(from, distributor, Distributor::declareAuditCall { id, token, auditHash: report })
 }
 
-/// The page that stands in a call.
+/// Decodes the page of a call.
 pub fn page_of(data: &[u8]) -> Option<EscrowPage> {
     let call = Distributor::payoutForDistributionCall::abi_decode_validate(data).ok()?;
-    let lines = call.lines.into_iter().map(line::of_word).collect();
+    let lines = call.lines.into_iter().map(Line::of_word).collect();
     Some(EscrowPage { id: call.id, from: call.from.try_into().ok()?, lines })
 }
 
-/// The account that a claim is made for.
+/// The account of a claim.
 pub fn claimed_account(data: &[u8]) -> Option<Address> {
     Distributor::claimWithheldCall::abi_decode_validate(data).ok().map(|call| call.account)
 }
@@ -117,14 +116,14 @@ fn executed(receipt: &Receipt) -> Result<(), MissingEffect> {
     if receipt.success { Ok(()) } else { Err(MissingEffect("the transaction reverted".into())) }
 }
 
-/// Whether the receipt shows that the list was declared by exactly this call, and that its sum is in escrow.
+/// Checks that the receipt shows the declaration by exactly this call, and the total in escrow.
 pub fn create_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Result<(), MissingEffect> {
     executed(receipt)?;
     let missing = |why: &str| MissingEffect(format!("{distributor}: {why}"));
     let call = Distributor::createDistributionCall::abi_decode_validate(data)
         .map_err(|error| missing(&format!("the call cannot be read: {error}")))?;
     let created = events::<Distributor::DistributionCreated>(receipt, distributor).find(|e| e.id == call.id);
-    let created = created.ok_or_else(|| missing("it did not say that the list was declared"))?;
+    let created = created.ok_or_else(|| missing("the event of the declaration is missing"))?;
     if created.payloadHash != keccak256(data) {
         return Err(missing("the list was declared by another call"));
     }
@@ -132,7 +131,7 @@ pub fn create_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Re
     compare(&wanted, &paid_by(receipt, call.asset, created.funder))
 }
 
-/// What became of each line, if the receipt shows that exactly this page was accepted.
+/// Returns the outcome of each line if the receipt shows that exactly this page was paid.
 pub fn page_effect(
     receipt: &Receipt,
     distributor: Address,
@@ -141,14 +140,16 @@ pub fn page_effect(
 ) -> Result<Vec<Outcome>, MissingEffect> {
     executed(receipt)?;
     let missing = |why: &str| MissingEffect(format!("{distributor}: {why}"));
-    let page = page_of(data).ok_or_else(|| missing("the call is no page"))?;
+    let page = page_of(data).ok_or_else(|| missing("the call is not a payout page"))?;
     let mut accepted = events::<Distributor::PagePaid>(receipt, distributor);
     let first = U256::from(page.from);
     let event = accepted.find(|e| e.id == page.id && e.from == first);
-    if event.ok_or_else(|| missing("it did not say that the page was accepted"))?.payloadHash != keccak256(data) {
-        return Err(missing("another page was accepted in its place"));
+    if event.ok_or_else(|| missing("the event of the page is missing"))?.payloadHash != keccak256(data) {
+        return Err(missing("another page was paid in its place"));
     }
+    // A line is paid unless an event says otherwise.
     let mut outcomes: Vec<Outcome> = page.lines.iter().map(|line| Outcome::Paid(line.holder())).collect();
+    // Events carry the index in the whole list.
     let at = |index: U256| index.checked_sub(first).and_then(|i| usize::try_from(i).ok());
     for kept in events::<Distributor::Withheld>(receipt, distributor).filter(|e| e.id == page.id) {
         if let Some(outcome) = at(kept.index).and_then(|i| outcomes.get_mut(i)) {
@@ -161,6 +162,7 @@ pub fn page_effect(
             *outcome = Outcome::Paid(moved.payee);
         }
     }
+    // The events of the distributor only claim a payment; the transfers of the coin prove it.
     let paid = page.lines.iter().zip(&outcomes).filter_map(|(line, outcome)| match outcome {
         Outcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
         Outcome::Frozen | Outcome::TransferFailed => None,
@@ -169,7 +171,7 @@ pub fn page_effect(
     Ok(outcomes)
 }
 
-/// Who got what was kept for a holder, if the receipt shows it with the coin's own word.
+/// Returns the payee of a claim if the receipt and the coin's event show it.
 pub fn claim_effect(
     receipt: &Receipt,
     distributor: Address,
@@ -182,19 +184,20 @@ pub fn claim_effect(
         .map_err(|error| MissingEffect(format!("the call cannot be read: {error}")))?;
     let mut claims = events::<Distributor::WithheldClaimed>(receipt, distributor);
     let claimed = claims.find(|e| e.id == call.id && e.account == call.account);
-    let claimed =
-        claimed.ok_or_else(|| MissingEffect(format!("{distributor} did not pay what it kept for {}", call.account)))?;
+    let claimed = claimed.ok_or_else(|| {
+        MissingEffect(format!("{distributor} has no event that pays the withheld money of {}", call.account))
+    })?;
     if claimed.amount != U256::from(units) {
-        return Err(MissingEffect(format!("{} units were claimed, {units} were kept", claimed.amount)));
+        return Err(MissingEffect(format!("{} units were claimed, {units} were withheld", claimed.amount)));
     }
-    // Others may be claimed for in the same transaction: this payment must be among them.
+    // One transaction can claim for several accounts: this payment must be one of its transfers.
     match paid_by(receipt, asset, distributor).contains_key(&(claimed.payee, claimed.amount)) {
         true => Ok(claimed.payee),
         false => Err(MissingEffect(format!("the coin shows no transfer of {units} units to {}", claimed.payee))),
     }
 }
 
-/// How many units came back to the funder, if the receipt shows that exactly this list was ended, with the coin's own word.
+/// Returns the units that went back to the funder, if the receipt and the coin's event show this cancellation.
 pub fn cancel_effect(
     receipt: &Receipt,
     distributor: Address,
@@ -204,18 +207,19 @@ pub fn cancel_effect(
     executed(receipt)?;
     let call = Distributor::cancelDistributionCall::abi_decode_validate(data)
         .map_err(|error| MissingEffect(format!("the call cannot be read: {error}")))?;
-    let mut ended = events::<Distributor::DistributionCancelled>(receipt, distributor);
-    let ended = ended.find(|e| e.id == call.id);
-    let ended = ended.ok_or_else(|| MissingEffect(format!("{distributor} did not say that the list was ended")))?;
-    let shown = paid_by(receipt, asset, distributor).contains_key(&(ended.funder, ended.returned));
-    if shown || ended.returned.is_zero() {
-        return Ok(ended.returned);
+    let mut cancelled = events::<Distributor::DistributionCancelled>(receipt, distributor);
+    let cancelled = cancelled.find(|e| e.id == call.id);
+    let cancelled =
+        cancelled.ok_or_else(|| MissingEffect(format!("{distributor} has no event that cancels the list")))?;
+    let shown = paid_by(receipt, asset, distributor).contains_key(&(cancelled.funder, cancelled.returned));
+    if shown || cancelled.returned.is_zero() {
+        return Ok(cancelled.returned);
     }
-    let why = format!("the coin shows no transfer of {} units back to {}", ended.returned, ended.funder);
+    let why = format!("the coin shows no transfer of {} units back to {}", cancelled.returned, cancelled.funder);
     Err(MissingEffect(why))
 }
 
-/// Whether the receipt shows the declaration of this report.
+/// Returns the report hash if the receipt shows its declaration.
 pub fn audit_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Result<B256, MissingEffect> {
     executed(receipt)?;
     let call = Distributor::declareAuditCall::abi_decode_validate(data)
@@ -223,11 +227,11 @@ pub fn audit_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Res
     let mut declared = events::<Distributor::AuditDeclared>(receipt, distributor);
     match declared.find(|e| e.id == call.id && e.token == call.token && e.auditHash == call.auditHash) {
         Some(event) => Ok(event.auditHash),
-        None => Err(MissingEffect(format!("{distributor} did not say that the report was declared"))),
+        None => Err(MissingEffect(format!("{distributor} has no event for the report"))),
     }
 }
 
-/// Whether the effect of a call stands on the chain at a block, by whichever transaction.
+/// Whether the effect of a call exists on the chain at a block, from any transaction.
 pub async fn stands(chain: &Chain, distributor: Address, data: &[u8], at: At) -> Result<bool, Fault> {
     if let Ok(call) = Distributor::createDistributionCall::abi_decode_validate(data) {
         let stored = view(chain, distributor, &Distributor::distributionCall { id: call.id }, at).await?;
@@ -245,12 +249,14 @@ pub async fn stands(chain: &Chain, distributor: Address, data: &[u8], at: At) ->
         return Ok(view(chain, distributor, &Distributor::distributionCall { id: call.id }, at).await?.cancelled);
     }
     let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) else { return Ok(false) };
+    // A claim sets the withheld amount to zero.
     let read = Distributor::withheldOfCall { id: call.id, account: call.account };
     Ok(view(chain, distributor, &read, at).await?.is_zero())
 }
 
-/// The transaction that had the effect of a call, with the hash of the call that it was, as far as the contract tells.
+/// Finds the transaction with the effect of a call, with the hash of that transaction's call as far as the events tell.
 pub async fn find(chain: &Chain, distributor: Address, data: &[u8], since: u64) -> Result<Option<ExecutedAt>, Fault> {
+    // All topics below are indexed, so the node filters by this exact effect.
     let ours = keccak256(data);
     let topics = if let Ok(call) = Distributor::createDistributionCall::abi_decode_validate(data) {
         vec![Distributor::DistributionCreated::SIGNATURE_HASH, call.id]
@@ -270,12 +276,12 @@ pub async fn find(chain: &Chain, distributor: Address, data: &[u8], since: u64) 
         topics: topics.iter().map(|topic| vec![*topic]).collect(),
     };
     let logs = chain.logs(&filter).await?;
-    // A node that ignores the filter must not make another event look like this one.
+    // Some nodes ignore the filter, so check the event again.
     let Some(log) = logs.iter().find(|log| log.address == distributor && log.topics.starts_with(&topics)) else {
         return Ok(None);
     };
     let payload = |data: &[u8]| data.last_chunk::<32>().map_or(B256::ZERO, |word| B256::from(*word));
-    // A claim and an early end name no call: whoever made it, the money went where ours would have sent it.
+    // Events of a claim and a cancellation carry no payload hash. Either way the money went where our call would send it.
     let unnamed = [Distributor::WithheldClaimed::SIGNATURE_HASH, Distributor::DistributionCancelled::SIGNATURE_HASH];
     let payload_hash = if unnamed.contains(&topics[0]) { ours } else { payload(&log.data) };
     Ok(Some(ExecutedAt {
@@ -291,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_of_a_list_does_not_ask_where_its_pages_are_cut_and_a_call_is_read_as_it_was_written() {
+    fn the_list_hash_is_independent_of_pages_and_a_call_decodes_to_its_page() {
         let lines: Vec<Line> = (1u8..5).map(|n| Line::new(Address::repeat_byte(n), u128::from(n)).unwrap()).collect();
         let by_hand = lines.iter().fold(B256::ZERO, |h, l| keccak256([h.0, l.word().0].concat()));
         assert_eq!(commitment(&lines), by_hand);

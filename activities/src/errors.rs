@@ -1,13 +1,13 @@
-//! The custom errors of the platform's contracts, read from the very ABI that is deployed, and what each means.
+//! The custom errors of the contracts, read from the deployed ABI, and a sentence for each.
 use std::{collections::HashMap, sync::LazyLock};
 
 use alloy::primitives::keccak256;
 use serde::Deserialize;
 
-/// One custom error.
+/// A custom error of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomError {
-    /// Its name.
+    /// Name of the error.
     pub name: String,
     /// Name and ABI type of each operand.
     pub inputs: Vec<(String, String)>,
@@ -46,18 +46,18 @@ const ARTIFACTS: [&str; 7] = [
 ];
 
 static ERRORS: LazyLock<HashMap<[u8; 4], CustomError>> = LazyLock::new(|| {
-    // A test reads every artifact, so that none is left out here in silence.
+    // A test parses every artifact, so a broken one cannot be skipped silently here.
     let artifacts = ARTIFACTS.iter().filter_map(|text| serde_json::from_str::<Artifact>(text).ok());
     let errors = artifacts.flat_map(|artifact| artifact.abi).filter(|entry| entry.kind == "error");
     errors.map(|entry| (selector(&entry), CustomError { name: entry.name, inputs: named(entry.inputs) })).collect()
 });
 
-/// The error of a selector, if it is one of ours.
+/// The error with this selector, if it is one of ours.
 pub fn by_selector(selector: [u8; 4]) -> Option<&'static CustomError> {
     ERRORS.get(&selector)
 }
 
-/// What the error means, with its operands in place.
+/// The sentence for an error, with its operands filled in.
 pub(crate) fn sentence(name: &str, operands: &[(String, String)]) -> String {
     let template = SENTENCES.iter().find(|(known, _)| *known == name).map(|(_, template)| *template);
     let fits = |template: &&str| operands.iter().all(|(operand, _)| template.contains(&format!("{{{operand}}}")));
@@ -68,7 +68,7 @@ pub(crate) fn sentence(name: &str, operands: &[(String, String)]) -> String {
         }),
         None => {
             let shown: Vec<String> = operands.iter().map(|(operand, value)| format!("{operand} = {value}")).collect();
-            format!("The contract refused with {name}({}).", shown.join(", "))
+            format!("The contract rejected the call with {name}({}).", shown.join(", "))
         }
     }
 }
@@ -90,50 +90,50 @@ fn named(inputs: Vec<Input>) -> Vec<(String, String)> {
     inputs.into_iter().map(|input| (input.name, input.kind)).collect()
 }
 
-/// Sentences for the errors that an operation can meet; the others are shown by name and operands.
+/// Sentences for errors that an operation can meet. Other errors are shown by name and operands.
 const SENTENCES: &[(&str, &str)] = &[
     ("AddressIsFrozen", "{holder} is frozen; unfreeze it first."),
-    ("AddressNotFrozen", "{holder} is not frozen; a forced transfer needs the freeze first."),
-    ("AddressRetired", "{account} was recovered to {successor} and stays frozen for ever."),
-    ("AmountTooLarge", "The amount {amount} is larger than the contract can hold."),
-    ("BalanceTooLow", "{holder} has {balance} units in partition {partition}, {needed} are needed."),
-    ("CapBelowSupply", "The cap {cap} of partition {partition} is below the {supply} units that are issued."),
+    ("AddressNotFrozen", "{holder} is not frozen; freeze it before a forced transfer."),
+    ("AddressRetired", "{account} was recovered to {successor} and stays frozen permanently."),
+    ("AmountTooLarge", "The amount {amount} is too large for the contract."),
+    ("BalanceTooLow", "{holder} has {balance} units in partition {partition}; {needed} are needed."),
+    ("CapBelowSupply", "The cap {cap} of partition {partition} is below the issued supply of {supply} units."),
     ("CapExceeded", "Partition {partition} would hold {supplyAfter} units, above its cap of {cap}."),
     ("DistributionClosed", "The distribution {id} is completed or cancelled."),
-    ("DistributionExists", "The distribution {id} exists already (same terms: {sameTerms})."),
+    ("DistributionExists", "The distribution {id} already exists (same terms: {sameTerms})."),
     (
         "ERC20InsufficientAllowance",
-        "{spender} may spend {allowance} units of the payer, {needed} are needed; approve them first.",
+        "{spender} may spend {allowance} units of the payer; {needed} are needed; approve them first.",
     ),
-    ("ERC20InsufficientBalance", "{sender} owns {balance} units of the payout asset, {needed} are needed."),
+    ("ERC20InsufficientBalance", "{sender} owns {balance} units of the payout asset; {needed} are needed."),
     ("EmptyPage", "The page has no lines."),
     ("HolderNotWhitelisted", "{holder} is not on the whitelist of partition {partition}."),
-    ("InsufficientGas", "{available} gas is left where {required} is needed; cut the page smaller."),
+    ("InsufficientGas", "{available} gas is left; {required} is needed; use a smaller page."),
     ("LockExceedsBalance", "{holder} has {balance} units in partition {partition} and would have {locked} locked."),
     (
         "NotAuthorized",
-        "{caller} has not the role {rolesNeeded} that the function {selector} asks for; grant it in the AgentRegistry.",
+        "{caller} lacks the role {rolesNeeded}, which the function {selector} requires; grant it in the AgentRegistry.",
     ),
     ("NotRestricted", "Partition {partition} is not restricted."),
-    ("NothingToUnlock", "No lock of {holder} in partition {partition} is due."),
+    ("NothingToUnlock", "{holder} has no expired lock in partition {partition}."),
     ("OfferingParamsDiffer", "The offering {offeringId} was deployed with other parameters ({deployed}, now {given})."),
-    ("OperationReplayed", "The operation {opId} was executed before."),
-    ("PageAlreadyPaid", "Line {from} of the distribution {id} was accepted before; line {next} is due."),
-    ("PageOutOfOrder", "Line {from} of the distribution {id} is not due yet; line {next} is."),
-    ("PartitionOutOfOrder", "Partition {given} was named where {expected} is next."),
-    ("ReceivedDiffers", "{expected} units were pulled and {received} arrived; the asset takes a fee or rebases."),
+    ("OperationReplayed", "The operation {opId} was already executed."),
+    ("PageAlreadyPaid", "Line {from} of the distribution {id} was already accepted; line {next} is next."),
+    ("PageOutOfOrder", "Line {from} of the distribution {id} is out of order; line {next} is next."),
+    ("PartitionOutOfOrder", "Partition {given} is out of order; partition {expected} is next."),
+    ("ReceivedDiffers", "{expected} units were pulled but {received} arrived; the asset takes a fee or rebases."),
     ("RecoveryToItself", "{wallet} cannot be recovered to itself."),
     ("ReleaseTimeOutOfRange", "The release time {releaseAt} is in the past or too far ahead."),
-    ("RollUpMismatch", "The pages of {id} come to the hash {actual}, {expected} was declared."),
+    ("RollUpMismatch", "The pages of {id} hash to {actual}; {expected} was declared."),
     ("SafeERC20FailedOperation", "The payout asset {token} refused the transfer."),
-    ("TooManyLocks", "{holder} has the most locks that partition {partition} allows."),
-    ("TotalMismatch", "The pages of {id} come to {actual} units, {expected} were declared."),
+    ("TooManyLocks", "{holder} has reached the limit of locks in partition {partition}."),
+    ("TotalMismatch", "The pages of {id} add up to {actual} units; {expected} were declared."),
     ("TransferRefused", "{amount} units of partition {partition} may not go from {from} to {to}: {reason}."),
     ("UnknownDistribution", "There is no distribution {id}."),
     ("UnknownPartition", "The token has no partition {partition}."),
     (
         "WalletNotEmpty",
-        "{wallet} holds {balance} units of partition {partition} already; recovery needs an empty wallet.",
+        "{wallet} already holds {balance} units of partition {partition}; recovery needs an empty wallet.",
     ),
 ];
 
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_artifact_is_read_and_every_operand_is_one_word() {
+    fn every_artifact_parses_and_every_operand_is_one_word() {
         for text in ARTIFACTS {
             serde_json::from_str::<Artifact>(text).unwrap();
         }
@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn every_sentence_belongs_to_an_error_and_names_all_its_operands() {
+    fn every_sentence_belongs_to_an_error_and_uses_all_its_operands() {
         for (name, template) in SENTENCES {
-            // Two contracts may have an error of one name: the sentence says what both have.
+            // Two contracts can share an error name; the sentence uses the operands that both have.
             let named = ERRORS.values().filter(|error| error.name == *name);
             let error = named.min_by_key(|error| error.inputs.len());
-            let error = error.unwrap_or_else(|| panic!("{name} is no error of the contracts"));
+            let error = error.unwrap_or_else(|| panic!("no contract has the error {name}"));
             let operands: Vec<(String, String)> =
                 error.inputs.iter().map(|(operand, _)| (operand.clone(), "7".into())).collect();
             for (operand, _) in &operands {

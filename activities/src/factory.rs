@@ -1,4 +1,4 @@
-//! The `TokenFactory`: one token per offering, at an address that is known before it is sent.
+//! The `TokenFactory`: one token for each offering, at an address that is known before deployment.
 use alloy::{
     primitives::{Address, B256, U256, hex, keccak256},
     sol_types::{SolCall, SolEvent},
@@ -16,38 +16,38 @@ use crate::{
     simulate::{At, Call},
 };
 
-/// What an offering's token starts with.
+/// The terms with which an offering's token is deployed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deployment {
-    /// keccak256 of the offering's text id.
+    /// keccak256 of the id of the offering.
     pub offering_id: B256,
     /// The symbol, 1 to 31 bytes.
     pub symbol: String,
-    /// The most units over all partitions, at most 96 bits.
+    /// The cap over all partitions in units, at most 96 bits.
     #[serde(with = "crate::decimal")]
     pub total_cap: u128,
     /// 1 to 32 partitions; the n-th becomes partition n.
     pub partitions: Vec<PartitionTerms>,
 }
 
-/// What a partition starts with.
+/// The terms of one partition at deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionTerms {
-    /// The most units of the partition.
+    /// The cap of the partition in units.
     #[serde(with = "crate::decimal")]
     pub cap: u128,
-    /// Whether voluntary transfers are stopped from the start.
+    /// Whether the partition starts restricted: no voluntary transfers.
     pub restricted: bool,
-    /// Whether transfers ask the Rule 144 module.
+    /// Whether transfers consult the Rule 144 module.
     pub rule144: bool,
 }
 
-/// The id that the chain knows an offering by.
+/// The id of an offering on the chain.
 pub fn offering_id(text: &str) -> B256 {
     keccak256(text)
 }
 
-/// Deploys the token of an offering, caps and partitions included.
+/// The call that deploys the token of an offering with its caps and partitions.
 pub fn deploy_token(from: Address, factory: Address, deployment: &Deployment) -> Call {
     let terms = |terms: &PartitionTerms| IPlatformSecurityToken7518::PartitionTerms {
         cap: U256::from(terms.cap),
@@ -63,11 +63,11 @@ pub fn deploy_token(from: Address, factory: Address, deployment: &Deployment) ->
     Call { from, to: Some(factory), data: call.abi_encode().into() }
 }
 
-/// The address that the token of an offering has or will have: an EIP-1167 clone with the offering id
-/// behind its code, made by CREATE2 with the same id as salt.
+/// The address of an offering's token: an EIP-1167 clone with the offering id appended to its code, created by CREATE2
+/// with the offering id as salt.
 pub fn predict_token(factory: Address, implementation: Address, offering_id: B256) -> Address {
     let mut code = Vec::with_capacity(87);
-    // The length of what is deployed: 45 bytes of the proxy and 32 of its argument.
+    // The deployed length is 45 bytes of proxy and 32 bytes of argument.
     code.extend(hex!("61004d3d81600a3d39f3363d3d373d3d3d363d73"));
     code.extend(implementation);
     code.extend(hex!("5af43d82803e903d91602b57fd5bf3"));
@@ -75,26 +75,28 @@ pub fn predict_token(factory: Address, implementation: Address, offering_id: B25
     factory.create2(offering_id, keccak256(code))
 }
 
-/// The token's address, if the receipt shows that the factory made it, or had made it, with these very parameters.
+/// Returns the token's address if the receipt shows its deployment with these parameters, now or earlier.
 pub fn deploy_effect(receipt: &Receipt, factory: Address, deployment: &Deployment) -> Result<Address, MissingEffect> {
     let id = deployment.offering_id;
     let payload = payload_hash(&deploy_token(receipt.from, factory, deployment).data);
     let mut deployed = events::<TokenFactory::TokenDeployed>(receipt, factory).filter(|event| event.offeringId == id);
     match deployed.next() {
+        // This transaction created the token, so its own event must show our terms.
         Some(event) if event.payloadHash == payload && event.created => {
             initialised(receipt, event.token, deployment)?;
             Ok(event.token)
         }
+        // A repeated deployment: the factory found the token with the same terms.
         Some(event) if event.payloadHash == payload => Ok(event.token),
         Some(event) => Err(MissingEffect(format!(
             "offering {id} was deployed with the payload {}, not {payload}",
             event.payloadHash
         ))),
-        None => Err(MissingEffect(format!("the factory {factory} did not say that it deployed offering {id}"))),
+        None => Err(MissingEffect(format!("the factory {factory} has no event for offering {id}"))),
     }
 }
 
-/// The tokens that the factory told of in these blocks, each with the id of its offering.
+/// The tokens that the factory deployed in these blocks, each with the id of its offering.
 pub async fn tokens_told(chain: &Chain, factory: Address, blocks: (u64, u64)) -> Result<Vec<(Address, B256)>, Fault> {
     let filter = LogFilter {
         from_block: blocks.0,
@@ -110,10 +112,10 @@ pub async fn tokens_told(chain: &Chain, factory: Address, blocks: (u64, u64)) ->
     Ok(told.collect())
 }
 
-/// Whether the new token says of itself, in the same receipt, that it is this offering's with these terms.
+/// Checks that the new token's own event in this receipt shows this offering and these terms.
 fn initialised(receipt: &Receipt, token: Address, deployment: &Deployment) -> Result<(), MissingEffect> {
     let Some(own) = events::<TokenInitialized>(receipt, token).next() else {
-        return Err(MissingEffect(format!("{token} did not say that it was initialised")));
+        return Err(MissingEffect(format!("{token} has no event of its initialisation")));
     };
     let is = (own.offeringId, own.symbol.as_str(), own.totalCap, own.partitions);
     let count = U256::from(deployment.partitions.len());
@@ -121,12 +123,12 @@ fn initialised(receipt: &Receipt, token: Address, deployment: &Deployment) -> Re
     if is == wanted { Ok(()) } else { Err(MissingEffect(format!("{token} is {is:?}, not {wanted:?}"))) }
 }
 
-/// Whether a token was made in this transaction, and not found by a repetition.
+/// Whether this transaction created the token. A repeated deployment finds the existing token instead.
 pub fn made_here(receipt: &Receipt, token: Address) -> bool {
     events::<TokenInitialized>(receipt, token).next().is_some()
 }
 
-/// What a token says of itself: the offering that it stands for, and its symbol.
+/// The offering id and the symbol that the token reports.
 pub async fn identity(chain: &Chain, token: Address) -> Result<(B256, String), Fault> {
     let offering = view(chain, token, &offeringIdCall {}, At::Latest).await?;
     Ok((offering, view(chain, token, &tokenSymbolCall {}, At::Latest).await?))
@@ -147,12 +149,12 @@ pub async fn token_of(
     Ok(Some((token, payload)))
 }
 
-/// The implementation that every token of the factory is a clone of.
+/// The implementation that all tokens of the factory are clones of.
 pub async fn implementation(chain: &Chain, factory: Address) -> Result<Address, Fault> {
     view(chain, factory, &TokenFactory::implementationCall {}, At::Latest).await
 }
 
-/// The registry that the factory asks for roles.
+/// The registry that the factory checks roles in.
 pub async fn registry(chain: &Chain, factory: Address) -> Result<Address, Fault> {
     view(chain, factory, &TokenFactory::agentRegistryCall {}, At::Latest).await
 }

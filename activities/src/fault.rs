@@ -1,71 +1,69 @@
-//! Why a question to the chain has no answer, and what that means for the operation that asked.
+//! Faults of RPC calls, and what each means for the caller.
 
-/// What a failed question means for the caller.
+/// What a fault means for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultClass {
-    /// Nobody can be asked; the circuit opens and no attempt is counted.
+    /// No endpoint can be asked: the circuit opens and no attempt is counted.
     Outage,
-    /// This answer was no good; asking again later is expected to help.
+    /// This answer was not usable: a later try is expected to work.
     Transient,
-    /// Asking again will not help before somebody changes something.
+    /// A retry does not help until somebody changes something.
     Fatal,
 }
 
-/// Why a question to the chain has no answer. No message holds a URL's path, query or password.
+/// Why an RPC call has no usable answer. No message holds the path, query or password of a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Every endpoint is down or refuses.
-    #[error(
-        "no endpoint of the chain answers: {0}; check the nodes and the network, work goes on by itself when one is back"
-    )]
+    /// Every endpoint is down or refuses connections.
+    #[error("no endpoint of the chain answers: {0}; check the nodes and the network; work resumes when one is back")]
     Outage(String),
-    /// Every endpoint takes longer to answer than it may.
+    /// No endpoint answered within the timeout.
     #[error(
-        "no endpoint of the chain answers in time: {0}; check the nodes and the network, work goes on by itself when one does"
+        "no endpoint of the chain answers in time: {0}; check the nodes and the network; work resumes when one does"
     )]
     Late(String),
-    /// Every endpoint that is up asks for fewer calls.
+    /// Every reachable endpoint limits the rate of calls.
     #[error("{endpoint} limits the rate of calls (retry after {}); raise its limit or add an endpoint", seconds(.retry_after_seconds))]
     RateLimited {
         /// The endpoint, redacted.
         endpoint: String,
-        /// What the endpoint asked for.
+        /// The pause that the endpoint asked for.
         retry_after_seconds: Option<u64>,
     },
-    /// Another chain stands behind the URL.
+    /// The endpoint serves another chain.
     #[error(
-        "{endpoint} serves {found}, the configuration says {expected}; correct the URL or the chain id, the endpoint is not used"
+        "{endpoint} serves {found} but should serve {expected}; correct the URL or the chain id; the endpoint is not used"
     )]
     WrongChain {
         /// The endpoint, redacted.
         endpoint: String,
-        /// What the configuration or the first contact says.
+        /// The chain id or genesis from the configuration or the first contact.
         expected: String,
-        /// What the endpoint answers.
+        /// The chain id or genesis that the endpoint reports.
         found: String,
     },
-    /// The node left out something that should be there; absence is not information.
-    #[error("the node's answer is incomplete: {0}; it is asked again")]
+    /// The answer lacks something that must exist. Absence proves nothing, so this is a fault and not an empty result.
+    #[error("the node's answer is incomplete: {0}; it will be asked again")]
     Incomplete(String),
-    /// The answer does not have the form that the protocol asks for.
-    #[error("the node's answer cannot be read: {0}; another endpoint is asked")]
+    /// The answer does not have the form of the protocol.
+    #[error("the node's answer cannot be read: {0}; another endpoint will be asked")]
     Malformed(String),
-    /// No endpoint knows the block that was named; it may have been reorganised away or not have arrived.
-    #[error("no endpoint knows this block yet, or any more; it is asked again")]
+    /// No endpoint knows the block: it was reorganised away or has not arrived yet.
+    #[error("no endpoint knows this block; it will be asked again")]
     UnknownBlock,
-    /// The node has deleted the state of that block.
-    #[error("the node no longer has the state of that block: {0}; ask at a later block or configure an archive node")]
+    /// The node has deleted the state of the block.
+    #[error("the node has deleted the state of that block: {0}; use a later block or configure an archive node")]
     Pruned(String),
-    /// No endpoint offers a method that is needed.
-    #[error("no endpoint offers {0}; configure a node that does")]
+    /// No endpoint offers a required method.
+    #[error("no endpoint offers {0}; configure a node that has this method")]
     NoMethod(String),
-    /// The node refused for a reason that no rule knows.
-    #[error("the node refused: {0}")]
+    /// The node rejected the call for a reason that no rule knows.
+    #[error("the node rejected the call: {0}")]
     Refused(String),
 }
 
 impl Fault {
-    /// What the caller should make of it.
+    /// What the fault means for the caller.
     pub fn class(&self) -> FaultClass {
         match self {
             Fault::Outage(_) | Fault::Late(_) | Fault::RateLimited { .. } => FaultClass::Outage,
@@ -76,7 +74,7 @@ impl Fault {
         }
     }
 
-    /// The stable word for metrics and tables.
+    /// The stable code for metrics and tables.
     pub fn code(&self) -> &'static str {
         match self {
             Fault::Outage(_) | Fault::Late(_) => "outage",

@@ -1,24 +1,24 @@
-//! The two ends that the follower works between.
+//! The newest block and the newest final block.
 use crate::{
     block::{Block, Header, METHOD, by_number, other_number},
-    chain::{Chain, Tag, together},
+    chain::{Chain, Tag, combined},
     config::Finality,
     endpoint::Endpoint,
     fault::Fault,
     rpc::{Request, first, optional, pair, required},
 };
 
-/// The two ends that matter: the newest block and the newest final one.
+/// The newest block and the newest final block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heads {
     /// The newest block, with its transactions.
     pub latest: Block,
-    /// The newest final block; none while the node says nothing about finality, which moves nothing.
+    /// The newest final block; none while the node reports none, and then nothing becomes final.
     pub finalized: Option<Header>,
 }
 
 impl Chain {
-    /// The newest block with its transactions and the newest final header, in one batch where the chain has the tag.
+    /// Reads the newest block and the newest final header, in one batch where the chain has the tag.
     pub async fn heads(&self) -> Result<Heads, Fault> {
         let latest = by_number(Tag::Latest, true);
         let mut faults = Vec::new();
@@ -29,20 +29,20 @@ impl Chain {
             };
             match heads {
                 Ok(heads) => {
-                    endpoint.saw_head(heads.latest.number);
+                    endpoint.note_head(heads.latest.number);
                     return Ok(heads);
                 }
                 Err(fault) => faults.push(fault),
             }
         }
-        Err(together(faults))
+        Err(combined(faults))
     }
 
     async fn heads_by_tag(&self, endpoint: &Endpoint, latest: Request) -> Result<Heads, Fault> {
         let requests = |_: &Endpoint| vec![latest.clone(), by_number(Tag::Finalized, false)];
         self.ask_one(endpoint, &requests, &|answers| {
             let (latest, finalized) = pair(answers)?;
-            // Before the first checkpoint nodes answer null or "unknown block": nothing is final yet.
+            // Before the first checkpoint nodes answer null or "unknown block": no block is final yet.
             let finalized = match optional::<Header>(METHOD, finalized) {
                 Err(Fault::UnknownBlock) => None,
                 other => other?,
@@ -53,6 +53,7 @@ impl Chain {
     }
 
     async fn heads_by_count(&self, endpoint: &Endpoint, latest: Request, count: u64) -> Result<Heads, Fault> {
+        // Two calls: the number of the final block follows from the head.
         let latest: Block =
             self.ask_one(endpoint, &|_: &Endpoint| vec![latest.clone()], &|answers| first(METHOD, answers)).await?;
         let number = latest.number.saturating_sub(count);

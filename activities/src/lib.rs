@@ -47,10 +47,10 @@ pub mod token;
 pub mod token_event;
 pub mod token_view;
 pub mod transaction;
+mod transport;
 pub mod unfreeze;
 pub mod unlock;
 pub mod unrestrict;
 pub mod wallet_proof;
-mod wire;
 
-pub use wire::Node;
+pub use transport::Node;

@@ -1,21 +1,21 @@
-//! A page's line: a holder and units in one word, as the token and the distributor read it.
+//! One line of a page: a holder and units packed into one word, as the token and the distributor read it.
 use alloy::primitives::{Address, B256, U256};
 use serde::{Deserialize, Serialize};
 
-/// The most units that a line holds: 96 bits.
+/// The highest units of a line: 96 bits.
 pub const UNITS_MAX: u128 = (1 << 96) - 1;
 
-/// Units that no contract of ours can hold.
+/// The units do not fit into a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{units} units for {holder} are more than the contract can hold (96 bits)")]
+#[error("{units} units for {holder} do not fit into 96 bits")]
 pub struct UnitsTooLarge {
-    /// Who would get them.
+    /// The holder.
     pub holder: Address,
-    /// How many.
+    /// The units.
     pub units: u128,
 }
 
-/// One holder of a page and what is meant for it.
+/// A holder of a page and the units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Line {
@@ -31,7 +31,7 @@ struct Parts {
 }
 
 impl Line {
-    /// A line, if the units fit.
+    /// A line, if the units fit into 96 bits.
     pub fn new(holder: Address, units: u128) -> Result<Line, UnitsTooLarge> {
         match units <= UNITS_MAX {
             true => Ok(Line { holder, units }),
@@ -39,24 +39,25 @@ impl Line {
         }
     }
 
-    /// The line that a word stands for: every word is one.
+    /// Reads a line from a word. Every word is a valid line.
     pub fn of_word(word: B256) -> Line {
         let mut units = [0; 16];
+        // The low 12 bytes are the units.
         units[4..].copy_from_slice(&word[20..]);
         Line { holder: Address::from_slice(&word[..20]), units: u128::from_be_bytes(units) }
     }
 
-    /// Who it is for.
+    /// The holder.
     pub fn holder(self) -> Address {
         self.holder
     }
 
-    /// How many units.
+    /// The units.
     pub fn units(self) -> u128 {
         self.units
     }
 
-    /// The word: the address in the high 20 bytes, the units in the low 12.
+    /// The word: address in the high 20 bytes, units in the low 12.
     pub fn word(self) -> B256 {
         let mut word = B256::ZERO;
         word[..20].copy_from_slice(self.holder.as_slice());
@@ -79,14 +80,12 @@ impl From<Line> for Parts {
     }
 }
 
-/// The line that stands in a word; every word is one.
-pub fn of_word(word: B256) -> Line {
-    let mut units = [0; 16];
-    units[4..].copy_from_slice(&word[20..]);
-    Line { holder: Address::from_slice(&word[..20]), units: u128::from_be_bytes(units) }
+/// The words of several lines, in order.
+pub(crate) fn words(lines: &[Line]) -> Vec<B256> {
+    lines.iter().map(|line| line.word()).collect()
 }
 
-/// The units of a word.
+/// The units in a word, without its holder.
 pub fn units(word: B256) -> U256 {
     U256::from_be_slice(&word[20..])
 }
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_keeps_holder_and_units() {
+    fn a_line_survives_the_round_trip_through_its_word() {
         let holder = Address::repeat_byte(0xab);
         for count in [0, 1, UNITS_MAX] {
             let word = Line::new(holder, count).unwrap().word();

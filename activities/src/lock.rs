@@ -1,4 +1,4 @@
-//! Locking units of a holder until a time. The operation id makes it happen once, because a second lock would add to the first.
+//! Locking units of a holder until a time. The operation number makes it happen once: a second lock would add to the first.
 use alloy::primitives::{Address, Bytes, U256};
 use serde::{Deserialize, Serialize};
 
@@ -10,26 +10,26 @@ use crate::{
     token,
 };
 
-/// What is locked.
+/// The parameters of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lock {
-    /// The operation id on the token.
+    /// The operation number on the token.
     pub op_id: u64,
     /// The partition.
     pub partition: u32,
-    /// Whose units, and how many.
+    /// The holder and the units.
     pub line: Line,
-    /// Until when, in seconds since 1970.
+    /// The release time, in seconds since 1970.
     pub release_at: u64,
 }
 
 impl Lock {
-    /// The call.
+    /// The calldata.
     pub fn calldata(&self, token: Address) -> Bytes {
         token::lock(Address::ZERO, token, self.op_id, self.partition, self.release_at, self.line).data
     }
 
-    /// Whether this transaction locked exactly this.
+    /// Checks that this transaction created exactly this lock.
     pub fn effect(&self, receipt: &Receipt, token: Address) -> Result<(), MissingEffect> {
         executed_effect(receipt, token, self.op_id, &self.calldata(token))?;
         let ours = |event: &TokensLocked| {
@@ -40,7 +40,11 @@ impl Lock {
         };
         match events::<TokensLocked>(receipt, token).any(|event| ours(&event)) {
             true => Ok(()),
-            false => Err(MissingEffect(format!("no lock of {} units of {}", self.line.units(), self.line.holder()))),
+            false => Err(MissingEffect(format!(
+                "the receipt shows no lock of {} units of {}",
+                self.line.units(),
+                self.line.holder()
+            ))),
         }
     }
 }

@@ -1,47 +1,47 @@
-//! Events by address, topic and range.
+//! Events by contract, topic and block range.
 use alloy::primitives::{Address, B256, Bytes, U64};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     block::{Header, by_number},
-    chain::{Chain, Tag, together},
+    chain::{Chain, Tag, combined},
     classify,
     endpoint::Endpoint,
     fault::Fault,
     rpc::{Answer, Request, first, required},
 };
 
-/// Which events are wanted.
+/// A filter for events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFilter {
     /// The first block.
     pub from_block: u64,
-    /// The last block; none for the newest.
+    /// The last block; none for the newest block.
     pub to_block: Option<u64>,
-    /// The contracts; empty for any.
+    /// The contracts; empty for all.
     pub addresses: Vec<Address>,
-    /// For each topic the values that are accepted; empty for any.
+    /// The accepted values of each topic; empty for all.
     pub topics: Vec<Vec<B256>>,
 }
 
-/// An event with its place on the chain.
+/// An event with its position on the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RawLog")]
 pub struct PlacedLog {
     /// The contract that emitted it.
     pub address: Address,
-    /// The hash of its signature and its indexed fields.
+    /// Signature hash and indexed fields.
     pub topics: Vec<B256>,
-    /// Its other fields.
+    /// The other fields.
     pub data: Bytes,
-    /// The height of its block.
+    /// The number of its block.
     pub block_number: u64,
     /// The hash of its block.
     pub block_hash: B256,
-    /// Its transaction.
+    /// The hash of its transaction.
     pub tx_hash: B256,
-    /// Its place among the events of the block.
+    /// Its index among the events of the block.
     pub log_index: u64,
 }
 
@@ -71,12 +71,12 @@ impl From<RawLog> for PlacedLog {
     }
 }
 
-/// The final events that are wanted.
+/// A filter for final events.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
-    /// The contracts; empty for any: so many can be ours that the question would be longer than the answer.
+    /// The contracts; empty for all. With very many contracts the filter would be larger than the answer.
     pub contracts: &'a [Address],
-    /// What an event's first topic may be.
+    /// The accepted values of the first topic.
     pub topics: &'a [B256],
 }
 
@@ -109,7 +109,7 @@ impl LogFilter {
 }
 
 impl Chain {
-    /// The events in order; a range that is too wide for a provider is halved until it is not.
+    /// Reads the events in order. If a provider refuses the range as too wide, the range is halved until it fits.
     pub async fn logs(&self, filter: &LogFilter) -> Result<Vec<PlacedLog>, Fault> {
         let mut found = Vec::new();
         let mut ranges = vec![(filter.from_block, filter.to_block)];
@@ -128,7 +128,7 @@ impl Chain {
                         return Err(Fault::Refused(text));
                     }
                     let middle = from + (end - from) / 2;
-                    // The lower half is on top of the stack, so that the events come out in order.
+                    // The stack returns the lower half first, so the events stay in order.
                     ranges.push((middle + 1, Some(end)));
                     ranges.push((from, Some(middle)));
                 }
@@ -138,8 +138,8 @@ impl Chain {
         Ok(found)
     }
 
-    /// Events in a range of final blocks, from as many endpoints as the quorum wants, who must agree. The last
-    /// block's hash is what it must be: an endpoint that has not come so far yet would show fewer events and say nothing.
+    /// Reads the events of final blocks from as many endpoints as the quorum requires; they must agree. `last` is the hash of
+    /// the last block: an endpoint that is behind would return fewer events without an error.
     pub async fn final_logs(
         &self,
         wanted: &Wanted<'_>,
@@ -150,6 +150,7 @@ impl Chain {
         let (mut shown, mut agreed, mut faults) = (None, 0, Vec::new());
         for endpoint in self.candidates() {
             match self.range_of(endpoint, wanted, (from, to), last).await {
+                // Different events from two endpoints mean that one of them is wrong: nothing is read.
                 Ok(logs) if shown.as_ref().is_none_or(|seen| *seen == logs) => {
                     shown = Some(logs);
                     agreed += 1;
@@ -161,7 +162,7 @@ impl Chain {
                 return Ok(shown.unwrap_or_default());
             }
         }
-        Err(together(faults))
+        Err(combined(faults))
     }
 
     async fn range_of(
@@ -179,6 +180,7 @@ impl Chain {
                 Err(Fault::Refused(text)) if classify::is_range_too_wide(&text) && from < to => {
                     let middle = from + (to - from) / 2;
                     ranges.push((middle + 1, to, last));
+                    // Only the hash of the last block is known; the lower half is checked by number.
                     ranges.push((from, middle, None));
                 }
                 Err(fault) => return Err(fault),
@@ -187,7 +189,7 @@ impl Chain {
         Ok(found)
     }
 
-    /// One block is asked for by its hash, which costs one call; of more, the last one is asked for with them.
+    /// Reads one range. One block is read by its hash, in one call; a longer range includes the header of its last block.
     async fn events_of(
         &self,
         endpoint: &Endpoint,
@@ -214,9 +216,10 @@ impl Chain {
             }
             let logs: Vec<PlacedLog> = first("eth_getLogs", answers)?;
             match logs.iter().find(|log| !wanted.includes(log) || !(from..=to).contains(&log.block_number)) {
-                Some(log) => {
-                    Err(Fault::Malformed(format!("event {} of {} was not asked for", log.log_index, log.tx_hash)))
-                }
+                Some(log) => Err(Fault::Malformed(format!(
+                    "event {} of {} does not match the filter",
+                    log.log_index, log.tx_hash
+                ))),
                 None => Ok(logs),
             }
         };

@@ -1,4 +1,4 @@
-//! Transactions as blocks hold them: who sent them, and with which call.
+//! Transactions in blocks: signer, nonce and calldata.
 use alloy::primitives::{Address, B256, Bytes, U64};
 use serde::Deserialize;
 use serde_json::json;
@@ -11,20 +11,20 @@ use crate::{
 
 const METHOD: &str = "eth_getTransactionByHash";
 
-/// A transaction in its block.
+/// A transaction that is in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mined {
-    /// Its hash.
+    /// The hash.
     pub hash: B256,
-    /// Who signed it.
+    /// The signer.
     pub from: Address,
-    /// The nonce that it took.
+    /// The nonce.
     pub nonce: u64,
-    /// Whom it called; none for a deployment.
+    /// The contract or account called; none for a deployment.
     pub to: Option<Address>,
     /// Selector and arguments.
     pub data: Bytes,
-    /// The height of its block.
+    /// The number of its block.
     pub block_number: u64,
     /// The hash of its block.
     pub block_hash: B256,
@@ -46,7 +46,7 @@ struct Raw {
 }
 
 impl Chain {
-    /// The transactions of these hashes, in the order asked; none where it is in no block, as far as the node knows.
+    /// The transactions with these hashes, in the same order; none where the node knows no block with it.
     pub async fn mined(&self, hashes: &[B256]) -> Result<Vec<Option<Mined>>, Fault> {
         if hashes.is_empty() {
             return Ok(Vec::new());
@@ -62,7 +62,7 @@ impl Chain {
 fn checked(raw: Option<Raw>, hash: B256) -> Result<Option<Mined>, Fault> {
     let Some(raw) = raw else { return Ok(None) };
     if raw.hash != hash {
-        return Err(Fault::Malformed(format!("the transaction {hash} was asked for, {} came back", raw.hash)));
+        return Err(Fault::Malformed(format!("the request was for transaction {hash}, the answer is {}", raw.hash)));
     }
     let (Some(number), Some(block_hash)) = (raw.block_number, raw.block_hash) else { return Ok(None) };
     let (from, nonce, to) = (raw.from, raw.nonce.to(), raw.to);

@@ -1,4 +1,4 @@
-//! Operation ids on the chain: the second lock behind the nonce, and the place to ask "was this done?".
+//! Operation numbers on contracts: a contract executes each number once and can tell whether it did.
 use alloy::{
     primitives::{Address, B256, Bytes, U256, keccak256},
     sol_types::{SolCall, SolEvent},
@@ -14,45 +14,45 @@ use crate::{
     simulate::{At, Call},
 };
 
-/// An effect that a successful transaction should have had and has not.
+/// A successful transaction lacks the effect of its operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the transaction succeeded without its effect: {0}")]
 pub struct MissingEffect(pub String);
 
-/// Where and how an operation took effect.
+/// The transaction that executed an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutedAt {
-    /// The transaction.
+    /// The transaction hash.
     pub tx_hash: B256,
-    /// The height of its block.
+    /// The number of its block.
     pub block_number: u64,
     /// The hash of its block.
     pub block_hash: B256,
-    /// The hash of the call that had the effect.
+    /// The hash of the executed call.
     pub payload_hash: B256,
 }
 
-/// The hash by which a contract remembers a call: keccak256 of its complete calldata.
+/// The payload hash that a contract stores for a call: keccak256 of the complete calldata.
 pub fn payload_hash(data: &Bytes) -> B256 {
     keccak256(data)
 }
 
-/// A read of the contract, from nobody in particular.
+/// A read-only call of a contract, from the zero address.
 pub(crate) fn read(contract: Address, call: &impl SolCall) -> Call {
     Call { from: Address::ZERO, to: Some(contract), data: call.abi_encode().into() }
 }
 
-/// Calls a view function and reads its answer.
+/// Calls a view function and decodes the answer.
 pub(crate) async fn view<C: SolCall>(chain: &Chain, contract: Address, call: &C, at: At) -> Result<C::Return, Fault> {
     let refused = |revert: Revert| Fault::Refused(format!("{} of {contract}: {}", C::SIGNATURE, revert.sentence));
     let data = chain.call(&read(contract, call), at).await?.map_err(refused)?;
-    // An address without code answers nothing, which decodes to nothing.
+    // An address without code answers with empty data, which does not decode.
     C::abi_decode_returns_validate(&data).map_err(|error| {
-        Fault::Refused(format!("{contract} is not the contract it should be: {} answered {error}", C::SIGNATURE))
+        Fault::Refused(format!("{contract} is not the expected contract: {} answered {error}", C::SIGNATURE))
     })
 }
 
-/// The events of one kind that the contract emitted in this transaction.
+/// The contract's events of one kind in this transaction.
 pub(crate) fn events<'a, E: SolEvent + 'a>(receipt: &'a Receipt, contract: Address) -> impl Iterator<Item = E> + 'a {
     receipt.logs.iter().filter(move |log| log.address == contract).filter_map(event)
 }
@@ -61,7 +61,7 @@ fn event<E: SolEvent>(log: &Log) -> Option<E> {
     E::decode_raw_log_validate(log.topics.iter().copied(), &log.data).ok()
 }
 
-/// Whether the contract says in this receipt that it executed the operation with exactly this calldata.
+/// Checks that the contract's event in this receipt shows the operation with exactly this calldata.
 pub fn executed_effect(receipt: &Receipt, contract: Address, op_id: u64, data: &Bytes) -> Result<(), MissingEffect> {
     let payload = payload_hash(data);
     let mut events = events::<OperationExecuted>(receipt, contract);
@@ -71,16 +71,16 @@ pub fn executed_effect(receipt: &Receipt, contract: Address, op_id: u64, data: &
             "operation {op_id} was executed with the payload {}, not {payload}",
             event.payloadHash
         ))),
-        None => Err(MissingEffect(format!("{contract} did not say that it executed operation {op_id}"))),
+        None => Err(MissingEffect(format!("{contract} has no event of operation {op_id}"))),
     }
 }
 
-/// Whether the operation took effect on the contract, whoever sent it.
+/// Whether the contract executed the operation, from any transaction.
 pub async fn is_operation_executed(chain: &Chain, contract: Address, op_id: u64, at: At) -> Result<bool, Fault> {
     view(chain, contract, &isOperationExecutedCall { opId: U256::from(op_id) }, at).await
 }
 
-/// Where the operation took effect, found among the contract's events since a block.
+/// Finds the transaction that executed the operation since a block.
 pub async fn operation_executed(
     chain: &Chain,
     contract: Address,
@@ -94,13 +94,14 @@ pub async fn operation_executed(
         topics: vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))]],
     };
     let logs = chain.logs(&filter).await?;
+    // A contract executes a number once, so there is at most one event.
     let Some(log) = logs.first() else { return Ok(None) };
     let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
         .map_err(|error| Fault::Malformed(format!("OperationExecuted of {contract}: {error}")))?;
-    // A node that ignores the filter must not make another operation look like ours.
+    // Some nodes ignore the filter, so check the event again.
     if log.address != contract || event.opId != U256::from(op_id) {
         return Err(Fault::Malformed(format!(
-            "an event was asked for by operation {op_id}, that of {} came back",
+            "the request was for the event of operation {op_id}, the answer is of operation {}",
             event.opId
         )));
     }
@@ -112,8 +113,8 @@ pub async fn operation_executed(
     }))
 }
 
-/// The highest operation id that the contract executed since a block; 0 for none. After a restored
-/// database the counters are raised above it.
+/// The highest operation number that the contract executed since a block; 0 for none. After a restore the database
+/// continues above it.
 pub async fn operation_id_highest(chain: &Chain, contract: Address, since: u64) -> Result<u64, Fault> {
     let filter = LogFilter {
         from_block: since,

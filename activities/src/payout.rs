@@ -1,4 +1,4 @@
-//! What money a call would move, read from its arguments. The gate counts it against the day's ceiling.
+//! The money that a call moves, decoded from its calldata. The policy gate counts it against the daily limit.
 use alloy::{
     primitives::{Address, U256},
     sol,
@@ -14,9 +14,9 @@ sol! {
     function approve(address spender, uint256 amount) external returns (bool);
 }
 
-/// The asset and the units of it that leave the signer with this call; none for a call that moves no money.
+/// The asset and the units that leave the signer with this call; none for a call that moves no money.
 ///
-/// A distribution leaves with `createDistribution`, which pulls the full sum; its pages move escrow only.
+/// `createDistribution` counts with its full total, which it pulls into escrow. Its pages move escrow only and count nothing.
 pub fn moved(data: &[u8]) -> Result<Option<(Address, U256)>, Error> {
     let (asset, amount) = match data.first_chunk::<4>() {
         Some(&payoutCall::SELECTOR) => {
@@ -36,12 +36,12 @@ pub fn moved(data: &[u8]) -> Result<Option<(Address, U256)>, Error> {
     Ok(Some((asset, amount)))
 }
 
-/// The units that leave the signer with this call, of whichever asset.
+/// The units that leave the signer with this call, of any asset.
 pub fn amount(data: &[u8]) -> Result<U256, Error> {
     Ok(moved(data)?.map_or(U256::ZERO, |(_, amount)| amount))
 }
 
-/// Who is given an allowance by an `approve`.
+/// The spender of an `approve` call.
 pub fn spender(data: &[u8]) -> Option<Address> {
     approveCall::abi_decode_validate(data).ok().map(|call| call.spender)
 }

@@ -1,4 +1,4 @@
-//! Brings the platform's contracts onto a development or test chain. A second run finds what the first one left.
+//! Deploys the platform's contracts to a development or test chain. A repeated run reuses what is already deployed.
 use std::time::Duration;
 
 use alloy::{
@@ -25,15 +25,15 @@ use crate::{
     transaction::Transaction,
 };
 
-/// How long one of the deployer's transactions may take.
+/// How long to wait for one transaction of the deployer.
 const INCLUSION_SECONDS_MAX: u64 = 120;
 
-/// Where the platform's contracts are.
+/// The addresses of the platform's contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Platform {
     /// The `AgentRegistry`.
     pub registry: Address,
-    /// What every token is a clone of.
+    /// The implementation that every token is a clone of.
     pub implementation: Address,
     /// The `TokenFactory`.
     pub factory: Address,
@@ -43,38 +43,38 @@ pub struct Platform {
     pub rule144: Address,
     /// The `TransferAgent`.
     pub desk: Address,
-    /// Play money to pay out.
+    /// The demonstration coin for payouts.
     pub coin: Address,
 }
 
-/// Why the platform is not there.
+/// Why the platform is not deployed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PlatformFault {
-    /// The chain did not answer.
+    /// An RPC call failed.
     #[error(transparent)]
     Chain(#[from] Fault),
-    /// The gate refused the deployer.
+    /// The policy gate refused a transaction of the deployer.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The deployer's key did not sign.
+    /// The deployer's signer failed.
     #[error(transparent)]
     Signer(#[from] SignerFault),
-    /// The deployer's account was used for something else.
+    /// The deployer's account has other transactions.
     #[error(
-        "transaction {nonce} of the deployer {deployer} did not deploy {contract}; use a key of its own for deployments, or a fresh chain"
+        "transaction {nonce} of the deployer {deployer} did not deploy {contract}; use a separate key for deployments, or a fresh chain"
     )]
     KeyUsedElsewhere {
-        /// The contract.
+        /// Name of the contract.
         contract: &'static str,
-        /// Its place in the order.
+        /// The nonce at which it is deployed.
         nonce: u64,
         /// The deployer.
         deployer: Address,
     },
-    /// A transaction of the deployer went wrong.
+    /// A transaction of the deployer failed.
     #[error("{what} failed: {why}")]
     Failed {
-        /// Which.
+        /// What the transaction should do.
         what: String,
         /// Why.
         why: String,
@@ -82,7 +82,7 @@ pub enum PlatformFault {
 }
 
 impl Platform {
-    /// Where a deployer's contracts are, on any chain: addresses follow from the deployer and the order alone.
+    /// The addresses for a deployer, on any chain: they follow from the deployer's address and the order of deployment.
     pub fn of(deployer: Address) -> Platform {
         Platform {
             registry: deployer.create(0),
@@ -95,7 +95,7 @@ impl Platform {
         }
     }
 
-    /// Each contract with the code that deploys it, in the order of the deployer's nonces.
+    /// Each contract with its creation code, in the order of the deployer's nonces.
     fn creations(&self, owner: Address) -> [(&'static str, Address, Vec<u8>); 7] {
         let registry = self.registry;
         let code = |bytecode: &Bytes, arguments: Vec<u8>| [bytecode.to_vec(), arguments].concat();
@@ -134,7 +134,7 @@ impl Platform {
         ]
     }
 
-    /// Deploys what is missing and grants each agent its roles. The deployer owns the registry and needs a key of its own.
+    /// Deploys missing contracts and grants each agent its roles. The deployer owns the registry and must use a separate key.
     pub async fn deploy(
         chain: &Chain,
         deployer: &Signer,
@@ -143,9 +143,11 @@ impl Platform {
         let owner = deployer.address();
         let platform = Platform::of(owner);
         for (nonce, (contract, address, code)) in (0..).zip(platform.creations(owner)) {
+            // An earlier run can have stopped half way: deploy what is missing.
             if !chain.code(address, Tag::Latest).await?.is_empty() {
                 continue;
             }
+            // The address of a contract follows from the nonce, so any other transaction of the deployer would move it.
             if chain.transaction_count(owner, Tag::Latest).await? != nonce {
                 return Err(PlatformFault::KeyUsedElsewhere { contract, nonce, deployer: owner });
             }
@@ -163,25 +165,25 @@ impl Platform {
         Ok(platform)
     }
 
-    /// Gives an account play money up to an amount, so that it can pay somebody.
+    /// Tops up an account with the demonstration coin, so that it can pay.
     pub async fn fund(
         &self,
         chain: &Chain,
         deployer: &Signer,
-        whom: Address,
+        account: Address,
         amount: U256,
     ) -> Result<(), PlatformFault> {
-        let has = coin::balance_of(chain, self.coin, whom, At::Latest).await?;
-        if has >= amount {
+        let balance = coin::balance_of(chain, self.coin, account, At::Latest).await?;
+        if balance >= amount {
             return Ok(());
         }
         let nonce = chain.transaction_count(deployer.address(), Tag::Latest).await?;
-        let call = coin::mint_play_money(deployer.address(), self.coin, whom, amount - has);
-        self.execute(chain, deployer, &call, nonce, &format!("giving play money to {whom}")).await?;
+        let call = coin::mint_play_money(deployer.address(), self.coin, account, amount - balance);
+        self.execute(chain, deployer, &call, nonce, &format!("giving play money to {account}")).await?;
         Ok(())
     }
 
-    /// One transaction of the deployer, through the gate like any other, until it is in a block.
+    /// Sends one transaction of the deployer through the policy gate and waits until it is in a block.
     async fn execute(
         &self,
         chain: &Chain,
@@ -213,6 +215,7 @@ impl Platform {
         if let Some(Sent::Refused(refusal)) = chain.send(std::slice::from_ref(&signed.raw)).await.pop() {
             return Err(failed(refusal.text));
         }
+        // Development chains mine within milliseconds, so poll more often than the follower.
         let pause = Duration::from_millis(chain.config.poll_milliseconds.min(200));
         let rounds = INCLUSION_SECONDS_MAX * 1_000 / chain.config.poll_milliseconds.clamp(1, 200);
         for _ in 0..rounds {

@@ -1,11 +1,11 @@
-//! The gate in front of every key: what is not on its list is not signed, whoever asks.
+//! The policy gate in front of every key. A transaction that is not on its list is never signed.
 use std::collections::BTreeMap;
 
 use alloy::primitives::{Address, U256, keccak256};
 
 use crate::{config::ChainConfig, payout, transaction::Transaction};
 
-/// What a contract is to the platform; it decides which of its functions may be called.
+/// The kind of a contract; it decides which functions may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// The `TokenFactory`.
@@ -14,73 +14,73 @@ pub enum Target {
     Token,
     /// The `PlatformYieldDistributor`.
     Distributor,
-    /// The ERC-20 that payouts are made in: approvals to our own contracts alone.
+    /// The ERC-20 of payouts: only approvals for our own contracts.
     Asset,
-    /// Play money; only for the deployer of a development chain.
+    /// The demonstration coin; only for the deployer of a development chain.
     PlayMoney,
     /// The `AgentRegistry`; only for the deployer of a development chain.
     Registry,
 }
 
-/// Why the gate refuses.
+/// Why the gate refuses a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Another chain.
-    #[error("chain {0} is not one that this signer may sign for")]
+    /// The chain is not on the list.
+    #[error("this signer may not sign for chain {0}")]
     Chain(u64),
-    /// A contract that is not ours.
+    /// The contract is not on the list.
     #[error("{0} is not a contract of the platform")]
     Target(Address),
     /// A deployment of a contract.
     #[error("this signer may not deploy contracts")]
     Creation,
-    /// A function that the service has no business calling.
-    #[error("the function {selector} of a {target:?} is not on the list")]
+    /// The function is not on the list.
+    #[error("this signer may not call the function {selector} of a {target:?}")]
     Selector {
-        /// What the contract is.
+        /// The kind of the contract.
         target: Target,
-        /// The first four bytes of the data.
+        /// The first four bytes of the calldata.
         selector: String,
     },
-    /// Money that would go along.
+    /// The transaction carries value.
     #[error("a transaction must not carry value")]
     Value,
-    /// A fee above the cap.
-    #[error("{offered} wei for a unit of gas is above the cap of {cap}")]
+    /// The fee is above the cap.
+    #[error("the fee of {offered} wei per unit of gas is above the cap of {cap}")]
     FeeCap {
-        /// What was offered.
+        /// The fee offered.
         offered: u128,
         /// The cap of the chain.
         cap: u128,
     },
-    /// A gas limit above the cap.
+    /// The gas limit is above the cap.
     #[error("a gas limit of {limit} is above the cap of {cap}")]
     GasCap {
-        /// What was asked for.
+        /// The gas limit.
         limit: u64,
         /// The cap of the chain.
         cap: u64,
     },
-    /// More money than a day may see.
-    #[error("paying {amount} on top of the {spent} of this day is above the ceiling of {ceiling}")]
+    /// The payouts of the day would exceed the limit.
+    #[error("a payout of {amount} with {spent} already paid today exceeds the daily limit of {ceiling}")]
     PayoutCeiling {
-        /// What this transaction pays.
+        /// The payout of this transaction.
         amount: U256,
-        /// What the day has seen.
+        /// The payouts of the day so far.
         spent: U256,
-        /// The ceiling.
+        /// The daily limit.
         ceiling: U256,
     },
-    /// The arguments of a call that moves money cannot be read.
-    #[error("the arguments of a payout cannot be read")]
+    /// The arguments of a payout or an approval cannot be decoded.
+    #[error("the arguments of a payout or an approval cannot be decoded")]
     Arguments,
-    /// An approval to a stranger.
-    #[error("{0} may not be given an allowance")]
+    /// The spender of an approval is not our contract.
+    #[error("{0} is not a contract of the platform and may not get an allowance")]
     Spender(Address),
 }
 
 impl Refusal {
-    /// The stable word for tables and metrics.
+    /// The stable code for tables and metrics.
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::Chain(_) => "policy_chain",
@@ -100,21 +100,21 @@ impl Refusal {
 /// What may be signed.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
-    /// The chains.
+    /// The chain ids.
     pub chain_ids: Vec<u64>,
-    /// The contracts, and what each of them is.
+    /// The contracts and their kinds.
     pub targets: BTreeMap<Address, Target>,
-    /// The most gas of one transaction.
+    /// The gas limit of one transaction.
     pub gas_cap: u64,
-    /// The most wei for a unit of gas.
+    /// The fee limit per unit of gas, in wei.
     pub max_fee_per_gas_cap: u128,
-    /// The most units of each payout asset that one day may see; none for no ceiling.
+    /// The daily limit of each payout asset in units; none for no limit.
     pub payout_ceiling: Option<U256>,
-    /// Whether contracts may be deployed: only for the deployer of a development chain.
+    /// Whether contract deployments are allowed: only for the deployer of a development chain.
     pub creations: bool,
 }
 
-/// Proof that the gate has seen this very transaction for this very signer; only the gate makes one.
+/// Proof that the gate checked exactly this transaction for this signer. Only the gate creates it.
 #[derive(Clone, Debug)]
 pub struct Permit {
     signer: Address,
@@ -122,19 +122,19 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Whose key may sign it.
+    /// The signer that may sign.
     pub fn signer(&self) -> Address {
         self.signer
     }
 
-    /// What may be signed.
+    /// The checked transaction.
     pub fn transaction(&self) -> &Transaction {
         &self.transaction
     }
 }
 
 impl Gate {
-    /// A gate with the limits of the chain and its factory as the first target.
+    /// A gate with the limits of the chain and its factory as the only contract.
     pub fn of(config: &ChainConfig) -> Gate {
         Gate {
             chain_ids: vec![config.chain_id],
@@ -152,7 +152,7 @@ impl Gate {
         self
     }
 
-    /// Looks at one transaction; `spent` is what this day's payouts of its asset come to so far.
+    /// Checks one transaction. `spent` is the sum of the day's payouts of its asset so far.
     pub fn check(&self, signer: Address, transaction: &Transaction, spent: U256) -> Result<Permit, Refusal> {
         let Transaction { chain_id, gas_limit, max_fee_per_gas, max_priority_fee_per_gas, .. } = *transaction;
         if !self.chain_ids.contains(&chain_id) {
@@ -171,7 +171,7 @@ impl Gate {
         match transaction.to {
             None if self.creations => {}
             None => return Err(Refusal::Creation),
-            // A cancel: nothing to oneself.
+            // A cancel: an empty transfer to the signer itself.
             Some(to) if to == signer && transaction.data.is_empty() => {}
             Some(to) => self.check_call(to, transaction, spent)?,
         }
@@ -185,6 +185,7 @@ impl Gate {
         if !target.functions().iter().any(|signature| keccak256(signature)[..4] == *selector) {
             return Err(Refusal::Selector { target, selector: alloy::hex::encode_prefixed(selector) });
         }
+        // An allowance lets its spender take money, so only our own contracts may get one.
         if target == Target::Asset {
             let spender = payout::spender(data).ok_or(Refusal::Arguments)?;
             let ours = self.targets.get(&spender);
@@ -192,6 +193,7 @@ impl Gate {
                 return Err(Refusal::Spender(spender));
             }
         }
+        // The limit counts what leaves the signer, whichever function moves it.
         let amount = payout::amount(data).map_err(|_| Refusal::Arguments)?;
         match self.payout_ceiling {
             Some(ceiling) if !amount.is_zero() && spent.saturating_add(amount) > ceiling => {
@@ -203,7 +205,8 @@ impl Gate {
 }
 
 impl Target {
-    /// The functions that the service calls; the forms without an operation id are not among them.
+    /// The functions that the service may call. Where a contract has a form with and one without an operation number, only the
+    /// first is listed.
     pub fn functions(self) -> &'static [&'static str] {
         match self {
             Target::Factory => &["deployToken(bytes32,string,uint256,(uint256,bool,bool)[])"],

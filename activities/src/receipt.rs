@@ -1,4 +1,4 @@
-//! Receipts: fetched by block, checked against what was asked, and agreed on by several endpoints.
+//! Receipts: read by block or by hash, checked against the request, and confirmed by several endpoints.
 use alloy::primitives::{Address, B256, Bytes, U64, U256};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,28 +13,28 @@ use crate::{
 const ONE: &str = "eth_getTransactionReceipt";
 const OF_BLOCK: &str = "eth_getBlockReceipts";
 
-/// What a transaction did.
+/// The result of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The transaction.
+    /// The transaction hash.
     pub tx_hash: B256,
-    /// The height of its block.
+    /// The number of its block.
     pub block_number: u64,
     /// The hash of its block.
     pub block_hash: B256,
-    /// Who signed it.
+    /// The signer.
     pub from: Address,
-    /// Whom it called; none for a deployment.
+    /// The contract or account called; none for a deployment.
     pub to: Option<Address>,
-    /// The address of the contract that it deployed.
+    /// The deployed contract, for a deployment.
     pub contract_address: Option<Address>,
-    /// Whether it was executed, or reverted.
+    /// Whether it succeeded; false means that it reverted.
     pub success: bool,
-    /// The gas that it took.
+    /// Gas used.
     pub gas_used: u64,
-    /// The price of a unit of gas, in wei.
+    /// Price per unit of gas, in wei.
     pub effective_gas_price: u128,
-    /// What it emitted, in order.
+    /// Its events, in order.
     pub logs: Vec<Log>,
 }
 
@@ -43,20 +43,20 @@ pub struct Receipt {
 pub struct Log {
     /// The contract that emitted it.
     pub address: Address,
-    /// The hash of its signature and its indexed fields.
+    /// Signature hash and indexed fields.
     pub topics: Vec<B256>,
-    /// Its other fields.
+    /// The other fields.
     pub data: Bytes,
 }
 
-/// Whether several endpoints show the same receipt.
+/// Whether the endpoints agree on a receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// As many as the quorum asks for show it.
+    /// As many endpoints as the quorum requires show this receipt.
     Agreed,
-    /// Too few have answered.
+    /// Too few endpoints have answered.
     Pending,
-    /// At least one shows something else; the text says who and what.
+    /// At least one endpoint shows a different receipt; the text names the endpoint and the difference.
     Disputed(String),
 }
 
@@ -96,11 +96,12 @@ impl From<RawReceipt> for Receipt {
 }
 
 impl Chain {
-    /// The receipts of `ours` in the block of this hash; a missing one is a fault, never silence.
+    /// The receipts of our transactions in this block. A missing receipt is a fault, never an empty result.
     pub async fn receipts_of_block(&self, hash: B256, ours: &[B256]) -> Result<Vec<Receipt>, Fault> {
         if ours.is_empty() {
             return Ok(Vec::new());
         }
+        // One call for the whole block is cheaper than one for each transaction, but not every node offers it.
         let requests = |endpoint: &Endpoint| match endpoint.lacks(OF_BLOCK) {
             false => vec![Request::new(OF_BLOCK, json!([hash]))],
             true => ours.iter().map(one).collect(),
@@ -108,7 +109,7 @@ impl Chain {
         self.ask_each(requests, |answers| of_block(hash, ours, answers)).await
     }
 
-    /// The receipts of our transactions in several blocks, in one question; a missing one is a fault, never silence.
+    /// The receipts of our transactions in several blocks, in one request. A missing receipt is a fault.
     pub async fn receipts_of_blocks(&self, blocks: &[(B256, Vec<B256>)]) -> Result<Vec<Vec<Receipt>>, Fault> {
         let with_ours: Vec<_> = blocks.iter().filter(|(_, ours)| !ours.is_empty()).collect();
         let mut found = match with_ours.as_slice() {
@@ -127,7 +128,7 @@ impl Chain {
         Ok(blocks.iter().map(|(_, ours)| ours).map(of).map(Option::unwrap_or_default).collect())
     }
 
-    /// The receipts by hash, in the order asked; none where the node has none, which says nothing.
+    /// The receipts by hash, in the same order; none where the node has no receipt, which proves nothing.
     pub async fn receipts(&self, hashes: &[B256]) -> Result<Vec<Option<Receipt>>, Fault> {
         if hashes.is_empty() {
             return Ok(Vec::new());
@@ -138,9 +139,10 @@ impl Chain {
         .await
     }
 
-    /// Asks as many endpoints as the quorum wants whether they show this very receipt.
+    /// Asks as many endpoints as the quorum requires whether they show this receipt.
     pub async fn confirm_receipt(&self, receipt: &Receipt) -> Result<Agreement, Fault> {
         let quorum = self.config.quorum.max(1);
+        // With a quorum of one, or with one endpoint, there is nobody else to ask.
         if quorum == 1 || self.endpoints().len() == 1 {
             return Ok(Agreement::Agreed);
         }
@@ -153,7 +155,7 @@ impl Chain {
                     let label = &endpoint.redaction.label;
                     return Ok(Agreement::Disputed(format!("{label} shows {hash} {}", difference(receipt, &found))));
                 }
-                // Silence and absence are no vote, on either side.
+                // No answer and no receipt are not a vote.
                 Ok(None) | Err(_) => {}
             }
             if agreed >= quorum {
@@ -178,7 +180,7 @@ fn one(hash: &B256) -> Request {
 }
 
 fn of_blocks(blocks: &[&(B256, Vec<B256>)], answers: Vec<Answer>) -> Result<Vec<Vec<Receipt>>, Fault> {
-    // One answer for each block, or one for each transaction; where both come to the same number, so does their order.
+    // Answers are per block or per transaction. If both give the same number of answers, the order is the same too.
     let by_block = answers.len() == blocks.len();
     let mut answers = answers.into_iter();
     let part = |(hash, ours): &&(B256, Vec<B256>)| {
@@ -188,7 +190,7 @@ fn of_blocks(blocks: &[&(B256, Vec<B256>)], answers: Vec<Answer>) -> Result<Vec<
 }
 
 fn of_block(hash: B256, ours: &[B256], answers: Vec<Answer>) -> Result<Vec<Receipt>, Fault> {
-    // A block of one transaction looks the same in both forms but for the array.
+    // One answer can be a block's array or a single receipt.
     let by_block = answers.len() == 1 && !matches!(&answers[0], Ok(value) if value.is_object());
     let mut found: Vec<Receipt> = Vec::new();
     if by_block {
@@ -203,22 +205,23 @@ fn of_block(hash: B256, ours: &[B256], answers: Vec<Answer>) -> Result<Vec<Recei
     if let Some(receipt) = found.iter().find(|receipt| receipt.block_hash != hash) {
         let (tx, other) = (receipt.tx_hash, receipt.block_hash);
         return Err(Fault::Incomplete(format!(
-            "the receipt of {tx} is of block {other}, not of {hash}; the chain moved"
+            "the receipt of {tx} is in block {other}, not in {hash}; the chain was reorganised"
         )));
     }
     ours.iter()
         .map(|tx| {
             let receipt = found.iter().find(|receipt| receipt.tx_hash == *tx);
-            receipt.cloned().ok_or_else(|| Fault::Incomplete(format!("block {hash} came without the receipt of {tx}")))
+            receipt.cloned().ok_or_else(|| Fault::Incomplete(format!("the receipts of block {hash} lack {tx}")))
         })
         .collect()
 }
 
 fn checked(raw: Option<RawReceipt>, hash: B256) -> Result<Option<Receipt>, Fault> {
     match raw.map(Receipt::from) {
-        Some(receipt) if receipt.tx_hash != hash => {
-            Err(Fault::Malformed(format!("the receipt of {hash} was asked for, that of {} came back", receipt.tx_hash)))
-        }
+        Some(receipt) if receipt.tx_hash != hash => Err(Fault::Malformed(format!(
+            "the request was for the receipt of {hash}, the answer is the receipt of {}",
+            receipt.tx_hash
+        ))),
         receipt => Ok(receipt),
     }
 }
@@ -230,7 +233,7 @@ fn difference(ours: &Receipt, theirs: &Receipt) -> String {
     if ours.success != theirs.success {
         return format!("as {} instead of {}", outcome(theirs), outcome(ours));
     }
-    "with other logs or figures".into()
+    "with other events, gas or fees".into()
 }
 
 fn outcome(receipt: &Receipt) -> &'static str {

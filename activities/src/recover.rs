@@ -1,4 +1,4 @@
-//! Recovery: everything of a lost wallet (balances, locks, whitelist, freeze) becomes another wallet's, in one transaction.
+//! Recovery: moves balances, locks, whitelist entries and freeze of a lost wallet to another wallet, in one transaction.
 use alloy::primitives::{Address, Bytes};
 use serde::{Deserialize, Serialize};
 
@@ -9,24 +9,24 @@ use crate::{
     token,
 };
 
-/// Which wallet follows which.
+/// The parameters of a recovery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// The operation id on the token.
+    /// The operation number on the token.
     pub op_id: u64,
-    /// The wallet that is lost; it stays frozen for ever.
+    /// The lost wallet; it stays frozen permanently.
     pub lost: Address,
-    /// The wallet that follows it.
+    /// The wallet that replaces it.
     pub replacement: Address,
 }
 
 impl Recovery {
-    /// The call.
+    /// The calldata.
     pub fn calldata(&self, token: Address) -> Bytes {
         token::recover(Address::ZERO, token, self.lost, self.replacement, self.op_id).data
     }
 
-    /// Whether this transaction moved the wallet. What it held is in the events of each partition, which the holdings follow.
+    /// Checks that this transaction recovered the wallet. Units moved are not compared here: holdings follow the transfer events.
     pub fn effect(&self, receipt: &Receipt, token: Address) -> Result<(), MissingEffect> {
         executed_effect(receipt, token, self.op_id, &self.calldata(token))?;
         let moved = events::<AddressRecovered>(receipt, token)

@@ -1,9 +1,9 @@
-//! Keeps the keys that providers put into URLs out of every message.
+//! Removes API keys in URLs from every message.
 
-/// The longest text of a node that is repeated in a message, in characters.
+/// Longest text of a node in a message, in characters.
 const TEXT_CHARACTERS_MAX: usize = 400;
 
-/// What of a URL may be shown, and what must be cut out of any text that comes back from it.
+/// The part of a URL that may be shown, and the secrets to remove from texts.
 #[derive(Clone, Debug)]
 pub(crate) struct Redaction {
     /// Scheme, host and port.
@@ -12,31 +12,33 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// Every part of the URL after the host is taken for a secret, and so is a user name.
+    /// Treats the user, the path and the query of the URL as secrets.
     pub fn of(url: &str) -> Redaction {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, tail) = rest.split_at(end);
         let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
         let parts = user.split(':').chain(tail.split(['/', '?', '&', '=', '#']));
-        // Short parts such as "v3" are no secrets, and cutting them out would garble ordinary words.
+        // Parts below six characters, such as "v3", are not secrets; removing them would garble ordinary words.
         let mut secrets: Vec<String> = parts.filter(|part| part.len() >= 6).map(str::to_owned).collect();
+        // Longest first, so that a secret that contains another one is removed whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let hidden = if tail.len() > 1 { "/…" } else { "" };
         let label = if scheme.is_empty() { format!("{host}{hidden}") } else { format!("{scheme}://{host}{hidden}") };
         Redaction { label, secrets }
     }
 
-    /// The text without the secrets, on one line and not longer than a message may be.
+    /// The text without secrets, on one line and shortened.
     pub fn clean(&self, text: &str) -> String {
         let clean = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"));
         cut(&clean)
     }
 }
 
-/// The text on one line, and not longer than a message may be.
+/// The text on one line and shortened.
 pub(crate) fn cut(text: &str) -> String {
     let line = |c: char| if c.is_control() { ' ' } else { c };
+    // Cut at a character and not at a byte, which could split a character.
     match text.char_indices().nth(TEXT_CHARACTERS_MAX) {
         Some((end, _)) => text[..end].chars().map(line).chain(['…']).collect(),
         None => text.chars().map(line).collect(),
@@ -48,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_in_path_query_or_user_never_shows() {
+    fn a_key_in_the_path_query_or_user_of_a_url_is_never_shown() {
         for url in [
             "https://mainnet.infura.io/v3/0123456789abcdef",
             "https://node.example/?apikey=0123456789abcdef",

@@ -1,4 +1,4 @@
-//! The `AgentRegistry`: who may act for the platform, and as what.
+//! The `AgentRegistry`: which accounts are agents, and in which roles.
 use std::ops::BitOr;
 
 use alloy::{
@@ -15,23 +15,23 @@ use crate::{
     simulate::{At, Call},
 };
 
-/// A sum of role bits.
+/// A set of role bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roles(pub u8);
 
 impl Roles {
-    /// Deploys offerings, mints, locks.
+    /// Deploys tokens, mints, locks.
     pub const ISSUER: Roles = Roles(1);
-    /// Moves holdings without the holder.
+    /// Moves units without the holder: forced transfer and recovery.
     pub const CUSTODY: Roles = Roles(2);
     /// Pays holders.
     pub const PAYOUT: Roles = Roles(4);
     /// Whitelists, freezes, restricts.
     pub const COMPLIANCE: Roles = Roles(8);
-    /// Every role there is.
+    /// All roles.
     pub const ALL: Roles = Roles(15);
 
-    /// The names of the roles among these.
+    /// The names of the roles in this set.
     pub fn words(self) -> String {
         let named = [
             (Self::ISSUER, "issuer"),
@@ -39,11 +39,11 @@ impl Roles {
             (Self::PAYOUT, "payout"),
             (Self::COMPLIANCE, "compliance"),
         ];
-        let words: Vec<_> = named.into_iter().filter(|(role, _)| self.holds(*role)).map(|(_, word)| word).collect();
-        if words.is_empty() { "no role".to_owned() } else { words.join(", ") }
+        let names: Vec<_> = named.into_iter().filter(|(role, _)| self.holds(*role)).map(|(_, name)| name).collect();
+        if names.is_empty() { "no role".to_owned() } else { names.join(", ") }
     }
 
-    /// Whether every role of the other is among these.
+    /// Whether this set contains every role of the other set.
     pub fn holds(self, other: Roles) -> bool {
         self.0 & other.0 == other.0
     }
@@ -57,13 +57,13 @@ impl BitOr for Roles {
     }
 }
 
-/// Replaces the roles of an account; none removes the agent.
+/// Replaces the roles of an account; an empty set removes the agent.
 pub fn set_roles(from: Address, registry: Address, account: Address, roles: Roles) -> Call {
     let call = AgentRegistry::setRolesCall { account, roles: U256::from(roles.0) };
     Call { from, to: Some(registry), data: call.abi_encode().into() }
 }
 
-/// Whether the account held any role at that block.
+/// Whether the account had any role at that block.
 pub async fn is_agent(chain: &Chain, registry: Address, account: Address, at: At) -> Result<bool, Fault> {
     view(chain, registry, &AgentRegistry::isAgentCall { account }, at).await
 }
@@ -74,7 +74,7 @@ pub async fn roles_of(chain: &Chain, registry: Address, account: Address, at: At
     Ok(Roles(word.saturating_to()))
 }
 
-/// The owner, who alone grants roles.
+/// The owner of the registry, the only account that can grant roles.
 pub async fn owner(chain: &Chain, registry: Address) -> Result<Address, Fault> {
     view(chain, registry, &AgentRegistry::ownerCall {}, At::Latest).await
 }

@@ -1,4 +1,4 @@
-//! Restricting a partition: no holder can transfer units of it. A repetition changes nothing and says so again.
+//! Restricting a partition: holders cannot transfer its units. A repeated restriction changes nothing and emits the event again.
 use alloy::primitives::{Address, Bytes, U256};
 use alloy::sol_types::SolEvent;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::{
     token,
 };
 
-/// What is restricted.
+/// The parameters of a restriction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restrict {
     /// The partition.
@@ -18,25 +18,25 @@ pub struct Restrict {
 }
 
 impl Restrict {
-    /// The call.
+    /// The calldata.
     pub fn calldata(&self, token: Address) -> Bytes {
         token::restrict(Address::ZERO, token, self.partition).data
     }
 
-    /// Whether the partition is restricted after this transaction.
+    /// Checks that the partition is restricted after this transaction.
     pub fn effect(&self, receipt: &Receipt, token: Address) -> Result<(), MissingEffect> {
         match restricted_after(receipt, token, self.partition) {
             Some(true) => Ok(()),
-            _ => Err(MissingEffect(format!("{token} did not say that partition {} is restricted", self.partition))),
+            _ => Err(MissingEffect(format!("{token} has no event that restricts partition {}", self.partition))),
         }
     }
 }
 
-/// What the last word of a transaction about a partition's restriction was, if it had one.
+/// Whether the partition is restricted after this transaction: its last event decides. None if there is no such event.
 pub(crate) fn restricted_after(receipt: &Receipt, token: Address, partition: u32) -> Option<bool> {
     let partition = U256::from(partition);
     let logs = receipt.logs.iter().filter(|log| receipt.success && log.address == token);
-    let words = logs.filter_map(|log| {
+    let states = logs.filter_map(|log| {
         let topics = || log.topics.iter().copied();
         if let Ok(event) = TransferRestricted::decode_raw_log_validate(topics(), &log.data) {
             return (event.id == partition).then_some(true);
@@ -44,5 +44,5 @@ pub(crate) fn restricted_after(receipt: &Receipt, token: Address, partition: u32
         let event = TransferRestrictionRemoved::decode_raw_log_validate(topics(), &log.data).ok()?;
         (event.id == partition).then_some(false)
     });
-    words.last()
+    states.last()
 }

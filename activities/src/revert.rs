@@ -1,4 +1,4 @@
-//! Why a contract refused, in words.
+//! Decodes why a contract reverted.
 use alloy::{
     primitives::{Address, Bytes, I256, U256},
     sol_types::{Panic, Revert as ErrorString, SolError},
@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use crate::errors;
 
-/// How much revert data is kept; a contract may return as much as it likes.
+/// How much revert data is kept; a contract can return any amount.
 const DATA_BYTES_MAX: usize = 4_096;
 
 /// A decoded revert.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revert {
-    /// The name of the error, or `Error`, `Panic`, `Empty`, `OutOfGas`, `Unknown`.
+    /// Name of the error, or `Error`, `Panic`, `Empty`, `OutOfGas`, `Unknown`.
     pub name: String,
-    /// Its operands by name, in order.
+    /// Operands by name, in order.
     pub operands: Vec<(String, String)>,
-    /// What happened, as a sentence.
+    /// The reason as a sentence.
     pub sentence: String,
-    /// The data, at most 4 KiB of it.
+    /// The revert data, at most 4 KiB.
     pub data: Bytes,
 }
 
 impl Revert {
-    /// The operation id, when the contract says that this operation was executed before.
+    /// The operation number, if the contract reports that the operation was already executed.
     pub fn is_operation_replayed(&self) -> Option<U256> {
         match self.name.as_str() {
             "OperationReplayed" => self.operands.first().and_then(|(_, id)| id.parse().ok()),
@@ -33,10 +33,10 @@ impl Revert {
         }
     }
 
-    /// Whether the contract says that the effect of this very call, or another in its place, stands already.
+    /// Whether the contract reports that the effect of this call, or of another call in its place, already exists.
     pub fn is_done_before(&self) -> bool {
-        let said = ["OperationReplayed", "DistributionExists", "PageAlreadyPaid", "NothingWithheld"];
-        said.contains(&self.name.as_str())
+        let names = ["OperationReplayed", "DistributionExists", "PageAlreadyPaid", "NothingWithheld"];
+        names.contains(&self.name.as_str())
     }
 
     fn new(name: &str, operands: Vec<(String, String)>, sentence: String, data: &[u8]) -> Revert {
@@ -45,14 +45,15 @@ impl Revert {
     }
 }
 
-/// Reads revert data.
+/// Decodes revert data.
 pub fn decode(data: &[u8]) -> Revert {
     if data.is_empty() {
-        return Revert::new("Empty", Vec::new(), "The contract refused without a reason.".into(), data);
+        return Revert::new("Empty", Vec::new(), "The contract rejected the call without a reason.".into(), data);
     }
     if let Ok(ErrorString { reason }) = ErrorString::abi_decode(data) {
+        // The contract chooses this text, and it is shown and logged: drop control characters and cut it.
         let reason: String = reason.chars().filter(|c| !c.is_control()).take(400).collect();
-        let sentence = format!("The contract refused: {reason}.");
+        let sentence = format!("The contract rejected the call: {reason}.");
         return Revert::new("Error", vec![("reason".into(), reason)], sentence, data);
     }
     if let Ok(panic) = Panic::abi_decode(data) {
@@ -63,32 +64,32 @@ pub fn decode(data: &[u8]) -> Revert {
         Some(revert) => revert,
         None => {
             let shown = alloy::hex::encode_prefixed(&data[..data.len().min(4)]);
-            let sentence = format!("The contract refused with an error that is not one of ours ({shown}).");
+            let sentence = format!("The contract rejected the call with an unknown error ({shown}).");
             Revert::new("Unknown", vec![("selector".into(), shown)], sentence, data)
         }
     }
 }
 
-/// A revert of which the node gave a text but no data.
+/// A revert for which the node returned a text but no data.
 pub(crate) fn from_message(message: &str) -> Revert {
     let reason = message.strip_prefix("execution reverted").unwrap_or(message).trim_start_matches([':', ' ']);
     if reason.is_empty() {
         return decode(&[]);
     }
-    Revert::new("Error", vec![("reason".into(), reason.to_owned())], format!("The contract refused: {reason}."), &[])
-}
-
-/// A call that no block could hold.
-pub(crate) fn out_of_gas(message: &str) -> Revert {
     Revert::new(
-        "OutOfGas",
-        Vec::new(),
-        format!("The call needs more gas than a transaction may take ({message})."),
+        "Error",
+        vec![("reason".into(), reason.to_owned())],
+        format!("The contract rejected the call: {reason}."),
         &[],
     )
 }
 
-/// The revert data of an error object: nodes put it there as hex, behind a word, or one level deeper.
+/// A call that needs more gas than a block allows.
+pub(crate) fn out_of_gas(message: &str) -> Revert {
+    Revert::new("OutOfGas", Vec::new(), format!("The call needs more gas than a transaction may use ({message})."), &[])
+}
+
+/// The revert data of an error object. Nodes return it as hex, after a word, or one level deeper.
 pub(crate) fn data_of(data: &Value) -> Option<Vec<u8>> {
     match data {
         Value::String(text) => {
@@ -103,7 +104,7 @@ pub(crate) fn data_of(data: &Value) -> Option<Vec<u8>> {
 fn known(selector: [u8; 4], words: &[u8], data: &[u8]) -> Option<Revert> {
     let error = errors::by_selector(selector)?;
     let mut operands = Vec::new();
-    // Every operand of our errors is one word; a test keeps it so.
+    // All operands of our errors are one word; a test ensures it.
     for (index, (name, kind)) in error.inputs.iter().enumerate() {
         let word: [u8; 32] = words.get(index * 32..(index + 1) * 32)?.try_into().ok()?;
         operands.push((name.clone(), show(kind, word)));
@@ -123,7 +124,7 @@ fn show(kind: &str, word: [u8; 32]) -> String {
             let bytes = &word[..length];
             let text: &[u8] = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
             let rest_is_zero = bytes[text.len()..].iter().all(|byte| *byte == 0);
-            // Reasons are short ASCII words, left-aligned; hashes and selectors are not.
+            // A bytes32 with ASCII text and zeros is a reason; everything else is a hash or a selector.
             match std::str::from_utf8(text) {
                 Ok(word)
                     if length == 32

@@ -1,10 +1,10 @@
-//! JSON-RPC 2.0: requests, batches, and answers matched to them by id.
+//! JSON-RPC 2.0: requests, batches, and answers matched by id.
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::{classify, fault::Fault, redact, revert};
 
-/// One call.
+/// One RPC call.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub method: &'static str,
@@ -38,7 +38,7 @@ impl RpcError {
         }
     }
 
-    /// What a refused read means to the caller.
+    /// The fault that a failed read means for the caller.
     pub fn fault(&self, method: &str) -> Fault {
         let RpcError { code, message, .. } = self;
         match classify::classify_read(*code, message) {
@@ -52,7 +52,7 @@ impl RpcError {
         }
     }
 
-    /// The revert that the error reports, if it reports one.
+    /// The revert that the error reports, if any.
     pub fn revert(&self) -> Option<revert::Revert> {
         match classify::classify_read(self.code, &self.message) {
             classify::ReadClass::Reverts => Some(match self.data.as_ref().and_then(revert::data_of) {
@@ -65,10 +65,10 @@ impl RpcError {
     }
 }
 
-/// What came back for one request.
+/// The answer to one request.
 pub(crate) type Answer = Result<Value, RpcError>;
 
-/// The body to post: one object, or an array for several requests.
+/// The request body: one object, or an array for several requests.
 pub(crate) fn body(requests: &[Request]) -> Value {
     match requests {
         [request] => request.envelope(0),
@@ -76,7 +76,7 @@ pub(crate) fn body(requests: &[Request]) -> Value {
     }
 }
 
-/// The answers in the order of the requests, or why the body is none. A batch may come back in any order.
+/// The answers in the order of the requests. A node can return a batch in any order.
 pub(crate) fn answers(count: usize, body: Value) -> Result<Vec<Answer>, Unreadable> {
     let parts = match body {
         Value::Array(parts) if count != 1 => parts,
@@ -84,14 +84,14 @@ pub(crate) fn answers(count: usize, body: Value) -> Result<Vec<Answer>, Unreadab
         Value::Object(object) => {
             return Err(match object.get("error") {
                 Some(error) => Unreadable::BatchRefused(RpcError::of(error)),
-                None => Unreadable::Text("one object came back for a batch".into()),
+                None => Unreadable::Text("the answer to a batch is a single object".into()),
             });
         }
         _ => return Err(Unreadable::Text("the body is neither an object nor an array".into())),
     };
     let mut answers: Vec<Option<Answer>> = vec![None; count];
     for mut part in parts {
-        // A single answer to a request that the node could not parse has no id; there is only one it can belong to.
+        // An error for an unparsable request has no id; with one request it is clear which one it belongs to.
         let id = match part.get("id").and_then(Value::as_u64) {
             Some(id) => usize::try_from(id).unwrap_or(usize::MAX),
             None if count == 1 => 0,
@@ -104,49 +104,47 @@ pub(crate) fn answers(count: usize, body: Value) -> Result<Vec<Answer>, Unreadab
                 .ok_or(Unreadable::Text("an answer has neither result nor error".into()))?
                 .take()),
         };
+        // A second answer with the same id is as wrong as an unknown id.
         match answers.get_mut(id) {
             Some(slot @ None) => *slot = Some(answer),
-            _ => return Err(Unreadable::Text(format!("an answer has the id {id}, which was not asked"))),
+            _ => return Err(Unreadable::Text(format!("an answer has the unknown id {id}"))),
         }
     }
-    answers
-        .into_iter()
-        .collect::<Option<Vec<Answer>>>()
-        .ok_or(Unreadable::Text("the batch came back with answers missing".into()))
+    answers.into_iter().collect::<Option<Vec<Answer>>>().ok_or(Unreadable::Text("the batch lacks answers".into()))
 }
 
-/// Why a body holds no answers.
+/// Why a body has no readable answers.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
     /// The node answered a batch with one error.
     BatchRefused(RpcError),
-    /// It is not JSON-RPC.
+    /// The body is not JSON-RPC.
     Text(String),
 }
 
-/// The typed result of an answer; `None` for null.
+/// The typed result; none for null.
 pub(crate) fn optional<T: DeserializeOwned>(method: &str, answer: Answer) -> Result<Option<T>, Fault> {
     let value = answer.map_err(|error| error.fault(method))?;
     if value.is_null() {
         return Ok(None);
     }
-    // The text of the error may quote the whole answer.
+    // The error text can quote the whole answer, so cut it.
     let malformed = |error: serde_json::Error| Fault::Malformed(redact::cut(&format!("{method}: {error}")));
     serde_json::from_value(value).map(Some).map_err(malformed)
 }
 
-/// The typed result of an answer that must not be null.
+/// The typed result, which must not be null.
 pub(crate) fn required<T: DeserializeOwned>(method: &str, answer: Answer) -> Result<T, Fault> {
     optional(method, answer)?.ok_or_else(|| Fault::Incomplete(format!("{method} answered null")))
 }
 
-/// The typed answer to a single call.
+/// The typed result of a single call.
 pub(crate) fn first<T: DeserializeOwned>(method: &str, answers: Vec<Answer>) -> Result<T, Fault> {
     let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
     required(method, answer)
 }
 
-/// The answers to two calls.
+/// The two answers of two calls.
 pub(crate) fn pair(answers: Vec<Answer>) -> Result<(Answer, Answer), Fault> {
     let [one, two] =
         <[Answer; 2]>::try_from(answers).map_err(|_| Fault::Incomplete("two answers were expected".into()))?;
@@ -158,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_matched_by_id_whatever_its_order() {
+    fn a_batch_is_matched_by_id_in_any_order() {
         let body = json!([{ "id": 1, "result": "b" }, { "id": 0, "result": "a" }]);
         let answers = answers(2, body).unwrap();
         assert_eq!(answers[0].as_ref().unwrap(), "a");
@@ -166,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_with_a_hole_a_double_or_a_stranger_is_unreadable() {
+    fn a_batch_with_a_missing_double_or_unknown_id_is_unreadable() {
         for body in [
             json!([{ "id": 0, "result": 1 }]),
             json!([{ "id": 0, "result": 1 }, { "id": 0, "result": 2 }]),
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn one_error_for_a_batch_is_told_apart() {
+    fn a_single_error_for_a_batch_is_a_refused_batch() {
         let refused = answers(2, json!({ "id": null, "error": { "code": -32600, "message": "batch not supported" } }));
         assert!(matches!(refused, Err(Unreadable::BatchRefused(_))));
     }

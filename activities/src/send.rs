@@ -1,4 +1,4 @@
-//! Puts signed bytes on the wire. Whatever comes back, the transaction may be on the chain.
+//! Sends signed transactions. Whatever the answer, the transaction can be on the chain.
 use alloy::primitives::{B256, Bytes, keccak256};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,30 +10,30 @@ use crate::{
     rpc::{Answer, Request},
 };
 
-/// What an endpoint answered to one signed transaction; none of it decides a status.
+/// The answer to one signed transaction. No answer decides a status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sent {
-    /// A pool took it.
+    /// A mempool accepted it.
     Accepted(B256),
-    /// A pool or a block has it already.
+    /// A mempool or a block already has it.
     AlreadyKnown,
     /// Every endpoint that answered refused it.
     Refused(SendRefusal),
-    /// Nobody knows: no answer, or one that does not fit.
+    /// No answer, or an answer that does not match the transaction.
     Unknown(String),
 }
 
 /// Why a transaction was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendRefusal {
-    /// What the text means.
+    /// The class of the text.
     pub class: SendClass,
     /// The text of the node.
     pub text: String,
 }
 
 impl Sent {
-    /// The better the news, the higher: the answer of one endpoint that took it outweighs the others.
+    /// The best answer of several endpoints has the highest weight: one endpoint that accepted it is enough.
     fn weight(&self) -> u8 {
         match self {
             Sent::Accepted(_) => 3,
@@ -45,10 +45,10 @@ impl Sent {
 }
 
 impl Chain {
-    /// Sends the bytes in the order given, lowest nonce first, in one batch; one answer for each.
+    /// Sends the transactions in this order, lowest nonce first, in one batch. Returns one answer for each.
     ///
-    /// The same bytes are the same transaction wherever they arrive, so an endpoint that is silent or
-    /// confused is followed by the next, and `broadcast_all` sends to every one.
+    /// The same bytes are the same transaction everywhere, so another endpoint may get them too: after a failure always,
+    /// with `broadcast_all` in any case.
     pub async fn send(&self, raws: &[Bytes]) -> Vec<Sent> {
         let mut sent: Vec<Sent> = vec![Sent::Unknown("no endpoint could be reached".into()); raws.len()];
         if raws.is_empty() {
@@ -57,6 +57,7 @@ impl Chain {
         let endpoints = self.candidates();
         if self.config.broadcast_all {
             let answers = endpoints.iter().map(|endpoint| self.send_to(endpoint, raws));
+            // All endpoints get the bytes at once, so a slow one delays nobody.
             for answers in futures::future::join_all(answers).await {
                 merge(&mut sent, answers);
             }
@@ -65,7 +66,8 @@ impl Chain {
         for endpoint in endpoints {
             let answers = self.send_to(endpoint, raws).await;
             merge(&mut sent, answers);
-            if sent.iter().all(|sent| !is_worth_another(sent)) {
+            // A definite answer about the transaction itself would be the same elsewhere.
+            if sent.iter().all(|sent| !is_endpoint_trouble(sent)) {
                 break;
             }
         }
@@ -92,8 +94,8 @@ fn read(raw: &Bytes, answer: Answer) -> Sent {
             let hash = keccak256(raw);
             match serde_json::from_value::<B256>(value) {
                 Ok(found) if found == hash => Sent::Accepted(hash),
-                Ok(found) => Sent::Unknown(format!("the node answered the hash {found} for the transaction {hash}")),
-                Err(error) => Sent::Unknown(format!("the node answered no hash for the transaction {hash}: {error}")),
+                Ok(found) => Sent::Unknown(format!("the node returned the hash {found} for the transaction {hash}")),
+                Err(error) => Sent::Unknown(format!("the node returned no hash for the transaction {hash}: {error}")),
             }
         }
         Err(error) => match classify_send(error.code, &error.message) {
@@ -105,15 +107,15 @@ fn read(raw: &Bytes, answer: Answer) -> Sent {
 
 fn merge(sent: &mut [Sent], answers: Vec<Sent>) {
     for (best, answer) in sent.iter_mut().zip(answers) {
-        let silent = matches!(best, Sent::Unknown(_)) && answer.weight() == 0;
-        if answer.weight() > best.weight() || silent {
+        let both_unknown = matches!(best, Sent::Unknown(_)) && answer.weight() == 0;
+        if answer.weight() > best.weight() || both_unknown {
             *best = answer;
         }
     }
 }
 
-/// Whether the trouble lies with the endpoint rather than with the transaction.
-fn is_worth_another(sent: &Sent) -> bool {
+/// Whether the cause lies with the endpoint and not with the transaction.
+fn is_endpoint_trouble(sent: &Sent) -> bool {
     match sent {
         Sent::Unknown(_) => true,
         Sent::Refused(refusal) => {

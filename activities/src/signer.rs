@@ -1,4 +1,4 @@
-//! Holds a key. It signs what the gate has permitted and nothing else.
+//! Holds a signing key. It signs only what the policy gate permitted.
 use std::path::Path;
 
 use alloy::{
@@ -16,13 +16,13 @@ use crate::{
 /// One signing key.
 #[derive(Clone)]
 pub enum Signer {
-    /// From an encrypted keystore file.
+    /// A key from an encrypted keystore file.
     Keystore(Key),
-    /// From a key in the clear; development alone.
+    /// A key in the clear; development only.
     Raw(Key),
 }
 
-/// The key itself. It is closed, because whoever could take it out could sign past the gate.
+/// The key. Its field is private: code with access to it could sign without the gate.
 #[derive(Clone)]
 pub struct Key(PrivateKeySigner);
 
@@ -45,37 +45,35 @@ pub enum SignerFault {
         /// What went wrong.
         why: String,
     },
-    /// A key in the clear outside development.
+    /// A key in the clear outside the development profile.
     #[error(
         "a raw private key is refused outside the development profile; put the key into an encrypted keystore file and configure `kind = \"keystore\"`"
     )]
     RawKeyRefused,
-    /// The raw key is none.
-    #[error("the raw private key is not 32 bytes in hexadecimal, or not a key of the curve")]
+    /// The raw key is not a valid key.
+    #[error("the raw private key is not 32 bytes in hexadecimal or not a valid secp256k1 key")]
     RawKeyMalformed,
-    /// The permit was made for another signer.
-    #[error(
-        "the permit was given to {permitted}, this signer is {signer}; a lane asked the gate for another one's key"
-    )]
+    /// The permit is for another signer.
+    #[error("the permit is for {permitted} but this signer is {signer}; a lane asked the gate for the wrong key")]
     OtherSigner {
-        /// Whom the gate permitted.
+        /// The signer of the permit.
         permitted: Address,
-        /// Whose key this is.
+        /// This signer.
         signer: Address,
     },
-    /// The key did not sign.
+    /// The signature failed.
     #[error("signing failed: {0}")]
     Failed(String),
 }
 
 impl Signer {
-    /// Opens the key. Decrypting a keystore takes up to a second of one core: call it at start.
+    /// Opens the key. Decryption of a keystore takes up to a second of CPU time, so call it at start.
     pub fn open(config: &SignerConfig, profile: Profile) -> Result<Signer, SignerFault> {
         match config {
             SignerConfig::Keystore { path, password_file, password_env } => {
                 let password = password(path, password_file.as_deref(), password_env.as_deref())?;
                 let fault = |why: String| SignerFault::Keystore { path: path.display().to_string(), why };
-                // The decryption's own text for a missing file names no reason.
+                // The decryption error for a missing file gives no reason, so check the file first.
                 std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
                 let key =
                     PrivateKeySigner::decrypt_keystore(path, password.0).map_err(|error| fault(error.to_string()))?;
@@ -88,7 +86,7 @@ impl Signer {
         }
     }
 
-    /// A signer from a key in the clear; refused outside development.
+    /// A signer from a key in the clear; refused outside the development profile.
     pub fn raw(key: B256, profile: Profile) -> Result<Signer, SignerFault> {
         if profile != Profile::Development {
             return Err(SignerFault::RawKeyRefused);
@@ -101,7 +99,7 @@ impl Signer {
         self.key().address()
     }
 
-    /// Signs what the gate has permitted to this very signer.
+    /// Signs what the gate permitted to this signer.
     pub async fn sign(&self, permit: &Permit) -> Result<Signed, SignerFault> {
         if permit.signer() != self.address() {
             return Err(SignerFault::OtherSigner { permitted: permit.signer(), signer: self.address() });
@@ -135,11 +133,12 @@ fn password(keystore: &Path, file: Option<&Path>, env: Option<&str>) -> Result<S
         (Some(file), _) => {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| fault(format!("{} cannot be read: {error}", file.display())))?;
+            // Editors end a file with a newline, which is not part of the password.
             Ok(Secret::new(text.strip_suffix('\n').unwrap_or(&text).trim_end_matches('\r')))
         }
         (None, Some(name)) => std::env::var(name)
             .map(Secret::new)
             .map_err(|_| fault(format!("the environment variable {name} is not set"))),
-        (None, None) => Err(fault("neither a file nor a variable is named".into())),
+        (None, None) => Err(fault("neither `password_file` nor `password_env` is set".into())),
     }
 }

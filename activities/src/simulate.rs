@@ -1,4 +1,4 @@
-//! Asks a node what a call would do, before anything is signed.
+//! Simulates calls on a node before anything is signed.
 use alloy::primitives::{Address, B256, Bytes, U64};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,43 +10,43 @@ use crate::{
     rpc::{Answer, Request, RpcError, pair, required},
 };
 
-/// A call of a contract.
+/// A contract call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Call {
-    /// Who calls.
+    /// The caller.
     pub from: Address,
-    /// The contract; none to deploy one.
+    /// The contract; none for a deployment.
     pub to: Option<Address>,
-    /// Selector and arguments, or the code to deploy.
+    /// Calldata, or creation code for a deployment.
     pub data: Bytes,
 }
 
-/// The state on which a call is tried.
+/// The block whose state a call runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// The newest block that the endpoint has.
+    /// The newest block of the endpoint.
     Latest,
-    /// The block of this hash, and only while it is canonical (EIP-1898).
+    /// The block with this hash, only while it is canonical (EIP-1898).
     Hash(B256),
 }
 
-/// A call to be tried together with others.
+/// One call of a simulation of several calls.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What.
+    /// The call.
     pub call: Call,
-    /// On which state.
+    /// The state it runs on.
     pub at: At,
-    /// The gas that a call like it was found to need: if it is enough for this one, nothing is estimated.
+    /// Gas that a similar call needed. If it is enough for this one too, there is no estimate.
     pub enough: Option<u64>,
 }
 
-/// What a call would do.
+/// The result of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Simulation {
-    /// It would be executed with so much gas.
+    /// The call succeeds with this gas.
     Gas(u64),
-    /// It would revert, and why.
+    /// The call reverts.
     Reverts(Revert),
 }
 
@@ -74,22 +74,23 @@ impl Trial {
         let estimate = self.call.request("eth_estimateGas", self.at);
         match (self.at, self.enough) {
             (At::Latest, None) => vec![estimate],
-            // One execution instead of the many that an estimate is found by.
+            // One execution, where an estimate needs many.
             (At::Latest, Some(gas)) => {
                 let mut call = self.call.request("eth_call", self.at);
                 call.params[0]["gas"] = json!(U64::from(gas));
                 vec![call]
             }
-            // Nodes estimate on a state of their own choice when they do not know the hash; `eth_call` says so.
+            // A node that does not know the hash estimates on another block; `eth_call` returns an error instead.
             (At::Hash(_), _) => vec![self.call.request("eth_call", self.at), estimate],
         }
     }
 
-    /// Reads this trial's answers off the front of all; none when the gas was not enough, or the call reverts for another reason.
+    /// Takes this simulation's answers from the front. None if the gas was not enough or the call reverts: simulate it alone then.
     fn read(&self, answers: &mut impl Iterator<Item = Answer>) -> Option<Result<Simulation, Fault>> {
         let mut next = || answers.next().unwrap_or_else(|| Err(RpcError::default()));
         match (self.at, self.enough) {
             (At::Latest, None) => Some(gas(Some(next()))),
+            // The call ran with this gas as its limit, so a success means that it is enough.
             (At::Latest, Some(enough)) => match outcome(next()) {
                 Ok(Ok(_)) => Some(Ok(Simulation::Gas(enough))),
                 Ok(Err(_)) | Err(_) => None,
@@ -107,7 +108,7 @@ fn called_and_estimated(called: Answer, estimated: Answer) -> Result<Simulation,
 }
 
 impl Chain {
-    /// Tries several calls in one question. Whatever of it stays open is tried by itself, as if it had been alone.
+    /// Simulates several calls in one request. Calls without a result are simulated again one by one.
     pub async fn simulate_all(&self, trials: &[Trial]) -> Vec<Result<Simulation, Fault>> {
         let requests = trials.iter().flat_map(Trial::requests).collect();
         let together = self
@@ -124,20 +125,21 @@ impl Chain {
         for (trial, found) in trials.iter().zip(found) {
             simulations.push(match found {
                 Some(Ok(simulation)) => Ok(simulation),
-                // Another endpoint may know better.
+                // Another endpoint can have the answer.
                 Some(Err(fault)) if self.endpoints().len() == 1 => Err(fault),
+                // A failed call is repeated alone, because a low gas limit can look like a revert.
                 Some(Err(_)) | None => self.simulate(&trial.call, trial.at).await,
             });
         }
         simulations
     }
 
-    /// Whether the call would be executed, and with how much gas.
+    /// Whether the call would succeed, and with how much gas.
     pub async fn simulate(&self, call: &Call, at: At) -> Result<Simulation, Fault> {
         let estimate = call.request("eth_estimateGas", at);
         match at {
             At::Latest => self.ask(vec![estimate], |mut answers| gas(answers.pop())).await,
-            // Nodes estimate on a state of their own choice when they do not know the hash; `eth_call` says so.
+            // A node that does not know the hash estimates on another block; `eth_call` returns an error instead.
             At::Hash(_) => {
                 let requests = vec![call.request("eth_call", at), estimate];
                 self.ask(requests, |answers| {
@@ -149,7 +151,7 @@ impl Chain {
         }
     }
 
-    /// What the call answers, or why it reverts.
+    /// Runs a read-only call: its return data, or its revert.
     pub async fn call(&self, call: &Call, at: At) -> Result<Result<Bytes, Revert>, Fault> {
         let request = call.request("eth_call", at);
         self.ask(vec![request], |mut answers| match answers.pop() {
@@ -159,7 +161,7 @@ impl Chain {
         .await
     }
 
-    /// What several calls answer at the block of this hash, in one question.
+    /// Runs several read-only calls at the block with this hash, in one request.
     pub async fn call_all(&self, calls: &[Call], block: B256) -> Result<Vec<Result<Bytes, Revert>>, Fault> {
         let requests = calls.iter().map(|call| call.request("eth_call", At::Hash(block))).collect();
         self.ask(requests, |answers| answers.into_iter().map(outcome).collect()).await

@@ -1,4 +1,4 @@
-//! How a signer stands on its chain: its counts, its money and its role, asked in one batch.
+//! The state of signers on their chain: nonces, balance and role, read in one batch.
 use alloy::{
     primitives::{Address, Bytes, U64, U256},
     sol_types::SolCall,
@@ -17,23 +17,23 @@ use crate::{
 const COUNT: &str = "eth_getTransactionCount";
 const BALANCE: &str = "eth_getBalance";
 
-/// What the chain says about a signer.
+/// The state of a signer on its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The next nonce at the newest block.
+    /// Next nonce at the newest block.
     pub latest: u64,
-    /// The next nonce with the node's own pool.
+    /// Next nonce with the node's mempool.
     pub pending: u64,
-    /// The next nonce at the final block.
+    /// Next nonce at the final block.
     pub finalized: u64,
-    /// Its wei.
+    /// Balance in wei.
     pub balance: U256,
-    /// Whether the registry holds it for an agent; none where no registry is configured.
+    /// Whether the registry lists it as an agent; none without a configured registry.
     pub is_agent: Option<bool>,
 }
 
 impl Chain {
-    /// The standing of each address; the final counts are those of this block.
+    /// The state of each signer; the final nonces are those at block `last`.
     pub async fn standings(&self, addresses: &[Address], last: u64) -> Result<Vec<Standing>, Fault> {
         let registry = self.config.registry;
         let mut requests = Vec::new();
@@ -52,15 +52,16 @@ impl Chain {
 }
 
 fn standing(answers: &[Answer]) -> Result<Standing, Fault> {
-    let answer =
-        |index: usize| answers.get(index).cloned().ok_or_else(|| Fault::Incomplete("a batch came back shorter".into()));
+    let answer = |index: usize| {
+        answers.get(index).cloned().ok_or_else(|| Fault::Incomplete("the answer to a batch is incomplete".into()))
+    };
     let count = |index| Ok::<u64, Fault>(required::<U64>(COUNT, answer(index)?)?.to());
     let is_agent = match answers.get(4) {
         None => None,
         Some(answer) => {
             let data: Bytes = required("eth_call", answer.clone())?;
             let decoded = isAgentCall::abi_decode_returns_validate(&data);
-            Some(decoded.map_err(|error| Fault::Malformed(format!("isAgent answered {error}")))?)
+            Some(decoded.map_err(|error| Fault::Malformed(format!("isAgent returned {error}")))?)
         }
     };
     Ok(Standing {

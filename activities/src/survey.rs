@@ -1,4 +1,4 @@
-//! Many reads of a token at one block, asked in batches by the block's hash: what a reconciliation compares with the database.
+//! Batch reads of one contract at one block. Reconciliation compares them with the database.
 use alloy::{
     primitives::{Address, B256, U256},
     sol_types::{SolCall, SolEvent},
@@ -21,41 +21,41 @@ use crate::{
     simulate::At,
 };
 
-/// How many balances one call reads: some ten million gas, which every node allows a read.
+/// Balances in one call: about ten million gas, which every node allows for a read.
 const BALANCES_PER_CALL: usize = 500;
-/// How many accounts `frozenAmong` takes.
+/// The limit of accounts of `frozenAmong`.
 const FROZEN_PER_CALL: usize = 256;
 
-/// A contract at one block. It counts its calls, because they are what a survey costs.
+/// Reads of one contract at one block. It counts its calls, because they are the cost of a reconciliation.
 pub struct Survey<'a> {
     chain: &'a Chain,
     contract: Address,
     at: At,
-    /// How many calls were made; each call of a batch counts.
+    /// Calls made so far; each call of a batch counts.
     pub calls: u64,
 }
 
-/// An operation that a contract says it executed.
+/// An operation that the contract executed, by its own event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executed {
-    /// Its number.
+    /// The operation number.
     pub op_id: u64,
-    /// Where and with what.
+    /// Its transaction and payload.
     pub at: ExecutedAt,
 }
 
 impl<'a> Survey<'a> {
-    /// A survey of a contract at the block of this hash.
+    /// Reads of a contract at the block with this hash.
     pub fn new(chain: &'a Chain, contract: Address, block_hash: B256) -> Survey<'a> {
         Survey { chain, contract, at: At::Hash(block_hash), calls: 0 }
     }
 
-    /// The units issued in each partition.
+    /// The supply of each partition, in units.
     pub async fn supplies(&mut self, partitions: &[u32]) -> Result<Vec<U256>, Fault> {
         self.each(partitions.iter().map(|id| totalSupply_1Call { partition: U256::from(*id) }).collect()).await
     }
 
-    /// Whether voluntary transfers of each partition are stopped.
+    /// Whether each partition is restricted.
     pub async fn restrictions(&mut self, partitions: &[u32]) -> Result<Vec<bool>, Fault> {
         self.each(partitions.iter().map(|id| isRestrictedCall { partition: U256::from(*id) }).collect()).await
     }
@@ -71,7 +71,7 @@ impl<'a> Survey<'a> {
         complete(balances, holders.len())
     }
 
-    /// The locked units of each holder in a partition. The contract has no view of many.
+    /// The locked units of each holder in a partition. The contract has no batch read for them.
     pub async fn locked(&mut self, holders: &[(Address, u32)]) -> Result<Vec<U256>, Fault> {
         let call = |(account, id): &(Address, u32)| lockedBalanceOfCall { account: *account, id: U256::from(*id) };
         self.each(holders.iter().map(call).collect()).await
@@ -90,13 +90,13 @@ impl<'a> Survey<'a> {
         Ok(chunks.zip(bits).flat_map(|(chunk, bits)| (0..chunk.len()).map(move |index| bits.bit(index))).collect())
     }
 
-    /// The roles of each account, where the contract is the registry.
+    /// The roles of each account; for the registry only.
     pub async fn roles(&mut self, accounts: &[Address]) -> Result<Vec<Roles>, Fault> {
         let words = self.each(accounts.iter().map(|account| rolesOfCall { account: *account }).collect()).await?;
         Ok(words.into_iter().map(|word| Roles(word.saturating_to())).collect())
     }
 
-    /// Every account that was ever given a role up to a block, where the contract is the registry.
+    /// Every account that ever had a role up to a block; for the registry only.
     pub async fn agents(&mut self, to: u64) -> Result<Vec<Address>, Fault> {
         let filter = LogFilter {
             from_block: 0,
@@ -106,6 +106,7 @@ impl<'a> Survey<'a> {
         };
         self.calls += 1;
         let logs = self.chain.logs(&filter).await?;
+        // Some nodes ignore the filter, so check the events again.
         let ours = logs.iter().filter(|log| log.address == self.contract && log.block_number <= to);
         let mut accounts = ours
             .map(|log| {
@@ -115,6 +116,7 @@ impl<'a> Survey<'a> {
                     .map_err(|error| Fault::Malformed(format!("RolesChanged of {}: {error}", self.contract)))
             })
             .collect::<Result<Vec<_>, _>>()?;
+        // An account has one event for each change of its roles.
         accounts.sort_unstable();
         accounts.dedup();
         Ok(accounts)
@@ -130,7 +132,7 @@ impl<'a> Survey<'a> {
         };
         self.calls += 1;
         let logs = self.chain.logs(&filter).await?;
-        // A node that ignores the filter must not make a stranger's events look like this contract's.
+        // Some nodes ignore the filter, so check the events again.
         let ours = logs.iter().filter(|log| log.address == self.contract && (from..=to).contains(&log.block_number));
         ours.map(|log| {
             let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
@@ -146,7 +148,7 @@ impl<'a> Survey<'a> {
         .collect()
     }
 
-    /// Calls a view many times, at the survey's block.
+    /// Calls a view function many times at the block of this survey.
     async fn each<C: SolCall>(&mut self, calls: Vec<C>) -> Result<Vec<C::Return>, Fault> {
         if calls.is_empty() {
             return Ok(Vec::new());
@@ -158,7 +160,7 @@ impl<'a> Survey<'a> {
                 let decoded = answers.into_iter().map(|answer| {
                     let data: alloy::primitives::Bytes = required("eth_call", answer)?;
                     C::abi_decode_returns_validate(&data)
-                        .map_err(|error| Fault::Malformed(format!("{} answered {error}", C::SIGNATURE)))
+                        .map_err(|error| Fault::Malformed(format!("{} returned {error}", C::SIGNATURE)))
                 });
                 complete(decoded.collect::<Result<Vec<_>, _>>()?, calls.len())
             })
@@ -169,6 +171,6 @@ impl<'a> Survey<'a> {
 fn complete<T>(found: Vec<T>, wanted: usize) -> Result<Vec<T>, Fault> {
     match found.len() == wanted {
         true => Ok(found),
-        false => Err(Fault::Incomplete(format!("{} of {wanted} answers came back", found.len()))),
+        false => Err(Fault::Incomplete(format!("the batch has {} of {wanted} answers", found.len()))),
     }
 }

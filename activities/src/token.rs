@@ -1,4 +1,4 @@
-//! The security token of an offering: its calls and its reads.
+//! The security token of an offering: calls and reads.
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     sol_types::SolCall,
@@ -8,25 +8,26 @@ use crate::{
     bindings::token::PlatformSecurityToken7518 as Token,
     chain::Chain,
     fault::Fault,
-    line::Line,
-    mint::MintPage,
+    line::{Line, words},
     operation::view,
     simulate::{At, Call},
 };
 
-/// One word tells the frozen ones of so many lines.
+pub use crate::mint::mint_page;
+
+/// One answer word of `frozenAmong` covers this number of lines.
 const LINES_PER_ANSWER: usize = 256;
 
-/// What a partition is now.
+/// The state of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// Units issued.
     pub supply: U256,
-    /// The most units.
+    /// The cap in units.
     pub cap: U256,
-    /// Whether voluntary transfers are stopped.
+    /// Whether voluntary transfers are restricted.
     pub restricted: bool,
-    /// Whether transfers ask the Rule 144 module.
+    /// Whether transfers consult the Rule 144 module.
     pub rule144: bool,
 }
 
@@ -34,22 +35,7 @@ fn send(from: Address, token: Address, call: impl SolCall) -> Call {
     Call { from, to: Some(token), data: call.abi_encode().into() }
 }
 
-fn words(lines: &[Line]) -> Vec<B256> {
-    lines.iter().map(|line| line.word()).collect()
-}
-
-/// Whitelists, mints and, when the page says so, locks: one page in one transaction.
-pub fn mint_page(from: Address, token: Address, page: &MintPage) -> Call {
-    let call = Token::mintPageCall {
-        opId: U256::from(page.op_id),
-        partition: U256::from(page.partition),
-        releaseAt: U256::from(page.release_at),
-        lines: words(&page.lines),
-    };
-    send(from, token, call)
-}
-
-/// Locks units of one holder.
+/// Locks units of a holder.
 pub fn lock(from: Address, token: Address, op_id: u64, partition: u32, release_at: u64, line: Line) -> Call {
     let call = Token::lockTokens_0Call {
         opId: U256::from(op_id),
@@ -61,12 +47,12 @@ pub fn lock(from: Address, token: Address, op_id: u64, partition: u32, release_a
     send(from, token, call)
 }
 
-/// Takes the locks of a holder that are due off the books.
+/// Removes expired locks of a holder.
 pub fn unlock(from: Address, token: Address, account: Address, partition: u32) -> Call {
     send(from, token, Token::unlockTokenCall { account, id: U256::from(partition) })
 }
 
-/// Moves units of a frozen holder; the evidence becomes part of the payload hash.
+/// Moves units of a frozen holder. The evidence is part of the payload hash.
 pub fn force_transfer(
     from: Address,
     token: Address,
@@ -75,28 +61,29 @@ pub fn force_transfer(
     holder: Address,
     line: Line,
     evidence: &[u8],
+    // The contract reads its operation number from the first word of the data.
 ) -> Call {
     let data = [U256::from(op_id).to_be_bytes::<32>().as_slice(), evidence].concat().into();
     let (id, amount) = (U256::from(partition), U256::from(line.units()));
     send(from, token, Token::forceTransferCall { from: holder, to: line.holder(), id, amount, data })
 }
 
-/// Freezes an address; the data is the agent's reference.
+/// Freezes an address. The data is a reference of the agent.
 pub fn freeze(from: Address, token: Address, account: Address, data: Bytes) -> Call {
     send(from, token, Token::freezeAddressCall { account, data })
 }
 
-/// Ends the freeze of an address.
+/// Unfreezes an address.
 pub fn unfreeze(from: Address, token: Address, account: Address, data: Bytes) -> Call {
     send(from, token, Token::unFreezeCall { account, data })
 }
 
-/// Stops voluntary transfers of a partition.
+/// Restricts a partition: no voluntary transfers.
 pub fn restrict(from: Address, token: Address, partition: u32) -> Call {
     send(from, token, Token::restrictTransferCall { id: U256::from(partition) })
 }
 
-/// Allows voluntary transfers of a partition again.
+/// Lifts the restriction of a partition.
 pub fn unrestrict(from: Address, token: Address, partition: u32) -> Call {
     send(from, token, Token::removeRestrictionCall { id: U256::from(partition) })
 }
@@ -106,7 +93,7 @@ pub fn recover(from: Address, token: Address, lost: Address, replacement: Addres
     send(from, token, Token::recoveryAddressCall { lost, replacement, opId: U256::from(op_id) })
 }
 
-/// The offering that the token belongs to.
+/// The offering id that the token reports.
 pub async fn offering_id(chain: &Chain, token: Address, at: At) -> Result<B256, Fault> {
     view(chain, token, &Token::offeringIdCall {}, at).await
 }
@@ -116,13 +103,13 @@ pub async fn symbol(chain: &Chain, token: Address, at: At) -> Result<String, Fau
     view(chain, token, &Token::tokenSymbolCall {}, at).await
 }
 
-/// What a partition is now.
+/// The state of a partition.
 pub async fn partition(chain: &Chain, token: Address, partition: u32, at: At) -> Result<Partition, Fault> {
     let found = view(chain, token, &Token::partitionOfCall { partition: U256::from(partition) }, at).await?;
     Ok(Partition { supply: found.supply, cap: found.cap, restricted: found.restricted, rule144: found.rule144 })
 }
 
-/// How many partitions there are.
+/// The number of partitions.
 pub async fn partition_count(chain: &Chain, token: Address, at: At) -> Result<u32, Fault> {
     Ok(view(chain, token, &Token::partitionCountCall {}, at).await?.saturating_to())
 }
@@ -138,7 +125,7 @@ pub async fn balance_of(
     view(chain, token, &Token::balanceOfCall { account, id: U256::from(partition) }, at).await
 }
 
-/// The units of a holder whose release time is still to come.
+/// The units of a holder that are still locked.
 pub async fn locked_balance_of(
     chain: &Chain,
     token: Address,
@@ -149,7 +136,7 @@ pub async fn locked_balance_of(
     view(chain, token, &Token::lockedBalanceOfCall { account, id: U256::from(partition) }, at).await
 }
 
-/// The units of a holder that may move now.
+/// The units of a holder that can be transferred now.
 pub async fn transferable_balance(
     chain: &Chain,
     token: Address,
@@ -179,6 +166,7 @@ pub async fn is_whitelisted(
 /// Which holders of a page are frozen, in the order of its lines.
 pub async fn frozen_among(chain: &Chain, token: Address, lines: &[Line], at: At) -> Result<Vec<bool>, Fault> {
     let mut frozen = Vec::with_capacity(lines.len());
+    // Bit n of the answer is line n.
     for part in lines.chunks(LINES_PER_ANSWER) {
         let bits = view(chain, token, &Token::frozenAmongCall { lines: words(part) }, at).await?;
         frozen.extend((0..part.len()).map(|index| bits.bit(index)));

@@ -1,4 +1,4 @@
-//! What the logs of a token say to its books.
+//! Events of a token as movements of its ledger.
 use alloy::{
     primitives::{Address, B256, U256},
     sol_types::SolEvent,
@@ -14,48 +14,48 @@ use crate::{
     receipt::Log,
 };
 
-/// What a log does to the books.
+/// What an event does to the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Units move; from nobody when they are issued, to nobody when they are burnt.
+    /// Units move. A mint has no sender, a burn has no recipient.
     Transfer,
     /// Units are locked until a time.
     Lock,
-    /// So many units less are locked.
+    /// The locked units decrease by this amount.
     Cut,
-    /// Exactly so many units are locked without end.
+    /// The units frozen without end are set to this amount.
     Hold,
     /// An address is frozen.
     Freeze,
-    /// It is not any more.
+    /// An address is unfrozen.
     Unfreeze,
     /// A partition is restricted.
     Restrict,
-    /// It is not any more.
+    /// The restriction of a partition is lifted.
     Unrestrict,
-    /// Everything of a lost wallet belongs to another one.
+    /// Everything of a lost wallet moves to another wallet.
     Recover,
 }
 
-/// One movement that a log tells of.
+/// One movement of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Movement {
-    /// What it is.
+    /// The kind of movement.
     pub change: Change,
-    /// The partition, where it concerns one.
+    /// The partition, if it concerns one.
     pub partition: Option<i64>,
-    /// Whose units, or who.
+    /// The sender, or the account concerned.
     pub from: Option<Address>,
-    /// Who gets them.
+    /// The recipient.
     pub to: Option<Address>,
-    /// How many.
+    /// The units.
     pub units: Option<u128>,
-    /// Until when, in seconds since 1970.
+    /// The release time, in seconds since 1970.
     pub release_at: Option<i64>,
 }
 
-/// The same as the log has it.
-struct Line {
+/// A movement with the number types of the event.
+struct RawMovement {
     change: Change,
     partition: Option<U256>,
     from: Option<Address>,
@@ -64,7 +64,7 @@ struct Line {
     release_at: Option<U256>,
 }
 
-impl Line {
+impl RawMovement {
     const fn new(change: Change) -> Self {
         Self { change, partition: None, from: None, to: None, units: None, release_at: None }
     }
@@ -73,12 +73,12 @@ impl Line {
         Self { from: Some(account), ..Self::new(change) }
     }
 
-    /// Units that move; the zero address is nobody.
+    /// A transfer. The zero address stands for no account.
     fn transfer(from: Address, to: Address, partition: U256, units: U256) -> Self {
-        let somebody = |address: Address| (!address.is_zero()).then_some(address);
+        let account = |address: Address| (!address.is_zero()).then_some(address);
         Self {
-            from: somebody(from),
-            to: somebody(to),
+            from: account(from),
+            to: account(to),
             partition: Some(partition),
             units: Some(units),
             ..Self::new(Change::Transfer)
@@ -94,12 +94,12 @@ impl Line {
     }
 }
 
-/// The movements that one log of a token tells of; none for a log that moves no book.
+/// The movements of one event of a token; none for an event that does not change the ledger.
 pub fn read(log: &PlacedLog) -> Result<Vec<Movement>, Fault> {
     let unreadable = |why: String| Fault::Malformed(format!("event {} of {}: {why}", log.log_index, log.tx_hash));
     let small = |value: U256| i64::try_from(value).map_err(|_| unreadable(format!("{value} is too large")));
     let units = |value: U256| u128::try_from(value).map_err(|_| unreadable(format!("{value} units are too many")));
-    let movement = |line: Line| {
+    let movement = |line: RawMovement| {
         Ok(Movement {
             change: line.change,
             partition: line.partition.map(small).transpose()?,
@@ -109,13 +109,13 @@ pub fn read(log: &PlacedLog) -> Result<Vec<Movement>, Fault> {
             release_at: line.release_at.map(small).transpose()?,
         })
     };
-    lines(log).map_err(|e| unreadable(e.to_string()))?.into_iter().map(movement).collect()
+    raw_movements(log).map_err(|e| unreadable(e.to_string()))?.into_iter().map(movement).collect()
 }
 
-/// Whether a log of a token is one that `read` has a line for.
+/// Whether `read` returns a movement for an event of a token.
 pub fn moves_books(log: &Log) -> bool {
     match log.topics.first() {
-        // One that moves nothing has no line.
+        // An empty batch moves nothing.
         Some(&TransferBatch::SIGNATURE_HASH) => {
             TransferBatch::decode_raw_log_validate(&log.topics, &log.data).is_ok_and(|event| !event.ids.is_empty())
         }
@@ -124,7 +124,7 @@ pub fn moves_books(log: &Log) -> bool {
     }
 }
 
-/// The events that can move a book.
+/// The events that can change the ledger.
 pub const TOPICS: &[B256] = &[
     TransferBatch::SIGNATURE_HASH,
     TransferSingle::SIGNATURE_HASH,
@@ -139,46 +139,56 @@ pub const TOPICS: &[B256] = &[
     AddressRecovered::SIGNATURE_HASH,
 ];
 
-fn lines(log: &PlacedLog) -> alloy::sol_types::Result<Vec<Line>> {
-    let one = |line: Line| Ok(vec![line]);
+fn raw_movements(log: &PlacedLog) -> alloy::sol_types::Result<Vec<RawMovement>> {
+    let one = |line: RawMovement| Ok(vec![line]);
     match log.topics.first() {
         Some(&TransferSingle::SIGNATURE_HASH) => {
             let e: TransferSingle = decoded(log)?;
-            one(Line::transfer(e.from, e.to, e.id, e.value))
+            one(RawMovement::transfer(e.from, e.to, e.id, e.value))
         }
         Some(&TransferBatch::SIGNATURE_HASH) => {
             let e: TransferBatch = decoded(log)?;
-            Ok(e.ids.iter().zip(&e.values).map(|(id, value)| Line::transfer(e.from, e.to, *id, *value)).collect())
+            Ok(e.ids
+                .iter()
+                .zip(&e.values)
+                .map(|(id, value)| RawMovement::transfer(e.from, e.to, *id, *value))
+                .collect())
         }
         Some(&TokensLocked::SIGNATURE_HASH) => {
             let e: TokensLocked = decoded(log)?;
-            one(Line { release_at: Some(e.releaseTime), ..Line::units(Change::Lock, e.account, e.id, e.amount) })
+            one(RawMovement {
+                release_at: Some(e.releaseTime),
+                ..RawMovement::units(Change::Lock, e.account, e.id, e.amount)
+            })
         }
         Some(&LocksCut::SIGNATURE_HASH) => {
             let e: LocksCut = decoded(log)?;
-            one(Line::units(Change::Cut, e.holder, e.partition, e.units))
+            one(RawMovement::units(Change::Cut, e.holder, e.partition, e.units))
         }
         Some(&Frozen::SIGNATURE_HASH) => {
             let e: Frozen = decoded(log)?;
-            one(Line::units(Change::Hold, e.account, e.tokenId, e.amount))
+            one(RawMovement::units(Change::Hold, e.account, e.tokenId, e.amount))
         }
-        Some(&AddressFrozen::SIGNATURE_HASH) => one(Line::of(Change::Freeze, decoded::<AddressFrozen>(log)?.account)),
+        Some(&AddressFrozen::SIGNATURE_HASH) => {
+            one(RawMovement::of(Change::Freeze, decoded::<AddressFrozen>(log)?.account))
+        }
         Some(&AddressUnfrozen::SIGNATURE_HASH) => {
-            one(Line::of(Change::Unfreeze, decoded::<AddressUnfrozen>(log)?.account))
+            one(RawMovement::of(Change::Unfreeze, decoded::<AddressUnfrozen>(log)?.account))
         }
         Some(&TransferRestricted::SIGNATURE_HASH) => {
-            one(Line::partition(Change::Restrict, decoded::<TransferRestricted>(log)?.id))
+            one(RawMovement::partition(Change::Restrict, decoded::<TransferRestricted>(log)?.id))
         }
         Some(&TransferRestrictionRemoved::SIGNATURE_HASH) => {
-            one(Line::partition(Change::Unrestrict, decoded::<TransferRestrictionRemoved>(log)?.id))
+            one(RawMovement::partition(Change::Unrestrict, decoded::<TransferRestrictionRemoved>(log)?.id))
         }
         Some(&PartitionAdded::SIGNATURE_HASH) => {
             let e: PartitionAdded = decoded(log)?;
-            one(Line::partition(if e.restricted { Change::Restrict } else { Change::Unrestrict }, e.partition))
+            // A new partition can start restricted.
+            one(RawMovement::partition(if e.restricted { Change::Restrict } else { Change::Unrestrict }, e.partition))
         }
         Some(&AddressRecovered::SIGNATURE_HASH) => {
             let e: AddressRecovered = decoded(log)?;
-            one(Line { to: Some(e.replacement), ..Line::of(Change::Recover, e.lost) })
+            one(RawMovement { to: Some(e.replacement), ..RawMovement::of(Change::Recover, e.lost) })
         }
         _ => Ok(Vec::new()),
     }

@@ -1,4 +1,4 @@
-//! What portals verify before somebody acts: reads of a token, each a list of calls that are asked at one block and decoded together.
+//! Public reads of a token. Each is a list of calls that run at one block and are decoded together.
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     sol_types::{SolCall, SolValue},
@@ -17,22 +17,22 @@ use crate::{
 };
 
 alloy::sol! {
-    /// As the specification prints it; the contract has a shorter form of the same name too.
+    /// As the specification prints it; the contract also has a shorter form with the same name.
     function canTransfer(address from, address to, uint256 id, uint256 amount, bytes data) returns (bool allowed, bytes32 reason);
 }
 
-/// What a call answered, or why it reverted.
+/// The return data of a call, or its revert.
 pub type Outcome = Result<Bytes, Revert>;
 
-/// Calls of one block, and what their answers mean together.
+/// Calls at one block and the decoder of their answers.
 pub struct Read<T> {
     /// The calls.
     pub calls: Vec<Call>,
-    /// Reads the answers, which are as many.
+    /// Decodes the answers, one for each call.
     pub decode: fn(&[Outcome]) -> Result<T, Fault>,
 }
 
-/// What a token says of itself.
+/// The basic data of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// `offeringId()`.
@@ -41,16 +41,16 @@ pub struct Facts {
     pub symbol: String,
     /// Units issued.
     pub supply: U256,
-    /// The most units.
+    /// The cap in units.
     pub cap: U256,
-    /// How many partitions there are.
+    /// The number of partitions.
     pub partitions: u32,
 }
 
-/// What a holder has in a partition.
+/// The holding of a holder in a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holding {
-    /// Units.
+    /// Balance in units.
     pub balance: U256,
     /// `transferableBalance(holder, partition)`.
     pub transferable: U256,
@@ -60,14 +60,14 @@ pub struct Holding {
     pub frozen: bool,
 }
 
-/// Whether units may move, in one form for every token: ours answers a pair, others of the standard one bool or a revert.
+/// Whether units can move. Our token returns a pair, other tokens of the standard return a bool or revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether they may.
+    /// Whether the transfer is allowed.
     pub allowed: bool,
-    /// One of the list.
+    /// A code from the specification's list.
     pub code: &'static str,
-    /// The contract's own word or sentence.
+    /// The contract's own reason.
     pub reason: String,
 }
 
@@ -76,7 +76,7 @@ pub async fn newest(chain: &Chain) -> Result<Header, Fault> {
     chain.ask(vec![by_number(Tag::Latest, false)], |answers| first(METHOD, answers)).await
 }
 
-/// What the token says of itself.
+/// The basic data of the token.
 pub fn facts(token: Address) -> Read<Facts> {
     let calls = vec![
         read(token, &Token::offeringIdCall {}),
@@ -99,7 +99,7 @@ pub fn facts(token: Address) -> Read<Facts> {
     }
 }
 
-/// Every partition of a token that has so many.
+/// All partitions of a token that has `count` partitions.
 pub fn partitions(token: Address, count: u32) -> Read<Vec<Partition>> {
     let call = |number: u32| read(token, &Token::partitionOfCall { partition: U256::from(number) });
     Read {
@@ -119,7 +119,7 @@ pub fn partitions(token: Address, count: u32) -> Read<Vec<Partition>> {
     }
 }
 
-/// What a holder has in a partition.
+/// The holding of a holder in a partition.
 pub fn holding(token: Address, holder: Address, partition: u32) -> Read<Holding> {
     let id = U256::from(partition);
     let calls = vec![
@@ -176,11 +176,11 @@ pub fn can_transfer(
 const UNKNOWN: &str = "unknown_revert";
 
 fn verdict(data: &[u8]) -> Result<Verdict, Fault> {
-    // One word is the bool of the printed interface; two are the pair.
+    // One word is the bool of the standard interface, two words are our pair.
     let (allowed, word) = match data.len() {
-        32 => (bool::abi_decode_validate(data).map_err(odd)?, B256::ZERO),
+        32 => (bool::abi_decode_validate(data).map_err(malformed)?, B256::ZERO),
         _ => {
-            let pair = canTransferCall::abi_decode_returns_validate(data).map_err(odd)?;
+            let pair = canTransferCall::abi_decode_returns_validate(data).map_err(malformed)?;
             (pair.allowed, pair.reason)
         }
     };
@@ -189,11 +189,11 @@ fn verdict(data: &[u8]) -> Result<Verdict, Fault> {
     Ok(Verdict { allowed, code, reason: if allowed { "ok".to_owned() } else { text } })
 }
 
-fn odd(error: impl std::fmt::Display) -> Fault {
-    Fault::Malformed(format!("canTransfer answered {error}"))
+fn malformed(error: impl std::fmt::Display) -> Fault {
+    Fault::Malformed(format!("canTransfer returned {error}"))
 }
 
-/// The word of the list for a word of the contract.
+/// The code of the specification for a reason of the contract.
 fn code_of(reason: &str) -> &'static str {
     match reason {
         "from_frozen" => "from_frozen",
@@ -211,11 +211,11 @@ fn code_of(reason: &str) -> &'static str {
 fn word<C: SolCall>(answers: &[Outcome], index: usize) -> Result<C::Return, Fault> {
     let data = answers.get(index).ok_or_else(missing)?.as_ref();
     let data = data.map_err(|revert| Fault::Refused(format!("{}: {}", C::SIGNATURE, revert.sentence)))?;
-    C::abi_decode_returns_validate(data).map_err(|error| Fault::Malformed(format!("{} answered {error}", C::SIGNATURE)))
+    C::abi_decode_returns_validate(data).map_err(|error| Fault::Malformed(format!("{} returned {error}", C::SIGNATURE)))
 }
 
 fn missing() -> Fault {
-    Fault::Incomplete("a batch came back shorter".into())
+    Fault::Incomplete("the answer to a batch is incomplete".into())
 }
 
 #[cfg(test)]
@@ -229,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_a_bool_and_a_revert_are_one_answer() {
-        let judged = |outcome: Outcome| {
+    fn a_pair_a_bool_and_a_revert_give_the_same_form_of_answer() {
+        let check_of = |outcome: Outcome| {
             let read = can_transfer(Address::ZERO, Address::ZERO, Address::ZERO, 1, U256::ZERO, Bytes::new());
             (read.decode)(&[outcome]).map(|v| (v.allowed, v.code, v.reason))
         };
         let pair = |allowed: bool, reason: &str| Ok(Bytes::from((allowed, word_of(reason)).abi_encode()));
-        let told = |allowed, code, reason: &str| Ok((allowed, code, reason.to_owned()));
-        assert_eq!(judged(pair(true, "")), told(true, "ok", "ok"));
+        let expected = |allowed, code, reason: &str| Ok((allowed, code, reason.to_owned()));
+        assert_eq!(check_of(pair(true, "")), expected(true, "ok", "ok"));
         for (reason, code) in [
             ("from_frozen", "from_frozen"),
             ("to_frozen", "to_frozen"),
@@ -252,15 +252,15 @@ mod tests {
             ("unknown_partition", "unknown_revert"),
             ("moon", "unknown_revert"),
         ] {
-            assert_eq!(judged(pair(false, reason)), told(false, code, reason));
+            assert_eq!(check_of(pair(false, reason)), expected(false, code, reason));
         }
-        assert_eq!(judged(Ok(true.abi_encode().into())), told(true, "ok", "ok"));
-        assert_eq!(judged(Ok(false.abi_encode().into())), told(false, "unknown_revert", ""));
+        assert_eq!(check_of(Ok(true.abi_encode().into())), expected(true, "ok", "ok"));
+        assert_eq!(check_of(Ok(false.abi_encode().into())), expected(false, "unknown_revert", ""));
         let revert = crate::revert::from_message("execution reverted: closed");
         let sentence = revert.sentence.clone();
-        assert_eq!(judged(Err(revert)), told(false, "unknown_revert", &sentence));
+        assert_eq!(check_of(Err(revert)), expected(false, "unknown_revert", &sentence));
         for nonsense in [vec![], vec![7; 32], vec![0; 63]] {
-            assert!(matches!(judged(Ok(nonsense.into())), Err(Fault::Malformed(_))));
+            assert!(matches!(check_of(Ok(nonsense.into())), Err(Fault::Malformed(_))));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A transaction before and after it is signed.
+//! Transactions before and after signing.
 use alloy::{
     consensus::TxEip1559,
     primitives::{Address, B256, Bytes, TxKind, U256},
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::fees::Fees;
 
-/// What is put to the gate and then signed: an EIP-1559 transaction without an access list.
+/// An EIP-1559 transaction without an access list, as the gate checks it and the signer signs it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transaction {
-    /// The chain.
+    /// The chain id.
     pub chain_id: u64,
-    /// The signer's nonce that it takes.
+    /// The nonce of the signer.
     pub nonce: u64,
-    /// The contract; none deploys one.
+    /// The contract; none for a deployment.
     pub to: Option<Address>,
-    /// Selector and arguments, or the code to deploy.
+    /// Calldata, or creation code for a deployment.
     pub data: Bytes,
-    /// Wei that go along; always zero here, also in a cancel.
+    /// Value in wei; always zero, also in a cancel.
     pub value: U256,
-    /// The most gas that it may take.
+    /// The gas limit.
     pub gas_limit: u64,
-    /// The most that is paid for a unit of gas, in wei.
+    /// Maximum fee per unit of gas, in wei.
     pub max_fee_per_gas: u128,
-    /// The tip for a unit of gas, in wei.
+    /// Tip per unit of gas, in wei.
     pub max_priority_fee_per_gas: u128,
 }
 
-/// A signed transaction, ready for the wire.
+/// A signed transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signed {
     /// Its hash.
@@ -37,11 +37,11 @@ pub struct Signed {
     pub raw: Bytes,
 }
 
-/// The gas of a transfer that carries nothing.
+/// The gas of an empty transfer.
 pub const CANCEL_GAS: u64 = 21_000;
 
 impl Transaction {
-    /// A transfer of nothing to oneself: it takes the nonce and does nothing else.
+    /// An empty transfer from the signer to itself: it uses the nonce and has no other effect.
     pub fn cancel(chain_id: u64, signer: Address, nonce: u64, fees: Fees) -> Transaction {
         Transaction {
             chain_id,

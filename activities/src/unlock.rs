@@ -1,4 +1,4 @@
-//! Taking the locks of a holder that are due off the books. A lock ends by time alone; this tidies up what is written on the chain.
+//! Removing expired locks of a holder from the chain. A lock ends by time alone; this only frees the storage.
 use alloy::primitives::{Address, Bytes, U256};
 use serde::{Deserialize, Serialize};
 
@@ -9,27 +9,27 @@ use crate::{
     token,
 };
 
-/// Whose due locks go.
+/// The parameters of an unlock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unlock {
-    /// Whose.
+    /// The holder.
     pub account: Address,
     /// The partition.
     pub partition: u32,
 }
 
 impl Unlock {
-    /// The call.
+    /// The calldata.
     pub fn calldata(&self, token: Address) -> Bytes {
         token::unlock(Address::ZERO, token, self.account, self.partition).data
     }
 
-    /// Whether this transaction took them off.
+    /// Checks that this transaction removed the locks.
     pub fn effect(&self, receipt: &Receipt, token: Address) -> Result<(), MissingEffect> {
         let ours = |event: &TokenUnlocked| event.account == self.account && event.id == U256::from(self.partition);
         match receipt.success && events::<TokenUnlocked>(receipt, token).any(|event| ours(&event)) {
             true => Ok(()),
-            false => Err(MissingEffect(format!("{token} did not say that locks of {} are gone", self.account))),
+            false => Err(MissingEffect(format!("{token} has no event that removes locks of {}", self.account))),
         }
     }
 }

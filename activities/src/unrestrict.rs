@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{operation::MissingEffect, receipt::Receipt, restrict::restricted_after, token};
 
-/// Whose restriction is lifted.
+/// The parameters of a lifted restriction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrestrict {
     /// The partition.
@@ -12,16 +12,19 @@ pub struct Unrestrict {
 }
 
 impl Unrestrict {
-    /// The call.
+    /// The calldata.
     pub fn calldata(&self, token: Address) -> Bytes {
         token::unrestrict(Address::ZERO, token, self.partition).data
     }
 
-    /// Whether the partition is free after this transaction.
+    /// Checks that the partition is not restricted after this transaction.
     pub fn effect(&self, receipt: &Receipt, token: Address) -> Result<(), MissingEffect> {
         match restricted_after(receipt, token, self.partition) {
             Some(false) => Ok(()),
-            _ => Err(MissingEffect(format!("{token} did not say that partition {} is free", self.partition))),
+            _ => Err(MissingEffect(format!(
+                "{token} has no event that lifts the restriction of partition {}",
+                self.partition
+            ))),
         }
     }
 }

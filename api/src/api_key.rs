@@ -11,24 +11,37 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Code, Error};
-use muniment_workflows::action::Action;
-use muniment_workflows::api_key::{Request, collect};
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
+use muniment_workflows::staff::api_key::{Request, collect};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
+use crate::access::permission::{ADMIN, KEY_LIST, KEYS};
+use crate::access::permission::{SCOPES, scopes_of};
+use crate::access::principal::Principal;
+use crate::access::route::{Route, route};
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::auth::register::check_name;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::origin;
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::permission::{SCOPES, scopes_of};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::name::check_name;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
+use crate::http::origin;
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
+
+/// The endpoints of API keys.
+pub fn routes() -> Vec<Route> {
+    vec![
+        route!(take, ADMIN).step_up().answers_secret().audits_refusals(),
+        route!(list, KEY_LIST),
+        route!(create, KEYS).step_up().answers_secret(),
+        route!(rotate, KEYS).step_up().answers_secret(),
+        route!(revoke, KEYS),
+    ]
+}
 
 const DAYS_DEFAULT: i64 = 365;
 const DAYS_MAX: i64 = 730;
@@ -40,7 +53,7 @@ const KEYS_MAX: i64 = 20;
 pub const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
 
-/// A key that is wanted.
+/// The API key to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WantedApiKey)]
 #[serde(deny_unknown_fields)]
@@ -49,22 +62,23 @@ pub struct Wanted {
     name: String,
     #[schema(min_items = 1)]
     scopes: Vec<String>,
-    /// At most 730 days from now; 365 unless said.
+    /// When the key expires, at most 730 days from now. 365 days from now, by default.
     expires_at: Option<Instant>,
     #[serde(default)]
     #[schema(max_items = 20)]
     allowed_cidrs: Vec<String>,
-    /// Requests a minute; for who is none of the staff no more than the platform's limit for keys.
+    /// Requests per minute. Only staff may exceed the platform's limit for keys.
     #[schema(minimum = 1, maximum = 100000)]
     rate_limit: Option<i64>,
     #[serde(skip)]
     of_platform: bool,
 }
 
-/// `POST /v1/api-keys`: the answer is the only place where the key stands. A person has at most twenty that are in use, and may set a limit
-/// above the platform's only as staff.
+/// Create an API key.
 ///
-/// A key of the platform is asked for, 202, and another admin allows it: then whoever asked takes it, by `POST /v1/approvals/{id}/api-key`.
+/// The key is shown only in this answer. A person may have at most twenty active keys. Only staff may set a rate limit above the
+/// platform's. A platform key needs another admin's approval: the answer is 202, and the requester then collects the key with `POST
+/// /v1/approvals/{id}/api-key`.
 #[utoipa::path(
     post,
     path = "/v1/api-keys",
@@ -119,7 +133,7 @@ impl Intent for Wanted {
     }
 }
 
-/// The taking of a key that was allowed: the path says which.
+/// The request body. It has no fields.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = TakenApiKey)]
 #[serde(deny_unknown_fields)]
@@ -128,8 +142,9 @@ pub struct Taking {
     approval_id: String,
 }
 
-/// `POST /v1/approvals/{id}/api-key`: makes the key of the platform that another admin allowed, for whoever asked for it, and once. The answer
-/// is the only place where it stands.
+/// Collect an approved platform API key.
+///
+/// Only the requester can collect it, and only once. The key is shown only in this answer.
 #[utoipa::path(
     post,
     path = "/v1/approvals/{id}/api-key",
@@ -162,7 +177,9 @@ async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Ans
     Ok(Answer { status: 201, location: Some("/v1/api-keys".to_owned()), body: json!(made).to_string() })
 }
 
-/// `GET /v1/api-keys`: those of one's organisation; an admin and an auditor see all.
+/// List API keys.
+///
+/// Members see the keys of their issuer. Admins and auditors see all keys.
 #[utoipa::path(
     get,
     path = "/v1/api-keys",
@@ -177,11 +194,11 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
-/// How a key is exchanged.
+/// The replacement of an API key.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rotation {
-    /// How long the old key works on; 24 unless said.
+    /// How many hours the old key keeps working, 24 by default.
     #[schema(minimum = 0, maximum = 72)]
     overlap_hours: Option<i64>,
     /// Which one, by its path.
@@ -190,8 +207,10 @@ pub struct Rotation {
     id: String,
 }
 
-/// `POST /v1/api-keys/{id}/rotate`: a new key with the same rights; the old one works for as long as the exchange takes. Whoever asks again under
-/// one Idempotency-Key gets the same new key.
+/// Replace an API key.
+///
+/// The new key has the same rights. The old key works until the overlap ends. A repeated request with the same Idempotency-Key returns the
+/// same new key.
 #[utoipa::path(
     post,
     path = "/v1/api-keys/{id}/rotate",
@@ -238,13 +257,15 @@ impl Intent for Rotation {
 /// Refuses an exchange that takes too long.
 pub fn check_overlap(hours: Option<i64>) -> Result<()> {
     if hours.is_some_and(|hours| !(0..=OVERLAP_HOURS_MAX).contains(&hours)) {
-        let detail = format!("0 to {OVERLAP_HOURS_MAX} hours are expected.");
+        let detail = format!("The overlap must be 0 to {OVERLAP_HOURS_MAX} hours.");
         return Err(Problem::field("/overlap_hours", "out_of_range", detail));
     }
     Ok(())
 }
 
-/// `DELETE /v1/api-keys/{id}`: it is worth nothing from the commit on. Whoever sees it may, so that a key does not outlive a colleague's interest.
+/// Revoke an API key.
+///
+/// The key stops working at once. Everybody who sees the key may revoke it.
 #[utoipa::path(
     delete,
     path = "/v1/api-keys/{id}",
@@ -270,7 +291,7 @@ fn seen(principal: &Principal) -> Whose<'_> {
 async fn live(tx: &mut Tx, id: &str, owner: &str) -> muniment_domain::Result<ApiKey> {
     let found = api_key::find(tx, id, Whose::Own(owner)).await?;
     if found.revoked_at.is_some() || found.expires_at <= tx.now() || found.replaced_by.is_some() {
-        let detail = format!("The key {id} was revoked, replaced or has expired. Make a new one.");
+        let detail = format!("The API key {id} was revoked, replaced or has expired. Create a new one.");
         return Err(Error::refused(Code::InvalidState, detail));
     }
     Ok(found)
@@ -287,19 +308,19 @@ fn secret(app: &App) -> [u8; 32] {
 fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
     let allowed = scopes_of(roles);
     if wanted.scopes.is_empty() {
-        return Err(Problem::field("/scopes", "required", format!("Name at least one of: {}.", allowed.join(", "))));
+        return Err(Problem::field("/scopes", "required", format!("Name at least one scope: {}.", allowed.join(", "))));
     }
     for (index, scope) in wanted.scopes.iter().enumerate() {
         let pointer = format!("/scopes/{index}");
         if !SCOPES.contains(&scope.as_str()) {
-            return Err(Problem::field(pointer, "scope_unknown", format!("{scope} is no scope.")));
+            return Err(Problem::field(pointer, "scope_unknown", format!("The scope {scope} does not exist.")));
         }
         if !allowed.contains(&scope.as_str()) {
-            let detail = format!("You may not do this yourself. You may give: {}.", allowed.join(", "));
+            let detail = format!("You do not have this scope yourself. You can give: {}.", allowed.join(", "));
             return Err(Problem::field(pointer, "scope_forbidden", detail));
         }
         if wanted.scopes[..index].contains(scope) {
-            return Err(Problem::field(pointer, "duplicate", "This scope is named twice."));
+            return Err(Problem::field(pointer, "duplicate", "The scope is named twice."));
         }
     }
     // What everybody may ask is there for everybody: only the platform's own people take more of it. Zero is no limit.
@@ -308,7 +329,11 @@ fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
         _ => PER_MINUTE_MAX,
     };
     if wanted.rate_limit.is_some_and(|rate| !(1..=most).contains(&rate)) {
-        return Err(Problem::field("/rate_limit", "out_of_range", format!("1 to {most} requests a minute.")));
+        return Err(Problem::field(
+            "/rate_limit",
+            "out_of_range",
+            format!("The limit must be 1 to {most} requests per minute."),
+        ));
     }
     Ok(())
 }
@@ -320,22 +345,26 @@ fn check(wanted: &Wanted, now: DateTime<Utc>) -> Result<()> {
         return Err(Problem::field(
             "/expires_at",
             "out_of_range",
-            format!("A time within the next {DAYS_MAX} days is expected."),
+            format!("The time must be within the next {DAYS_MAX} days."),
         ));
     }
     if wanted.allowed_cidrs.len() > NETWORKS_MAX {
-        return Err(Problem::field("/allowed_cidrs", "too_long", format!("At most {NETWORKS_MAX} networks.")));
+        return Err(Problem::field(
+            "/allowed_cidrs",
+            "too_long",
+            format!("At most {NETWORKS_MAX} networks are allowed."),
+        ));
     }
     for (index, network) in wanted.allowed_cidrs.iter().enumerate() {
         if origin::is_within([127, 0, 0, 1].into(), network).is_none() {
-            let detail = "An address or a network such as 203.0.113.0/24 is expected.";
+            let detail = "Use an IP address or a network such as 203.0.113.0/24.";
             return Err(Problem::field(format!("/allowed_cidrs/{index}"), "network_format", detail));
         }
     }
     Ok(())
 }
 
-/// A key, without its secret.
+/// An API key, without its secret.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKey)]
 pub struct Shown {
@@ -345,17 +374,17 @@ pub struct Shown {
     prefix: String,
     scopes: Vec<String>,
     allowed_cidrs: Vec<String>,
-    /// Requests a minute; null for the platform's limit.
+    /// Requests per minute. Null means the platform's limit.
     rate_limit: Option<i64>,
     expires_at: Instant,
     revoked_at: Option<Instant>,
     replaced_by: Option<String>,
-    /// What another admin allowed, for a key of the platform; null for one that took another's place.
+    /// The approval of a platform key. Null for a key that replaced another one.
     approval_id: Option<String>,
     created_at: Instant,
 }
 
-/// A key with its secret, which is shown once.
+/// An API key with its secret, which is shown once.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewApiKey)]
 pub struct Made {

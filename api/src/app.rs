@@ -3,19 +3,21 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
+use axum::extract::FromRef;
 use muniment_activities::chain::Chain;
 use muniment_activities::config::ChainConfig;
 use muniment_domain::Error;
 use muniment_domain::db::Db;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::token_view::TokenViews;
+use muniment_workflows::token::view::TokenViews;
 use tokio::sync::Semaphore;
 
 use crate::auth::Auth;
+use crate::config::rates::Rates;
 use crate::config::{Config, Limits, Webhooks};
 use crate::failure::Failure;
-use crate::rate::{Limiter, Rates};
+use crate::http::rate::Limiter;
 
 /// The state of the REST interface. Clones share it.
 #[derive(Clone)]
@@ -71,7 +73,7 @@ impl App {
 
     /// Encrypts something that belongs to an owner, for a row.
     pub fn seal(&self, owner: &str, plain: &[u8]) -> muniment_domain::Result<String> {
-        let (id, why) = (owner.to_owned(), "it cannot be sealed".to_owned());
+        let (id, why) = (owner.to_owned(), "it cannot be encrypted".to_owned());
         self.auth.secrets.seal(owner, plain, self.db.ids().bytes()).ok_or(Error::Unreadable { what: "secret", id, why })
     }
 
@@ -93,5 +95,11 @@ impl App {
     /// The name of a chain as people know it.
     pub fn network(&self, chain_id: i64) -> String {
         self.chain(chain_id).map_or_else(|| format!("Chain {chain_id}"), |chain| chain.name.clone())
+    }
+}
+
+impl FromRef<App> for Arc<Limits> {
+    fn from_ref(app: &App) -> Self {
+        app.limits.clone()
     }
 }

@@ -14,20 +14,20 @@ use muniment_domain::money::Money;
 use muniment_domain::webhook::url;
 use serde_json::Value;
 
-use crate::access_token::AccessTokens;
-use crate::address::Typed;
-use crate::amount::Amount;
-use crate::body;
-use crate::cause::{CaseReference, Digest, Partition};
-use crate::csrf;
-use crate::idempotency;
-use crate::instant::{self, Instant};
-use crate::origin::{self, Origin, Peer};
-use crate::pages::{LIMIT_MAX, Page, Parameters};
-use crate::principal::bearer;
+use crate::access::csrf;
+use crate::access::principal::bearer;
+use crate::auth::access_token::AccessTokens;
+use crate::auth::totp;
+use crate::command::idempotency;
+use crate::field::address::Typed;
+use crate::field::amount::Amount;
+use crate::field::cause::{CaseReference, Digest, Partition};
+use crate::http::body;
+use crate::http::instant::{self, Instant};
+use crate::http::origin::{self, Origin, Peer};
+use crate::http::pages::{LIMIT_MAX, Page, Parameters};
+use crate::http::version::{IfMatch, etag};
 use crate::secrets::tests::fresh;
-use crate::totp;
-use crate::version::{IfMatch, etag};
 
 const ROUNDS: usize = 20_000;
 /// What parsers trip over: signs, escapes, zeros, other scripts, the ends of ranges.

@@ -1,103 +1,49 @@
 #![doc = include_str!("../README.md")]
 
-mod accept;
-mod access_token;
-mod act;
-mod address;
-mod admin;
-mod amount;
-mod answer;
+mod access;
+mod account;
 mod api_key;
 mod app;
 mod approval;
-mod arguments;
 mod audit;
 mod auth;
-mod body;
-mod bulk_retry;
-mod cancel;
-mod cause;
+mod cli;
 mod code;
+mod command;
+mod compliance;
 mod config;
-mod csrf;
-mod csv;
-mod database;
-#[cfg(feature = "devchain")]
-mod demo;
-mod deploy;
 mod distribution;
 mod docs;
-mod doctor;
-mod error;
+mod error_page;
 mod failure;
-mod force_transfer;
-mod freeze;
+mod field;
 #[cfg(test)]
 mod fuzz_test;
-mod health;
-mod holder;
-mod idempotency;
-#[cfg(test)]
-mod idempotency_test;
-mod import;
-mod instant;
-mod intervene;
+mod http;
 mod investor;
 mod issuer;
-mod json;
-mod known_key;
-mod lock;
-mod log;
 mod mail;
-mod media;
-mod member;
-mod mint;
 mod offering;
 mod openapi;
 mod operation;
-mod origin;
-mod override_by;
-mod pages;
-mod password;
-mod permission;
-#[cfg(test)]
-mod permission_test;
+mod operator;
 mod policy;
-mod principal;
-mod rate;
-mod reconcile;
-mod reconciliation;
-mod recover;
 mod report;
-mod request_id;
-mod restrict;
-mod retry;
-mod router;
-mod run;
 mod secrets;
-mod serve;
-mod signer;
-mod speed_up;
-mod submission;
+mod server;
 mod subscription;
-mod token_view;
-mod totp;
-mod trace;
-mod unfreeze;
-mod unique;
-mod unlock;
-mod unrestrict;
+mod token;
 mod user;
-mod version;
 mod webhook;
 
 use std::process::ExitCode;
 
-use arguments::{Admin, Arguments, Audit, Command, KeyCommand, KeysCommand, UserCommand};
 use clap::Parser;
-use config::Config;
+use cli::arguments::{Admin, Arguments, Audit, Command, KeyCommand, KeysCommand, UserCommand};
+use cli::run::Roles;
+use cli::{admin, doctor, intervene, run};
+use config::{Config, database, log};
 use failure::Failure;
-use run::Roles;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -113,7 +59,7 @@ async fn main() -> ExitCode {
 async fn start(Arguments { config, command }: Arguments) -> Result<(), Failure> {
     match command {
         Some(Command::Version) => println!("muniment {}", env!("CARGO_PKG_VERSION")),
-        Some(Command::OpenApi) => print!("{}", openapi::text()),
+        Some(Command::OpenApi) => print!("{}", server::document::text()),
         command => {
             let environment: Vec<_> = std::env::vars().collect();
             let config = Config::load(config.as_deref(), &environment)?;

@@ -11,31 +11,50 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Filter, Role, Roles, Status, User};
 use muniment_domain::{Code, Error, session};
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::staff::{self, Invite, SetRoles};
+use muniment_workflows::staff;
+use muniment_workflows::staff::{Invite, SetRoles};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use crate::access::permission::{ADMIN, STAFF};
+use crate::access::principal::Principal;
+use crate::access::route::{Route, route};
+use crate::account::me::Person;
 use crate::app::App;
+use crate::approval;
 use crate::approval::Asked;
-use crate::auth::me::Person;
-use crate::auth::register::{check_email, check_name};
-use crate::error::{Problem, Result};
-use crate::idempotency::IdempotencyKey;
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
-use crate::{approval, idempotency};
+use crate::command::idempotency;
+use crate::command::idempotency::IdempotencyKey;
+use crate::command::submission::{Intent, Submission};
+use crate::field::name::{check_email, check_name};
+use crate::http::error::{Problem, Result};
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
+
+/// The endpoints of users.
+pub fn routes() -> Vec<Route> {
+    vec![
+        route!(list, STAFF),
+        route!(invite, ADMIN).step_up(),
+        route!(set_roles, ADMIN).step_up(),
+        route!(invite_again, ADMIN),
+        route!(disable, ADMIN),
+        route!(enable, ADMIN),
+        route!(revoke_sessions, ADMIN),
+    ]
+}
 
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
-/// `GET /v1/users`: an auditor sees who did what by their ids, and not who they are or where they are reached.
+/// List users.
+///
+/// Auditors see ids, with names and addresses masked.
 #[utoipa::path(
     get,
     path = "/v1/users",
-    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "active"), Between, Paging),
+    params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "active"), Between, Paging),
     responses((status = 200, body = List<Person>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Person>>> {
@@ -47,7 +66,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
-/// Somebody to be invited to the staff.
+/// The staff member to invite.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Invitation {
@@ -57,7 +76,9 @@ pub struct Invitation {
     reason: String,
 }
 
-/// `POST /v1/users`: 202, when another admin has allowed it the mail goes out.
+/// Request the invitation of a staff member.
+///
+/// Answers 202. The mail is sent after another admin approves.
 #[utoipa::path(
     post,
     path = "/v1/users",
@@ -78,7 +99,7 @@ impl Intent for Invitation {
         if check_roles(&self.roles)?.is_staff() {
             return Ok(());
         }
-        Err(Problem::field("/roles", "unexpected", "Investors and issuers register by themselves."))
+        Err(Problem::field("/roles", "unexpected", "Investors and issuers register themselves."))
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
@@ -89,12 +110,12 @@ impl Intent for Invitation {
     }
 }
 
-/// Other roles.
+/// The new roles.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewRoles {
     roles: Vec<Role>,
-    /// Whether an auditor sees who people are, instead of masked names and addresses.
+    /// Whether the auditor sees personal data unmasked.
     #[serde(default)]
     pii_read: bool,
     reason: String,
@@ -102,7 +123,9 @@ pub struct NewRoles {
     user_id: String,
 }
 
-/// `PATCH /v1/users/{id}/roles`: 202 where staff is concerned, because another admin has to allow it; else at once.
+/// Change the roles of a user.
+///
+/// Changes of staff roles answer 202, and another admin decides. Other changes take effect at once.
 #[utoipa::path(
     patch,
     path = "/v1/users/{id}/roles",
@@ -146,10 +169,12 @@ fn check_reason(reason: &str) -> Result<()> {
     if (1..=REASON_CHARACTERS_MAX).contains(&reason.trim().chars().count()) {
         return Ok(());
     }
-    Err(Problem::field("/reason", "required", format!("Say why, in at most {REASON_CHARACTERS_MAX} characters.")))
+    Err(Problem::field("/reason", "required", format!("Give a reason of at most {REASON_CHARACTERS_MAX} characters.")))
 }
 
-/// `POST /v1/users/{id}/invitation`: the mail again, to somebody who has not followed it; the old link is void.
+/// Send an invitation again.
+///
+/// For a user who has not accepted it. The old link stops working.
 #[utoipa::path(
     post,
     path = "/v1/users/{id}/invitation",
@@ -160,7 +185,7 @@ pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -
     let mut tx = app.db.begin().await?;
     let person = user::find(&mut tx, &user_id).await?;
     if person.status != Status::PendingVerification {
-        return Err(Error::refused(Code::InvalidState, "The person has followed the invitation.").into());
+        return Err(Error::refused(Code::InvalidState, "The user has already accepted the invitation.").into());
     }
     email_link::void(&mut tx, &person.id, Purpose::Invitation).await?;
     email_link::insert(&mut tx, &person.id, Purpose::Invitation).await?;
@@ -168,7 +193,9 @@ pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -
     Ok(StatusCode::ACCEPTED)
 }
 
-/// `POST /v1/users/{id}/disable`: nothing of the person works from the commit on.
+/// Disable a user.
+///
+/// The user's sessions and API keys stop working at once.
 #[utoipa::path(
     post,
     path = "/v1/users/{id}/disable",
@@ -195,7 +222,9 @@ pub async fn disable(
     Ok(Json(Person::of(&person)))
 }
 
-/// `POST /v1/users/{id}/enable`: the person logs in again; no session comes back.
+/// Enable a disabled user.
+///
+/// The user can log in again. Old sessions stay ended.
 #[utoipa::path(
     post,
     path = "/v1/users/{id}/enable",
@@ -210,7 +239,7 @@ pub async fn enable(State(app): State<App>, Path(user_id): Path<String>) -> Resu
     Ok(Json(Person::of(&person)))
 }
 
-/// `POST /v1/users/{id}/revoke-sessions`: the person has to log in again, everywhere.
+/// End all sessions of a user.
 #[utoipa::path(
     post,
     path = "/v1/users/{id}/revoke-sessions",

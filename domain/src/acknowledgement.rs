@@ -1,22 +1,28 @@
-//! Acknowledgements: what a person has seen on the chain and said to belong to nothing of the platform.
+//! Acknowledgements: calls on the chain that an operator has reviewed and confirmed as not belonging to the platform.
 
 use alloy_primitives::B256;
 use serde_json::json;
 
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::{Result, event, on};
+use crate::sql::{insert_into, sql};
+use crate::{Result, event};
 
-/// Stands for the whole call where a line is named.
+/// The line number that stands for a whole call.
 pub const WHOLE_CALL: i64 = -1;
 
-/// Writes one down; saying it again changes nothing.
+/// Stores an acknowledgement. Repeating it changes nothing.
 pub async fn insert(tx: &mut Tx, chain_id: i64, tx_hash: B256, line: i64, actor: &str) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "insert into acknowledged_calls (chain_id, tx_hash, line, actor, acknowledged_at) values ($1, $2, $3, $4, $5) \
-         on conflict do nothing")
-        .bind(chain_id).bind(Hex(tx_hash)).bind(line).bind(actor).bind(now).execute(conn).await?.rows_affected());
+    let rows = insert_into("acknowledged_calls")
+        .set("chain_id", chain_id)
+        .set("tx_hash", Hex(tx_hash))
+        .set("line", line)
+        .set("actor", actor)
+        .set("acknowledged_at", now)
+        .push(" on conflict do nothing")
+        .execute(tx)
+        .await?;
     if rows == 0 {
         return Ok(());
     }
@@ -24,10 +30,7 @@ pub async fn insert(tx: &mut Tx, chain_id: i64, tx_hash: B256, line: i64, actor:
     event::write(tx, "lane.call_acknowledged", "chain", &chain_id.to_string(), line, data).await
 }
 
-/// Everything that was acknowledged on a chain: transaction and line.
+/// All acknowledgements of a chain, as transaction and line.
 pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<B256>, i64)>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, (Hex<B256>, i64)>("select tx_hash, line from acknowledged_calls where chain_id = $1")
-        .bind(chain_id).fetch_all(conn).await?),
-    )
+    sql("select tx_hash, line from acknowledged_calls where chain_id = $1").bind(chain_id).rows(tx).await
 }

@@ -1,22 +1,23 @@
-//! Attempts: the signed transactions of a step. All of a cycle share one nonce.
+//! Attempts: the signed transactions of a step. All attempts of a cycle share one nonce.
 
 use alloy_primitives::B256;
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
+use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, all_touched};
 use crate::rows::portions;
-use crate::{Result, on};
+use crate::sql::sql;
 
 crate::words! {
-    /// Why it was signed.
+    /// The kind of an attempt.
     Kind {
-        /// The first of its cycle.
+        /// The first transaction of a cycle.
         Original = "original",
         /// The same call with a higher fee.
         Bump = "bump",
-        /// A transfer of nothing to ourselves, to burn the nonce.
+        /// An empty transfer to the signer itself that uses up the nonce.
         Cancel = "cancel",
     }
 }
@@ -48,80 +49,92 @@ pub struct Attempt {
     pub receipt: Option<Json<serde_json::Value>>,
 }
 
-/// Stores signed bytes. From here on they may be on the wire.
+/// Stores signed transactions. After this commit they can be on the wire.
 pub async fn insert(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
     for portion in portions(attempts) {
-        on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "insert into attempts (chain_id, tx_hash, operation_id, position, cycle, number, kind, lane_id, nonce, raw, gas_limit, \
-                 max_fee_per_gas, max_priority_fee_per_gas, open, signed_at, sends) ");
-            query.push_values(portion, |mut row, a| {
-                row.push_bind(a.chain_id).push_bind(a.tx_hash).push_bind(&a.operation_id).push_bind(a.position).push_bind(a.cycle)
-                    .push_bind(a.number).push_bind(a.kind).push_bind(&a.lane_id).push_bind(a.nonce).push_bind(&a.raw)
-                    .push_bind(a.gas_limit).push_bind(a.max_fee_per_gas).push_bind(a.max_priority_fee_per_gas).push_bind(true)
-                    .push_bind(a.signed_at).push_bind(0i64);
-            });
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql(
+            "insert into attempts (chain_id, tx_hash, operation_id, position, cycle, number, kind, lane_id, nonce, raw,
+                 gas_limit, max_fee_per_gas, max_priority_fee_per_gas, open, signed_at, sends)",
+        )
+        .values(portion, |a| {
+            (
+                a.chain_id,
+                a.tx_hash,
+                &a.operation_id,
+                a.position,
+                a.cycle,
+                a.number,
+                a.kind,
+                &a.lane_id,
+                a.nonce,
+                &a.raw,
+                a.gas_limit,
+                a.max_fee_per_gas,
+                a.max_priority_fee_per_gas,
+                true,
+                a.signed_at,
+                0i64,
+            )
+        })
+        .execute(tx)
+        .await?;
     }
     Ok(())
 }
 
-/// Every attempt of an operation, oldest first.
+/// All attempts of an operation, oldest first.
 pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Attempt>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Attempt>(
-        "select * from attempts where operation_id = $1 order by position, cycle, number").bind(operation_id).fetch_all(conn).await?))
+    sql("select * from attempts where operation_id = $1 order by position, cycle, number")
+        .bind(operation_id)
+        .rows(tx)
+        .await
 }
 
-/// The attempts of a lane whose nonce is not final yet, lowest nonce first and newest last.
+/// The attempts of a lane whose nonce is not final yet: lowest nonce first, newest attempt of a nonce last.
 pub async fn open_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Attempt>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Attempt>(
-        "select * from attempts where lane_id = $1 and open order by nonce, number").bind(lane_id).fetch_all(conn).await?))
+    sql("select * from attempts where lane_id = $1 and open order by nonce, number").bind(lane_id).rows(tx).await
 }
 
 /// The attempt with this hash.
 pub async fn find(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<Attempt>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Attempt>("select * from attempts where chain_id = $1 and tx_hash = $2")
-        .bind(chain_id).bind(Hex(tx_hash)).fetch_optional(conn).await?))
+    sql("select * from attempts where chain_id = $1 and tx_hash = $2").bind((chain_id, Hex(tx_hash))).optional(tx).await
 }
 
-/// The attempts with these hashes, as far as there are any.
+/// The attempts with these hashes. Unknown hashes are left out.
 pub async fn find_all(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Attempt>> {
     let mut found = Vec::with_capacity(hashes.len());
     for portion in portions(hashes) {
-        found.extend(on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new("select * from attempts where chain_id = ");
-            query.push_bind(chain_id).push(" and tx_hash in (");
-            let mut list = query.separated(", ");
-            for hash in portion {
-                list.push_bind(Hex(*hash));
-            }
-            query.push(")");
-            query.build_query_as::<Attempt>().fetch_all(conn).await?
-        }));
+        found.extend(
+            sql("select * from attempts where chain_id = ")
+                .value(chain_id)
+                .push(" and tx_hash in (")
+                .list(portion.iter().map(|hash| Hex(*hash)))
+                .push(")")
+                .rows::<Attempt>(tx)
+                .await?,
+        );
     }
     Ok(found)
 }
 
-/// Which of these hashes are attempts of ours.
+/// The hashes among these that are our attempts.
 pub async fn known(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Hex<B256>>> {
     let mut found = Vec::with_capacity(hashes.len());
     for portion in portions(hashes) {
-        found.extend(on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new("select tx_hash from attempts where chain_id = ");
-            query.push_bind(chain_id).push(" and tx_hash in (");
-            let mut list = query.separated(", ");
-            for hash in portion {
-                list.push_bind(Hex(*hash));
-            }
-            query.push(")");
-            query.build_query_scalar::<Hex<B256>>().fetch_all(conn).await?
-        }));
+        found.extend(
+            sql("select tx_hash from attempts where chain_id = ")
+                .value(chain_id)
+                .push(" and tx_hash in (")
+                .list(portion.iter().map(|hash| Hex(*hash)))
+                .push(")")
+                .scalars::<Hex<B256>>(tx)
+                .await?,
+        );
     }
     Ok(found)
 }
 
-/// What came of a send.
+/// The answer of a node to a send.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Answered {
@@ -130,62 +143,55 @@ pub struct Answered {
     pub answer: String,
 }
 
-/// Notes what was sent and what came of it. An answer never decides anything.
+/// Records sends and their answers. An answer never decides a status.
 pub async fn note_sends(tx: &mut Tx, chain_id: i64, answers: &[Answered]) -> Result<()> {
     for portion in portions(answers) {
-        on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (");
-            query.push_values(portion, |mut row, a| {
-                row.push_bind(Hex(a.tx_hash)).push_bind(a.at).push_bind(&a.answer);
-            });
-            query.push(") as v where attempts.tx_hash = v.column1 and attempts.chain_id = ").push_bind(chain_id);
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql("update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (")
+            .values(portion, |a| (Hex(a.tx_hash), a.at, &a.answer))
+            .with(") as v where attempts.tx_hash = v.column1 and attempts.chain_id = ", chain_id)
+            .execute(tx)
+            .await?;
     }
     Ok(())
 }
 
-/// Notes the blocks that hold them.
+/// Records the blocks of these attempts.
 pub async fn note_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
     for portion in portions(attempts) {
-        let rows = on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5 from (");
-            query.push_values(portion, |mut row, a| {
-                row.push_bind(a.chain_id).push_bind(a.tx_hash).push_bind(a.block_number).push_bind(a.block_hash).push_bind(&a.receipt);
-            });
-            query.push(") as v where attempts.chain_id = v.column1 and attempts.tx_hash = v.column2");
-            query.build().execute(conn).await?.rows_affected()
-        });
+        let rows = sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5
+            from (")
+        .values(portion, |a| (a.chain_id, a.tx_hash, a.block_number, a.block_hash, &a.receipt))
+        .push(") as v where attempts.chain_id = v.column1 and attempts.tx_hash = v.column2")
+        .execute(tx)
+        .await?;
         all_touched(rows, portion.len(), "attempt", &portion[0].tx_hash.to_string())?;
     }
     Ok(())
 }
 
-/// Closes all attempts of these nonces: their fate is final.
+/// Closes all attempts of these nonces, because their outcome is final.
 pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
     for portion in portions(nonces) {
-        on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new("update attempts set open = ");
-            query.push_bind(false).push(" from (");
-            query.push_values(portion, |mut row, (lane_id, nonce)| {
-                row.push_bind(lane_id).push_bind(nonce);
-            });
-            query.push(") as v where attempts.lane_id = v.column1 and attempts.nonce = v.column2");
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql("update attempts set open = ")
+            .value(false)
+            .push(" from (")
+            .values(portion, |(lane_id, nonce)| (lane_id, nonce))
+            .push(") as v where attempts.lane_id = v.column1 and attempts.nonce = v.column2")
+            .execute(tx)
+            .await?;
     }
     Ok(())
 }
 
-/// How an answer begins that means that the signer cannot pay.
+/// Prefix of an answer which means that the signer cannot pay for gas.
 pub const UNFUNDED: &str = "insufficient_funds";
 
-/// Whether the lane waits for funds: signing more would only lengthen the queue behind the one that cannot be paid.
+/// Whether the lane waits for funds. More signatures would only lengthen the queue behind the unpaid transaction.
 pub async fn is_unfunded(tx: &mut Tx, lane_id: &str) -> Result<bool> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select count(*) from attempts where lane_id = $1 and open and block_number is null and last_answer like $2")
-        .bind(lane_id).bind(format!("{UNFUNDED}%")).fetch_one(conn).await?)
+    Ok(sql("select count(*) from attempts
+        where lane_id = $1 and open and block_number is null and last_answer like $2")
+    .bind((lane_id, format!("{UNFUNDED}%")))
+    .scalar::<i64>(tx)
+    .await?
         > 0)
 }

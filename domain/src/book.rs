@@ -1,4 +1,4 @@
-//! The books of one token in memory: the rows of the addresses that some events name, changed event by event, written back at once.
+//! The ledger of one token. It loads the rows of the addresses in some events, applies the events in memory and writes the rows back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,14 @@ use chrono::{DateTime, Utc};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
-use crate::token_event::{Kind, TokenEvent};
-use crate::{Error, Result, on};
+use crate::rows::portions;
+use crate::sql::{Sql, insert_into, sql};
+use crate::token_event::{self, Kind, TokenEvent, misfit};
+use crate::{Error, Result};
 
-/// The release time that never comes, as the contract writes it.
+/// The release time of a lock without end, as the contract writes it.
 pub const NEVER: i64 = (1 << 40) - 1;
-/// Rows in one statement: SQLite takes 32,766 parameters.
+/// Rows in one statement: SQLite allows 32,766 parameters.
 const ROWS_PER_STATEMENT: usize = 500;
 
 #[derive(Clone, Copy, Default)]
@@ -35,25 +37,19 @@ struct Partition {
 
 type Place = (Address, i64);
 
-/// The open books of one token.
+/// The loaded ledger of one token.
 pub struct Book<'a> {
     offering_id: &'a str,
     block: i64,
     balances: BTreeMap<Place, Balance>,
-    /// By release time.
+    /// Locked units by release time.
     tranches: BTreeMap<Place, BTreeMap<i64, u128>>,
     accounts: BTreeMap<Address, Account>,
     partitions: BTreeMap<i64, Partition>,
 }
 
-/// An event that cannot be, after those before it: the chain's answers did not fit together.
-pub(crate) fn misfit(offering_id: &str, account: Address) -> Error {
-    let why = format!("more left {account} than it held; an event before it is missing");
-    Error::Unreadable { what: "the events of the token of", id: offering_id.to_owned(), why }
-}
-
 impl<'a> Book<'a> {
-    /// Reads the rows of everybody whom the events name.
+    /// Loads the rows of all addresses in the events.
     pub async fn open(tx: &mut Tx, offering_id: &'a str, events: &[&TokenEvent]) -> Result<Self> {
         let block = events.iter().map(|e| e.block_number).max().unwrap_or_default();
         let named: BTreeSet<Address> =
@@ -77,37 +73,29 @@ impl<'a> Book<'a> {
     }
 
     async fn read(&mut self, tx: &mut Tx, some: &[Address]) -> Result<()> {
-        type Held = (Hex<Address>, i64, Dec<u128>, Option<DateTime<Utc>>);
-        let of = |select: &str| format!("{select} where offering_id = ");
-        let held: Vec<Held> = on!(tx, conn => {
-            let mut query =
-                sqlx::QueryBuilder::new(of("select wallet_address, partition_id, balance, first_acquired_at from holdings"));
-            among(&mut query, self.offering_id, some);
-            query.build_query_as().fetch_all(conn).await?
-        });
-        for (wallet, partition, units, first_acquired_at) in held {
+        let held =
+            sql("select wallet_address, partition_id, balance, first_acquired_at from holdings where offering_id = ");
+        let held = among(held, self.offering_id, some);
+        for (wallet, partition, units, first_acquired_at) in
+            held.rows::<(Hex<Address>, i64, Dec<u128>, Option<DateTime<Utc>>)>(tx).await?
+        {
             self.balances.insert((wallet.0, partition), Balance { units: units.0, first_acquired_at });
         }
-        let locked: Vec<(Hex<Address>, i64, i64, Dec<u128>)> = on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(of("select wallet_address, partition_id, release_at, quantity from tranches"));
-            among(&mut query, self.offering_id, some);
-            query.build_query_as().fetch_all(conn).await?
-        });
-        for (wallet, partition, release_at, units) in locked {
+        let locked =
+            sql("select wallet_address, partition_id, release_at, quantity from tranches where offering_id = ");
+        let locked = among(locked, self.offering_id, some);
+        for (wallet, partition, release_at, units) in locked.rows::<(Hex<Address>, i64, i64, Dec<u128>)>(tx).await? {
             self.tranches.entry((wallet.0, partition)).or_default().insert(release_at, units.0);
         }
-        let accounts: Vec<(Hex<Address>, bool, Option<Hex<Address>>)> = on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(of("select wallet_address, frozen, successor_address from token_accounts"));
-            among(&mut query, self.offering_id, some);
-            query.build_query_as().fetch_all(conn).await?
-        });
-        for (wallet, frozen, successor) in accounts {
+        let accounts = sql("select wallet_address, frozen, successor_address from token_accounts where offering_id = ");
+        let accounts = among(accounts, self.offering_id, some);
+        for (wallet, frozen, successor) in accounts.rows::<(Hex<Address>, bool, Option<Hex<Address>>)>(tx).await? {
             self.accounts.insert(wallet.0, Account { frozen, successor: successor.map(|s| s.0) });
         }
         Ok(())
     }
 
-    /// Enters one event.
+    /// Applies one event.
     pub fn enter(&mut self, event: &TokenEvent) -> Result<()> {
         let (from, to) = (event.from_address.map(|a| a.0), event.to_address.map(|a| a.0));
         let partition = event.partition_id.unwrap_or_default();
@@ -130,7 +118,7 @@ impl<'a> Book<'a> {
             }
             (Kind::Recover, Some(lost), Some(replacement)) => self.recover(lost, replacement),
             _ => {
-                let why = format!("{} in block {} names nobody", event.kind, event.block_number);
+                let why = format!("{} in block {} names no address", event.kind, event.block_number);
                 return Err(Error::Unreadable {
                     what: "an event of the token of",
                     id: self.offering_id.to_owned(),
@@ -166,7 +154,7 @@ impl<'a> Book<'a> {
         Ok(())
     }
 
-    /// The contract takes the latest locks first, after it has forgotten those that are due.
+    /// The contract first drops expired locks and then cuts the locks with the latest release.
     fn cut(&mut self, place: Place, mut units: u128, now: i64) {
         let tranches = self.tranches.entry(place).or_default();
         for (_, locked) in tranches.range_mut(now + 1..).rev() {
@@ -176,7 +164,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// Balances moved by an event of their own; locks move with this one, and the lost wallet is frozen for good.
+    /// Balances move by their own transfer events. This event moves the locks and freezes the lost wallet permanently.
     fn recover(&mut self, lost: Address, replacement: Address) {
         let places: Vec<Place> = self.tranches.keys().filter(|(wallet, _)| *wallet == lost).copied().collect();
         for place in places {
@@ -189,25 +177,24 @@ impl<'a> Book<'a> {
         self.accounts.insert(lost, Account { frozen: true, successor: Some(replacement) });
     }
 
-    /// Writes everything back.
+    /// Writes all rows back.
     pub async fn close(self, tx: &mut Tx) -> Result<()> {
         let (offering_id, block, now) = (self.offering_id, self.block, tx.now());
         let balances: Vec<_> = self.balances.iter().collect();
         for some in balances.chunks(ROWS_PER_STATEMENT) {
-            on!(tx, conn => {
-                let mut query = sqlx::QueryBuilder::new(
-                    "insert into holdings (offering_id, wallet_address, partition_id, balance, synced_block, version, updated_at, \
-                     first_acquired_at) ");
-                query.push_values(some, |mut row, ((wallet, partition), held)| {
-                    row.push_bind(offering_id).push_bind(Hex(*wallet)).push_bind(*partition).push_bind(Dec(held.units)).push_bind(block)
-                        .push_bind(1_i64).push_bind(now).push_bind(held.first_acquired_at);
-                });
-                query.push(
-                    " on conflict (offering_id, wallet_address, partition_id) do update set balance = excluded.balance, \
-                     synced_block = excluded.synced_block, version = holdings.version + 1, updated_at = excluded.updated_at, \
-                     first_acquired_at = excluded.first_acquired_at");
-                query.build().execute(conn).await?;
-            });
+            sql("insert into holdings (offering_id, wallet_address, partition_id, balance, synced_block, version,
+                     updated_at, first_acquired_at)")
+            .values(some, |((wallet, partition), held)| {
+                (offering_id, Hex(*wallet), *partition, Dec(held.units), block, 1_i64, now, held.first_acquired_at)
+            })
+            .push(
+                "
+                 on conflict (offering_id, wallet_address, partition_id) do update set balance = excluded.balance,
+                     synced_block = excluded.synced_block, version = holdings.version + 1,
+                     updated_at = excluded.updated_at, first_acquired_at = excluded.first_acquired_at",
+            )
+            .execute(tx)
+            .await?;
         }
         self.close_tranches(tx).await?;
         self.close_states(tx).await
@@ -218,70 +205,96 @@ impl<'a> Book<'a> {
         let rows: Vec<(Place, i64, u128)> =
             self.tranches.iter().flat_map(|(place, all)| all.iter().map(|(at, units)| (*place, *at, *units))).collect();
         for some in rows.chunks(ROWS_PER_STATEMENT) {
-            on!(tx, conn => {
-                let mut query =
-                    sqlx::QueryBuilder::new("insert into tranches (offering_id, wallet_address, partition_id, release_at, quantity) ");
-                query.push_values(some, |mut row, ((wallet, partition), release_at, units)| {
-                    row.push_bind(offering_id).push_bind(Hex(*wallet)).push_bind(*partition).push_bind(*release_at).push_bind(Dec(*units));
-                });
-                query.push(
-                    " on conflict (offering_id, wallet_address, partition_id, release_at) do update set quantity = excluded.quantity");
-                query.build().execute(conn).await?;
-            });
+            sql("insert into tranches (offering_id, wallet_address, partition_id, release_at, quantity)")
+                .values(some, |((wallet, partition), release_at, units)| {
+                    (offering_id, Hex(*wallet), *partition, *release_at, Dec(*units))
+                })
+                .push(
+                    "
+                 on conflict (offering_id, wallet_address, partition_id,
+                     release_at) do update set quantity = excluded.quantity",
+                )
+                .execute(tx)
+                .await?;
         }
-        // What moved to another wallet or was cut away; a due tranche stays until its holder's next event and counts for nothing.
+        // Delete locks that moved or were cut to zero. An expired lock stays until the next event of its holder and counts for nothing.
         for (wallet, partition) in
             self.tranches.iter().filter(|(_, all)| all.is_empty() || all.values().any(|u| *u == 0)).map(|(p, _)| *p)
         {
-            on!(tx, conn => sqlx::query(
-                "delete from tranches where offering_id = $1 and wallet_address = $2 and partition_id = $3 and (quantity = '0' or $4)")
-                .bind(offering_id).bind(Hex(wallet)).bind(partition).bind(self.tranches[&(wallet, partition)].is_empty())
-                .execute(conn).await?.rows_affected());
+            sql("delete from tranches
+                 where offering_id = $1 and wallet_address = $2 and partition_id = $3 and (quantity = '0' or $4)")
+            .bind((offering_id, Hex(wallet), partition, self.tranches[&(wallet, partition)].is_empty()))
+            .execute(tx)
+            .await?;
         }
         Ok(())
     }
 
     async fn close_states(&self, tx: &mut Tx) -> Result<()> {
         for (wallet, account) in &self.accounts {
-            on!(tx, conn => sqlx::query(
-                "insert into token_accounts (offering_id, wallet_address, frozen, successor_address, block_number) \
-                 values ($1, $2, $3, $4, $5) on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen, \
-                 successor_address = excluded.successor_address, block_number = excluded.block_number")
-                .bind(self.offering_id).bind(Hex(*wallet)).bind(account.frozen).bind(account.successor.map(Hex)).bind(self.block)
-                .execute(conn).await?.rows_affected());
+            insert_into("token_accounts")
+                .set("offering_id", self.offering_id)
+                .set("wallet_address", Hex(*wallet))
+                .set("frozen", account.frozen)
+                .set("successor_address", account.successor.map(Hex))
+                .set("block_number", self.block)
+                .push(
+                    "
+                on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen,
+                    successor_address = excluded.successor_address, block_number = excluded.block_number",
+                )
+                .execute(tx)
+                .await?;
         }
         for (partition, state) in &self.partitions {
-            on!(tx, conn => sqlx::query(
-                "insert into token_partitions (offering_id, partition_id, restricted, supply, block_number) values ($1, $2, $3, $4, $5) \
-                 on conflict (offering_id, partition_id) do update set restricted = excluded.restricted, supply = excluded.supply, \
-                 block_number = excluded.block_number")
-                .bind(self.offering_id).bind(*partition).bind(state.restricted).bind(Dec(state.supply)).bind(self.block)
-                .execute(conn).await?.rows_affected());
+            insert_into("token_partitions")
+                .set("offering_id", self.offering_id)
+                .set("partition_id", *partition)
+                .set("restricted", state.restricted)
+                .set("supply", Dec(state.supply))
+                .set("block_number", self.block)
+                .push(
+                    "
+                on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
+                    supply = excluded.supply, block_number = excluded.block_number",
+                )
+                .execute(tx)
+                .await?;
         }
         Ok(())
     }
 }
 
-/// The partitions of a token that events told of: whether each is restricted, and its supply.
-pub async fn partitions(tx: &mut Tx, offering_id: &str) -> Result<Vec<(i64, bool, Dec<u128>)>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, (i64, bool, Dec<u128>)>(
-        "select partition_id, restricted, supply from token_partitions where offering_id = $1 order by partition_id")
-        .bind(offering_id).fetch_all(conn).await?))
+/// Stores events and applies them to the ledgers, in chain order.
+pub(crate) async fn enter(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
+    for portion in portions(events) {
+        token_event::insert(tx, portion).await?;
+    }
+    let mut by_token: BTreeMap<&str, Vec<&TokenEvent>> = BTreeMap::new();
+    for event in events {
+        by_token.entry(&event.offering_id).or_default().push(event);
+    }
+    for (offering_id, own) in by_token {
+        let mut book = Book::open(tx, offering_id, &own).await?;
+        own.iter().try_for_each(|event| book.enter(event))?;
+        book.close(tx).await?;
+    }
+    Ok(())
 }
 
-/// Ends `… where offering_id =` with the offering and, if any are named, the wallets.
-pub(crate) fn among<DB: sqlx::Database>(query: &mut sqlx::QueryBuilder<DB>, offering_id: &str, some: &[Address])
-where
-    for<'q> String: sqlx::Encode<'q, DB> + sqlx::Type<DB>,
-{
-    query.push_bind(offering_id.to_owned());
+/// The partitions of a token, each with its restriction and supply.
+pub async fn partitions(tx: &mut Tx, offering_id: &str) -> Result<Vec<(i64, bool, Dec<u128>)>> {
+    sql("select partition_id, restricted, supply from token_partitions where offering_id = $1 order by partition_id")
+        .bind(offering_id)
+        .rows(tx)
+        .await
+}
+
+/// Appends the offering and, if there are any, the wallets to `… where offering_id =`.
+pub(crate) fn among(query: Sql, offering_id: &str, some: &[Address]) -> Sql {
+    let query = query.value(offering_id);
     if some.is_empty() {
-        return;
+        return query;
     }
-    query.push(" and wallet_address in (");
-    let mut list = query.separated(", ");
-    for address in some {
-        list.push_bind(Hex(*address).to_string());
-    }
-    query.push(")");
+    query.push(" and wallet_address in (").list(some.iter().copied().map(Hex)).push(")")
 }

@@ -1,17 +1,17 @@
-//! Canonical JSON (RFC 8785): one text for one value, so that a hash over it means the value and not the way it was written.
+//! Canonical JSON (RFC 8785): equal values have equal texts, so a hash does not depend on how the JSON was written.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The largest integer that every reader of JSON holds exactly.
+/// The largest integer that every JSON reader represents exactly.
 const INTEGER_MAX: u64 = (1 << 53) - 1;
 
-/// Why a value has no canonical text here.
+/// A number without a canonical text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is no whole number of at most 53 bits; write it as a string")]
+#[error("{0} is not a whole number of at most 53 bits; write it as a string")]
 pub struct Inexact(String);
 
-/// The canonical text of a value. Numbers must be whole and of 53 bits at most: anything else means another value to another reader.
+/// The canonical text of a value. Numbers must be whole and at most 53 bits, because readers disagree on all others.
 pub fn text(value: &Value) -> Result<String, Inexact> {
     let mut text = String::new();
     write(value, &mut text)?;
@@ -44,7 +44,7 @@ fn write(value: &Value, out: &mut String) -> Result<(), Inexact> {
         }
         Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();
-            // The order of the RFC is that of UTF-16, which is not that of the bytes.
+            // The RFC sorts by UTF-16 code units, not by bytes.
             fields.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
             out.push('{');
             for (index, (key, item)) in fields.into_iter().enumerate() {
@@ -57,7 +57,7 @@ fn write(value: &Value, out: &mut String) -> Result<(), Inexact> {
             }
             out.push('}');
         }
-        // serde_json escapes exactly what the RFC escapes, and in the same way.
+        // serde_json escapes the same characters as the RFC, in the same way.
         Value::Null | Value::Bool(_) | Value::String(_) => out.push_str(&value.to_string()),
     }
     Ok(())
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_rfc_has_its_text() {
+    fn the_example_of_the_rfc_gives_its_text() {
         let value = json!({
             "\u{20ac}": "Euro Sign", "\r": "Carriage Return", "\u{fb33}": "Hebrew Letter Dalet With Dagesh", "1": "One",
             "\u{1f600}": "Emoji: Grinning Face", "\u{80}": "Control", "\u{f6}": "Latin Small Letter O With Diaeresis",
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_have_equal_texts_however_they_were_written() {
+    fn equal_values_have_equal_texts() {
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         let one = text(&read("{ \"b\": [1, -2, true, null], \"a\": \"\\u0041\\n\\u001f/\" }")).unwrap();
         assert_eq!(one, "{\"a\":\"A\\n\\u001f/\",\"b\":[1,-2,true,null]}");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_two_readers_would_read_differently_is_refused() {
+    fn a_number_that_readers_read_differently_is_rejected() {
         for number in [json!(1.5), json!(9_007_199_254_740_992_u64), json!(-9_007_199_254_740_992_i64), json!(u64::MAX)]
         {
             assert!(text(&json!({ "n": number })).is_err(), "{number}");

@@ -1,4 +1,4 @@
-//! What we believe of a chain: its genesis, how far it was followed and up to where it is final.
+//! Chains: genesis, how far the follower got, and the newest final block.
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use crate::column::Hex;
 use crate::db::{Tx, touched};
 use crate::rows::portions;
-use crate::{Result, event, on};
+use crate::sql::{insert_into, sql, update_table};
+use crate::{Result, event};
 
 /// One row of `chains`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -25,7 +26,7 @@ pub struct Chain {
     pub updated_at: DateTime<Utc>,
 }
 
-/// A canonical header.
+/// A header on the canonical chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Header {
@@ -34,7 +35,7 @@ pub struct Header {
     pub parent_hash: Hex<B256>,
 }
 
-/// A transaction of ours that we did not sign here.
+/// A foreign transaction: our signer and nonce, but not signed here.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Foreign {
@@ -46,93 +47,109 @@ pub struct Foreign {
     pub block_hash: Hex<B256>,
 }
 
-/// The chain, if it was met before.
+/// The chain, if it was ever contacted.
 pub async fn find(tx: &mut Tx, chain_id: i64) -> Result<Option<Chain>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, Chain>("select * from chains where chain_id = $1").bind(chain_id).fetch_optional(conn).await?),
-    )
+    sql("select * from chains where chain_id = $1").bind(chain_id).optional(tx).await
 }
 
-/// Notes the most gas of one transaction, as the configuration says it.
+/// Stores the gas limit of one transaction from the configuration.
 pub async fn set_gas_cap(tx: &mut Tx, chain_id: i64, gas: i64) -> Result<()> {
-    on!(tx, conn => sqlx::query("update chains set gas_cap = $2 where chain_id = $1").bind(chain_id).bind(gas)
-        .execute(conn).await?.rows_affected());
+    sql("update chains set gas_cap = $2 where chain_id = $1").bind((chain_id, gas)).execute(tx).await?;
     Ok(())
 }
 
-/// The most gas of one transaction, once the chain was met.
+/// The gas limit of one transaction; none before the first contact with the chain.
 pub async fn gas_cap(tx: &mut Tx, chain_id: i64) -> Result<Option<i64>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, Option<i64>>("select gas_cap from chains where chain_id = $1")
-        .bind(chain_id).fetch_optional(conn).await?)
-    .flatten())
+    Ok(sql("select gas_cap from chains where chain_id = $1")
+        .bind(chain_id)
+        .optional_scalar::<Option<i64>>(tx)
+        .await?
+        .flatten())
 }
 
-/// Every chain that was met.
+/// All chains that were ever contacted.
 pub async fn all(tx: &mut Tx) -> Result<Vec<Chain>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Chain>("select * from chains order by chain_id").fetch_all(conn).await?))
+    sql("select * from chains order by chain_id").rows(tx).await
 }
 
-/// Notes first contact: the genesis, and where following begins.
+/// Stores the first contact: the genesis and the block at which following begins.
 pub async fn meet(tx: &mut Tx, chain_id: i64, genesis: B256, head: (i64, B256), last: (i64, B256)) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into chains (chain_id, genesis_hash, head_number, head_hash, final_number, final_hash, version, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, 1, $7) on conflict do nothing")
-        .bind(chain_id).bind(Hex(genesis)).bind(head.0).bind(Hex(head.1)).bind(last.0).bind(Hex(last.1)).bind(now)
-        .execute(conn).await?.rows_affected());
+    insert_into("chains")
+        .set("chain_id", chain_id)
+        .set("genesis_hash", Hex(genesis))
+        .set("head_number", head.0)
+        .set("head_hash", Hex(head.1))
+        .set("final_number", last.0)
+        .set("final_hash", Hex(last.1))
+        .set("version", 1)
+        .set("updated_at", now)
+        .push(" on conflict do nothing")
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// Moves the cursor, if nobody moved it meanwhile, and drops the headers that finality made useless.
+/// Moves the cursor, unless it has changed since it was read, and deletes headers below the final block.
 pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, B256)) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update chains set head_number = $3, head_hash = $4, final_number = $5, final_hash = $6, blocked_reason = null, \
-         blocked_since = null, version = version + 1, updated_at = $7 where chain_id = $1 and version = $2")
-        .bind(chain.chain_id).bind(chain.version).bind(head.0).bind(Hex(head.1)).bind(last.0).bind(Hex(last.1)).bind(now)
-        .execute(conn).await?.rows_affected());
+    let rows = update_table("chains")
+        .set("head_number", head.0)
+        .set("head_hash", Hex(head.1))
+        .set("final_number", last.0)
+        .set("final_hash", Hex(last.1))
+        .set("updated_at", now)
+        .with(", blocked_reason = null, blocked_since = null, version = version + 1 where chain_id = ", chain.chain_id)
+        .with(" and version = ", chain.version)
+        .execute(tx)
+        .await?;
     touched(rows, "chain", &chain.chain_id.to_string())?;
-    on!(tx, conn => sqlx::query("delete from chain_blocks where chain_id = $1 and number < $2")
-        .bind(chain.chain_id).bind(last.0).execute(conn).await?.rows_affected());
+    sql("delete from chain_blocks where chain_id = $1 and number < $2")
+        .bind((chain.chain_id, last.0))
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
 /// Adds canonical headers.
 pub async fn add_headers(tx: &mut Tx, chain_id: i64, headers: &[Header]) -> Result<()> {
     for portion in portions(headers) {
-        on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new("insert into chain_blocks (chain_id, number, hash, parent_hash) ");
-            query.push_values(portion, |mut row, h| {
-                row.push_bind(chain_id).push_bind(h.number).push_bind(h.hash).push_bind(h.parent_hash);
-            });
-            query.push(" on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash");
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql("insert into chain_blocks (chain_id, number, hash, parent_hash)")
+            .values(portion, |h| (chain_id, h.number, h.hash, h.parent_hash))
+            .push(
+                "
+             on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash",
+            )
+            .execute(tx)
+            .await?;
     }
     Ok(())
 }
 
-/// The headers that we hold for canonical between two heights, both included.
+/// The canonical headers between two heights, both included.
 pub async fn headers(tx: &mut Tx, chain_id: i64, from: i64, to: i64) -> Result<Vec<Header>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Header>(
-        "select number, hash, parent_hash from chain_blocks where chain_id = $1 and number between $2 and $3 order by number")
-        .bind(chain_id).bind(from).bind(to).fetch_all(conn).await?))
+    sql("select number, hash, parent_hash from chain_blocks
+         where chain_id = $1 and number between $2 and $3 order by number")
+    .bind((chain_id, from, to))
+    .rows(tx)
+    .await
 }
 
-/// The header that we hold for canonical at a height.
+/// The canonical header at a height.
 pub async fn header(tx: &mut Tx, chain_id: i64, number: i64) -> Result<Option<Header>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Header>(
-        "select number, hash, parent_hash from chain_blocks where chain_id = $1 and number = $2")
-        .bind(chain_id).bind(number).fetch_optional(conn).await?))
+    sql("select number, hash, parent_hash from chain_blocks where chain_id = $1 and number = $2")
+        .bind((chain_id, number))
+        .optional(tx)
+        .await
 }
 
-/// Takes back everything above the common ancestor: headers, and what we believed to be included there.
+/// Undoes everything above the common ancestor of a reorganisation: headers, and inclusion of transactions. Returns affected steps.
 pub async fn rewind(tx: &mut Tx, chain_id: i64, ancestor: i64) -> Result<u64> {
     let statements = [
         "delete from chain_blocks where chain_id = $1 and number > $2",
         "delete from foreign_transactions where chain_id = $1 and block_number > $2",
         "update attempts set block_number = null, block_hash = null, receipt = null where chain_id = $1 and block_number > $2",
-        // A step that was taken over from the chain has no nonce of ours: it goes back to being unsigned.
+        // An adopted step has no nonce of ours: it becomes unsigned again.
         "update operation_steps set state = 'unsigned', tx_hash = null, block_number = null, block_hash = null \
          where chain_id = $1 and block_number > $2 and state = 'included' and nonce is null",
         "update operation_steps set state = 'signed', tx_hash = null, block_number = null, block_hash = null \
@@ -140,69 +157,84 @@ pub async fn rewind(tx: &mut Tx, chain_id: i64, ancestor: i64) -> Result<u64> {
     ];
     let mut orphaned = 0;
     for statement in statements {
-        orphaned =
-            on!(tx, conn => sqlx::query(statement).bind(chain_id).bind(ancestor).execute(conn).await?.rows_affected());
+        orphaned = sql(statement).bind((chain_id, ancestor)).execute(tx).await?;
     }
     Ok(orphaned)
 }
 
-/// Stops a chain that contradicts itself. Only a person clears it.
+/// Halts a chain with contradictory answers. Only an operator can clear it.
 pub async fn halt(tx: &mut Tx, chain: &Chain, reason: &str) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update chains set halted_reason = $3, version = version + 1, updated_at = $4 where chain_id = $1 and version = $2")
-        .bind(chain.chain_id).bind(chain.version).bind(reason).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update chains set halted_reason = $3, version = version + 1, updated_at = $4
+        where chain_id = $1 and version = $2")
+    .bind((chain.chain_id, chain.version, reason, now))
+    .execute(tx)
+    .await?;
     touched(rows, "chain", &chain.chain_id.to_string())?;
     let data = serde_json::json!({ "chain_id": chain.chain_id, "reason": reason });
     event::write(tx, "chain.halted", "chain", &chain.chain_id.to_string(), chain.version + 1, data).await
 }
 
-/// Lets a halted chain go on, by a person's word.
+/// Clears the halt of a chain, decided by an operator.
 pub async fn clear_halt(tx: &mut Tx, chain: &Chain, reason: &str) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update chains set halted_reason = null, version = version + 1, updated_at = $3 where chain_id = $1 and version = $2")
-        .bind(chain.chain_id).bind(chain.version).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update chains set halted_reason = null, version = version + 1, updated_at = $3
+        where chain_id = $1 and version = $2")
+    .bind((chain.chain_id, chain.version, now))
+    .execute(tx)
+    .await?;
     touched(rows, "chain", &chain.chain_id.to_string())?;
     let data = serde_json::json!({ "chain_id": chain.chain_id, "reason": reason });
     event::write(tx, "chain.cleared", "chain", &chain.chain_id.to_string(), chain.version + 1, data).await
 }
 
-/// Opens the circuit (a reason) or closes it (none). The first reason keeps its time.
+/// Opens the circuit (with a reason) or closes it. While it is open, the first time stays.
 pub async fn set_blocked(tx: &mut Tx, chain_id: i64, reason: Option<&str>) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "update chains set blocked_since = case when cast($2 as text) is null then null else coalesce(blocked_since, $3) end, \
-         blocked_reason = $2, version = version + 1, updated_at = $3 where chain_id = $1")
-        .bind(chain_id).bind(reason).bind(now).execute(conn).await?.rows_affected());
+    sql("update chains
+         set blocked_since = case when cast($2 as text) is null then null else coalesce(blocked_since, $3) end,
+             blocked_reason = $2, version = version + 1, updated_at = $3
+         where chain_id = $1")
+    .bind((chain_id, reason, now))
+    .execute(tx)
+    .await?;
     Ok(())
 }
 
-/// Keeps the proof that a nonce of ours was used by somebody else.
+/// Stores a foreign transaction as proof that our nonce is used. False if it is known.
 pub async fn add_foreign(tx: &mut Tx, f: &Foreign) -> Result<bool> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "insert into foreign_transactions (chain_id, signer, nonce, tx_hash, block_number, block_hash, seen_at) \
-         values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing")
-        .bind(f.chain_id).bind(f.signer).bind(f.nonce).bind(f.tx_hash).bind(f.block_number).bind(f.block_hash).bind(now)
-        .execute(conn).await?.rows_affected());
+    let rows = insert_into("foreign_transactions")
+        .set("chain_id", f.chain_id)
+        .set("signer", f.signer)
+        .set("nonce", f.nonce)
+        .set("tx_hash", f.tx_hash)
+        .set("block_number", f.block_number)
+        .set("block_hash", f.block_hash)
+        .set("seen_at", now)
+        .push(" on conflict do nothing")
+        .execute(tx)
+        .await?;
     Ok(rows == 1)
 }
 
-/// What strangers did with a key in these blocks.
+/// Foreign transactions of a signer in these blocks.
 pub async fn foreign_of(tx: &mut Tx, chain_id: i64, signer: Address, blocks: (i64, i64)) -> Result<Vec<Foreign>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Foreign>(
-        "select chain_id, signer, nonce, tx_hash, block_number, block_hash from foreign_transactions \
+    sql("select chain_id, signer, nonce, tx_hash, block_number, block_hash
+         from foreign_transactions
          where chain_id = $1 and signer = $2 and block_number between $3 and $4 order by nonce")
-        .bind(chain_id).bind(Hex(signer)).bind(blocks.0).bind(blocks.1).fetch_all(conn).await?))
+    .bind((chain_id, Hex(signer), blocks.0, blocks.1))
+    .rows(tx)
+    .await
 }
 
-/// Final proofs against nonces that we still hold for open.
+/// Final foreign transactions with nonces that we still treat as open.
 pub async fn final_foreign_of_open_steps(tx: &mut Tx, chain_id: i64, last: i64) -> Result<Vec<Foreign>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Foreign>(
-        "select f.chain_id, f.signer, f.nonce, f.tx_hash, f.block_number, f.block_hash from foreign_transactions f \
-         join lanes l on l.chain_id = f.chain_id and l.signer = f.signer \
-         join operation_steps s on s.lane_id = l.id and s.nonce = f.nonce and s.state = 'signed' \
+    sql("select f.chain_id, f.signer, f.nonce, f.tx_hash, f.block_number, f.block_hash
+         from foreign_transactions f join lanes l on l.chain_id = f.chain_id and l.signer = f.signer
+             join operation_steps s on s.lane_id = l.id and s.nonce = f.nonce and s.state = 'signed'
          where f.chain_id = $1 and f.block_number <= $2")
-        .bind(chain_id).bind(last).fetch_all(conn).await?))
+    .bind((chain_id, last))
+    .rows(tx)
+    .await
 }

@@ -1,4 +1,4 @@
-//! The time, as a parameter.
+//! The clock: time is a parameter, so that tests can set it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,17 +7,17 @@ use chrono::{DateTime, Duration, Utc};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// The day of a time, counted from 1970, in UTC.
+/// The day of a time, counted from 1970 in UTC.
 pub const fn day(at: DateTime<Utc>) -> i64 {
     at.timestamp().div_euclid(DAY_SECONDS)
 }
 
-/// Where the time comes from: the machine, or a test that moves it by hand.
+/// The source of the time: the system, or a test.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The machine's clock.
+    /// The system clock.
     System,
-    /// Microseconds since 1970, moved by [`Clock::advance`] alone.
+    /// Microseconds since 1970; only [`Clock::advance`] moves it.
     Manual(Arc<AtomicI64>),
 }
 
@@ -27,17 +27,17 @@ impl Clock {
         Self::Manual(Arc::new(AtomicI64::new(start.timestamp_micros())))
     }
 
-    /// The time, cut to microseconds, which is what both databases keep.
+    /// The time in microseconds, the precision of both databases.
     pub fn now(&self) -> DateTime<Utc> {
         let micros = match self {
-            #[allow(clippy::disallowed_methods)] // The one place that asks the machine.
+            #[allow(clippy::disallowed_methods)] // The only place that reads the system clock.
             Self::System => Utc::now().timestamp_micros(),
             Self::Manual(micros) => micros.load(Ordering::SeqCst),
         };
         DateTime::from_timestamp_micros(micros).unwrap_or(DateTime::UNIX_EPOCH)
     }
 
-    /// Moves a manual clock; the machine's clock cannot be moved.
+    /// Advances a manual clock; the system clock is not affected.
     pub fn advance(&self, by: Duration) {
         if let Self::Manual(micros) = self {
             micros.fetch_add(by.num_microseconds().unwrap_or(0), Ordering::SeqCst);

@@ -1,18 +1,19 @@
-//! How a Rust value stands in a text column, the same on both databases.
+//! Rust values in text columns, with the same text on both databases.
 
 use std::fmt::{Display, LowerHex};
 use std::ops::Deref;
 use std::str::FromStr;
 
-use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
-use sqlx::{Database, Decode, Encode, Type};
+use sqlx::{Database, Decode, Type};
 
-/// A hash or an address, stored as `0x` and lower-case digits.
+use crate::sql::{ToSql, Value};
+
+/// A hash or an address, stored as `0x` and lower-case hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hex<T>(pub T);
 
-/// A number too large for the database's own, stored as decimal digits.
+/// A number too large for the database's integers, stored as decimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dec<T>(pub T);
 
@@ -56,13 +57,11 @@ macro_rules! as_text {
             }
         }
 
-        impl<'q, T: $shows, DB: Database> Encode<'q, DB> for $wrapper<T>
-        where
-            String: Encode<'q, DB>,
-            Self: Display,
-        {
-            fn encode_by_ref(&self, buffer: &mut DB::ArgumentBuffer) -> Result<IsNull, BoxDynError> {
-                self.to_string().encode_by_ref(buffer)
+        impl<T: $shows> ToSql for $wrapper<T> {
+            const NULL: Value = Value::Text(None);
+
+            fn to_sql(&self) -> Value {
+                Value::Text(Some(self.to_string().into()))
             }
         }
 
@@ -80,7 +79,7 @@ macro_rules! as_text {
 as_text!(Hex, LowerHex);
 as_text!(Dec, Display);
 
-/// An enum whose variants are words in the database, in JSON and in the documentation, from one list.
+/// An enum of words: one list for the database, JSON and the OpenAPI document.
 #[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -89,12 +88,18 @@ macro_rules! words {
         pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
-            /// Every value, in the order of the text.
+            /// All values, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word for it.
+            /// The word of this value.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                self.as_str()
             }
         }
 
@@ -131,9 +136,11 @@ macro_rules! words {
             fn compatible(ty: &DB::TypeInfo) -> bool { <String as sqlx::Type<DB>>::compatible(ty) }
         }
 
-        impl<'q, DB: sqlx::Database> sqlx::Encode<'q, DB> for $name where String: sqlx::Encode<'q, DB> {
-            fn encode_by_ref(&self, buffer: &mut DB::ArgumentBuffer) -> Result<sqlx::encode::IsNull, sqlx::error::BoxDynError> {
-                self.as_str().to_owned().encode_by_ref(buffer)
+        impl $crate::sql::ToSql for $name {
+            const NULL: $crate::sql::Value = $crate::sql::Value::Text(None);
+
+            fn to_sql(&self) -> $crate::sql::Value {
+                $crate::sql::Value::Text(Some(self.as_str().into()))
             }
         }
 

@@ -1,18 +1,19 @@
-//! Contracts of the platform, and the numbers that operations get on each of them.
+//! Contracts of the platform, and the operation numbers of each.
 
 use alloy_primitives::Address;
 
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::rows::portions;
-use crate::{Code, Error, Result, on};
+use crate::sql::{insert_into, sql};
+use crate::{Code, Error, Result};
 
 crate::words! {
-    /// What a contract is.
+    /// The kind of a contract.
     Kind {
         /// Deploys tokens.
         Factory = "factory",
-        /// Knows the agents.
+        /// Lists the agents and their roles.
         Registry = "registry",
         /// The token of an offering.
         Token = "token",
@@ -21,105 +22,121 @@ crate::words! {
     }
 }
 
-/// Notes a contract; a known one stays as it is.
+/// Stores a contract; a known contract stays unchanged.
 pub async fn ensure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind, offering_id: Option<&str>) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at) values ($1, $2, $3, $4, 1, $5) \
-         on conflict do nothing")
-        .bind(chain_id).bind(Hex(address)).bind(kind).bind(offering_id).bind(now).execute(conn).await?.rows_affected());
+    insert_into("contracts")
+        .set("chain_id", chain_id)
+        .set("address", Hex(address))
+        .set("kind", kind)
+        .set("offering_id", offering_id)
+        .set("next_op_number", 1)
+        .set("created_at", now)
+        .push(" on conflict do nothing")
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// Notes a contract that the configuration names. The one that it names now comes before those that it named once.
+/// Stores a contract from the configuration. The contract configured last is preferred over earlier ones.
 pub async fn configure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind) -> Result<()> {
     ensure(tx, chain_id, address, kind, None).await?;
     let now = tx.now();
-    on!(tx, conn => sqlx::query("update contracts set configured_at = $3 where chain_id = $1 and address = $2")
-        .bind(chain_id).bind(Hex(address)).bind(now).execute(conn).await?.rows_affected());
+    sql("update contracts set configured_at = $3 where chain_id = $1 and address = $2")
+        .bind((chain_id, Hex(address), now))
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// Notes the code that every token of a factory is a clone of.
+/// Stores the implementation that all tokens of a factory are clones of.
 pub async fn set_implementation(tx: &mut Tx, chain_id: i64, factory: Address, implementation: Address) -> Result<()> {
-    on!(tx, conn => sqlx::query("update contracts set implementation = $3 where chain_id = $1 and address = $2")
-        .bind(chain_id).bind(Hex(factory)).bind(Hex(implementation)).execute(conn).await?.rows_affected());
+    sql("update contracts set implementation = $3 where chain_id = $1 and address = $2")
+        .bind((chain_id, Hex(factory), Hex(implementation)))
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// The code that every token of a factory is a clone of, once the factory was asked for it.
+/// The implementation that all tokens of a factory are clones of, if known.
 pub async fn implementation(tx: &mut Tx, chain_id: i64, factory: Address) -> Result<Option<Address>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, Option<Hex<Address>>>(
-        "select implementation from contracts where chain_id = $1 and address = $2")
-        .bind(chain_id).bind(Hex(factory)).fetch_optional(conn).await?)
-    .flatten()
-    .map(|address| address.0))
+    Ok(sql("select implementation from contracts where chain_id = $1 and address = $2")
+        .bind((chain_id, Hex(factory)))
+        .optional_scalar::<Option<Hex<Address>>>(tx)
+        .await?
+        .flatten()
+        .map(|address| address.0))
 }
 
-/// Gives out `count` operation numbers of a contract and returns the first. They come back only if the commit does not happen.
+/// Reserves `count` operation numbers of a contract and returns the first. A rollback releases them.
 pub async fn take_op_numbers(tx: &mut Tx, chain_id: i64, address: Address, count: i64) -> Result<i64> {
-    let next = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "update contracts set next_op_number = next_op_number + $3 where chain_id = $1 and address = $2 returning next_op_number")
-        .bind(chain_id).bind(Hex(address)).bind(count).fetch_optional(conn).await?);
+    let next = sql("update contracts set next_op_number = next_op_number + $3
+        where chain_id = $1 and address = $2 returning next_op_number")
+    .bind((chain_id, Hex(address), count))
+    .optional_scalar::<i64>(tx)
+    .await?;
     next.map(|n| n - count).ok_or_else(|| {
-        Error::refused(Code::ContractMissing, format!("The contract {address} is not known on chain {chain_id}."))
+        Error::refused(Code::ContractMissing, format!("Chain {chain_id} has no known contract {address}."))
     })
 }
 
-/// Lifts the counter above what the chain has seen, after a restored backup. It never goes down.
+/// Raises the counter above the numbers seen on the chain, after a restore. It never decreases.
 pub async fn raise_op_number(tx: &mut Tx, chain_id: i64, address: Address, above: i64) -> Result<()> {
-    on!(tx, conn => sqlx::query(
-        "update contracts set next_op_number = $3 + 1 where chain_id = $1 and address = $2 and next_op_number <= $3")
-        .bind(chain_id).bind(Hex(address)).bind(above).execute(conn).await?.rows_affected());
+    sql("update contracts set next_op_number = $3 + 1 where chain_id = $1 and address = $2 and next_op_number <= $3")
+        .bind((chain_id, Hex(address), above))
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// The tokens and distributors of a chain: what the gate lets us call besides the factory.
+/// All contracts of a chain with their kinds.
 pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, Kind)>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, (Hex<Address>, Kind)>("select address, kind from contracts where chain_id = $1 order by address")
-        .bind(chain_id).fetch_all(conn).await?),
-    )
+    sql("select address, kind from contracts where chain_id = $1 order by address").bind(chain_id).rows(tx).await
 }
 
-/// The contracts of a chain that belong to an offering: its token.
+/// The tokens of a chain, each with its offering.
 pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, String)>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, (Hex<Address>, String)>(
-        "select address, offering_id from contracts where chain_id = $1 and offering_id is not null order by address")
-        .bind(chain_id).fetch_all(conn).await?))
+    sql("select address, offering_id from contracts where chain_id = $1 and offering_id is not null
+         order by address")
+    .bind(chain_id)
+    .rows(tx)
+    .await
 }
 
-/// What the gate needs to know to look at calls of these targets: the targets as far as they are ours, and the few contracts that a
-/// call may name. Not all tokens: they are as many as there are offerings.
+/// The contracts that the policy gate needs for calls to these targets: the known targets, the factory and the distributor. Not
+/// all tokens, because there is one for each offering.
 pub async fn for_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) -> Result<Vec<(Hex<Address>, Kind)>> {
-    let mut found = on!(tx, conn => sqlx::query_as::<_, (Hex<Address>, Kind)>(
-        "select address, kind from contracts where chain_id = $1 and kind in ('factory', 'distributor')")
-        .bind(chain_id).fetch_all(conn).await?);
+    let mut found = sql("select address, kind from contracts
+        where chain_id = $1 and kind in ('factory', 'distributor')")
+    .bind(chain_id)
+    .rows::<(Hex<Address>, Kind)>(tx)
+    .await?;
     for portion in portions(targets) {
-        found.extend(on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new("select address, kind from contracts where chain_id = ");
-            query.push_bind(chain_id).push(" and address in (");
-            let mut list = query.separated(", ");
-            for address in portion {
-                list.push_bind(Hex(*address));
-            }
-            query.push(")");
-            query.build_query_as::<(Hex<Address>, Kind)>().fetch_all(conn).await?
-        }));
+        found.extend(
+            sql("select address, kind from contracts where chain_id = ")
+                .value(chain_id)
+                .push(" and address in (")
+                .list(portion.iter().map(|address| Hex(*address)))
+                .push(")")
+                .rows::<(Hex<Address>, Kind)>(tx)
+                .await?,
+        );
     }
     Ok(found)
 }
 
-/// The contract of a kind that a chain has one of, such as the factory: the one that is configured.
+/// The configured contract of a kind of which a chain has one, such as the factory.
 pub async fn only(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<Address> {
-    on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
-        "select address from contracts where chain_id = $1 and kind = $2 order by configured_at desc nulls last, created_at desc limit 1")
-        .bind(chain_id).bind(kind).fetch_optional(conn).await?)
+    sql("select address from contracts where chain_id = $1 and kind = $2
+         order by configured_at desc nulls last, created_at desc limit 1")
+    .bind((chain_id, kind))
+    .optional_scalar::<Hex<Address>>(tx)
+    .await?
     .map(|address| address.0)
     .ok_or_else(|| {
         Error::refused(
             Code::ContractMissing,
-            format!("No {kind} is known on chain {chain_id}. Configure it and start again."),
+            format!("Chain {chain_id} has no known {kind}. Configure it and restart."),
         )
     })
 }

@@ -1,6 +1,7 @@
-//! Both databases behind one transaction type. SQLite is embedded, PostgreSQL is the server; the URL decides.
+//! Both databases behind one transaction type. SQLite is embedded, PostgreSQL is a server; the URL decides.
 
 use std::fs::File;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -9,95 +10,87 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use sqlx::{AssertSqlSafe, Connection, PgPool, SqlitePool};
 use tokio::sync::watch;
 
-use crate::audit::{self, Doing};
 use crate::clock::Clock;
 use crate::id::Ids;
 use crate::point::{self, Point, When};
-use crate::{Error, Result, wall};
+use crate::recorder::{self, Recorder};
+pub use crate::sql::Conn;
+use crate::sql::sql;
+use crate::{Error, Result, viewer};
 
-/// How long a connection to a server may have been idle before it is asked whether it still stands.
+/// A connection to a server that was idle for longer is pinged before use.
 const PROBED_AFTER: Duration = Duration::from_millis(100);
-/// How long the lock of a file is waited for: a process that ends, or one that was just begun by a program that has it, holds it a moment longer.
+/// How long to wait for the lock file: a process that just ended can hold it for a moment longer.
 const LOCK_GRACE: Duration = Duration::from_secs(1);
-/// How long a statement of a request may take.
+/// Timeout of a statement in an HTTP request.
 const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 
-/// Every write of ours is on the disk before it counts. The queue's own writes, claims and acknowledgements of wakes, go by the
-/// connection's default: after a power cut the last of them may be missing, which repeats a wake, and a repeated wake changes nothing.
+/// Our own writes are synced to disk at commit. The queue's writes (claims and acknowledgements) use the connection's default: a
+/// power cut can lose the last of them, which repeats a wake, and a repeated wake changes nothing.
 const SQLITE_BEGIN: &str = "pragma synchronous = full; begin immediate";
 
-/// A database, with the clock and the ids that everything written to it uses.
+/// A database with the clock and the id source of everything written to it.
 #[derive(Clone, Debug)]
 pub struct Db {
     pools: Pools,
     clock: Clock,
     ids: Ids,
-    // Rung when a commit has pushed a wake, for the workers of this process; those of others hear it from the server.
+    // Notified when a commit has pushed a wake, for the workers of this process. Other processes notify through the server.
     bell: Arc<watch::Sender<u64>>,
-    // Held for the life of the process: a second one on the same file would be two engines on one SQLite.
+    // Held for the life of the process: a second process on the same file would be a second engine on one SQLite.
     _lock: Option<Arc<File>>,
 }
 
-/// The connections of one engine.
+/// The connection pools.
 #[derive(Clone, Debug)]
 pub enum Pools {
-    /// One connection writes, so that nobody waits for a lock; the others read beside it.
+    /// One connection writes, so that writers queue in the pool and not on file locks; the others read in parallel.
     Sqlite {
         /// The writer.
         write: SqlitePool,
         /// The readers.
         read: SqlitePool,
     },
-    /// A server.
+    /// PostgreSQL.
     Postgres(PgPool),
 }
 
-/// An open transaction. Dropped without [`Tx::commit`], it never happened.
+/// An open transaction. If it is dropped without [`Tx::commit`], it is rolled back.
 pub struct Tx {
-    /// The connection, for [`on!`](crate::on) and for the queue.
+    /// The connection, for the queue and for statements that differ between the databases.
     pub conn: Conn,
     now: DateTime<Utc>,
     ids: Ids,
     bell: Arc<watch::Sender<u64>>,
     rings: bool,
-    // What is done here of the act that the task is about, or by the engine of itself.
-    doing: Box<Doing>,
+    // What this transaction does, for the audit log.
+    recorder: Box<Recorder>,
 }
 
-/// The transaction of one engine.
-pub enum Conn {
-    /// SQLite's.
-    Sqlite(Transaction<'static, Sqlite>),
-    /// PostgreSQL's.
-    Postgres(Transaction<'static, Postgres>),
+// A statement runs on the connection of a transaction: `sql(…).execute(tx)`.
+impl Deref for Tx {
+    type Target = Conn;
+
+    fn deref(&self) -> &Conn {
+        &self.conn
+    }
 }
 
-/// Runs the same statement on whichever database the transaction is of: `on!(tx, conn => sqlx::query("…").execute(conn).await)`.
-#[macro_export]
-macro_rules! on {
-    ($tx:expr, $conn:ident => $body:expr) => {
-        match &mut $tx.conn {
-            $crate::db::Conn::Sqlite(transaction) => {
-                let $conn = &mut **transaction;
-                $body
-            }
-            $crate::db::Conn::Postgres(transaction) => {
-                let $conn = &mut **transaction;
-                $body
-            }
-        }
-    };
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.conn
+    }
 }
 
 impl Db {
     /// Opens `sqlite:path`, `sqlite::memory:` or `postgres://…`.
     pub async fn open(url: &str, connections_max: u32, clock: Clock, ids: Ids) -> Result<Self> {
         if url.starts_with("postgres") {
-            // A process that is stopped inside a transaction must not hold its rows for longer than a lease. And no statement here is long
-            // enough to be worth compiling, which takes half a second where the planner thinks otherwise.
+            // A process that is stopped inside a transaction must not keep its row locks for longer than a lease. JIT is off because no
+            // statement here is long enough to be worth compiling, and compiling takes half a second.
             let options = PgConnectOptions::from_str(url)?.options([
                 ("statement_timeout", "30000"),
                 ("idle_in_transaction_session_timeout", "10000"),
@@ -116,8 +109,8 @@ impl Db {
             .synchronous(SqliteSynchronous::Normal);
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename()).await?)) };
         let write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
-        // A file in this process needs no asking whether it is still there.
-        // Back to the queue's pace: see SQLITE_BEGIN.
+        // A local file needs no ping before use.
+        // Reset to the default for the queue; see SQLITE_BEGIN.
         let write = write.after_release(|connection, _| {
             Box::pin(async move { sqlx::query("pragma synchronous = normal").execute(connection).await.map(|_| true) })
         });
@@ -130,8 +123,8 @@ impl Db {
         Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, bell: Arc::default(), _lock: lock })
     }
 
-    /// The same database for those who answer requests. On a server they have connections of their own, on which a statement ends before the
-    /// patience of whoever asked does; the engine's may take longer.
+    /// The same database for HTTP requests. On PostgreSQL they get their own connections with a shorter statement timeout than the
+    /// engine's.
     pub fn for_requests(&self, connections_max: u32) -> Self {
         let pools = match &self.pools {
             Pools::Postgres(pool) => {
@@ -144,37 +137,37 @@ impl Db {
         Self { pools, ..self.clone() }
     }
 
-    /// The pools, for the queue, which brings its own statements.
+    /// The pools, for the queue, which has its own statements.
     pub const fn pools(&self) -> &Pools {
         &self.pools
     }
 
-    /// The clock that this database writes by.
+    /// The clock of this database.
     pub const fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// The source of its ids.
+    /// The id source of this database.
     pub const fn ids(&self) -> &Ids {
         &self.ids
     }
 
-    /// Whether several processes may share it.
+    /// Whether several processes can use it at once.
     pub const fn is_shared(&self) -> bool {
         matches!(self.pools, Pools::Postgres(_))
     }
 
-    /// Changes whenever a commit of this process has pushed a wake.
+    /// A receiver that changes when a commit of this process has pushed a wake.
     pub fn bell(&self) -> watch::Receiver<u64> {
         self.bell.subscribe()
     }
 
-    /// Rings the bell for a wake that another process pushed.
+    /// Notifies this process of a wake that another process pushed.
     pub fn ring(&self) {
         self.bell.send_modify(|n| *n = n.wrapping_add(1));
     }
 
-    /// Begins to write.
+    /// Begins a write transaction.
     pub async fn begin(&self) -> Result<Tx> {
         let conn = match &self.pools {
             Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(SQLITE_BEGIN).await?),
@@ -183,11 +176,11 @@ impl Db {
         Ok(self.tx(conn))
     }
 
-    /// Begins to read: one view of everything until it is dropped.
+    /// Begins a read transaction. On SQLite it is a snapshot; on PostgreSQL (read committed) each statement sees the latest commits.
     pub async fn read(&self) -> Result<Tx> {
         let conn = match &self.pools {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
-            Pools::Postgres(pool) => Conn::Postgres(match wall::begin() {
+            Pools::Postgres(pool) => Conn::Postgres(match viewer::begin() {
                 Some(begin) => pool.begin_with(AssertSqlSafe(begin)).await?,
                 None => pool.begin().await?,
             }),
@@ -202,11 +195,11 @@ impl Db {
             ids: self.ids.clone(),
             bell: self.bell.clone(),
             rings: false,
-            doing: Box::new(Doing::begin()),
+            recorder: Box::new(Recorder::begin()),
         }
     }
 
-    /// Closes all connections, after those in use are given back.
+    /// Closes all connections once they are returned.
     pub async fn close(&self) {
         match &self.pools {
             Pools::Sqlite { write, read } => {
@@ -219,49 +212,49 @@ impl Db {
 }
 
 impl Tx {
-    /// The time of everything in this commit.
+    /// The time of this transaction; everything it writes has this time.
     pub const fn now(&self) -> DateTime<Utc> {
         self.now
     }
 
-    /// A new id.
+    /// Creates an id.
     pub fn new_id(&self, prefix: &str) -> String {
         self.ids.new_id(prefix, self.now)
     }
 
-    /// Rings the bell after the commit: a wake was pushed that is due now.
+    /// Notifies the workers after the commit, because a wake was pushed that is due now.
     pub const fn ring_after_commit(&mut self) {
         self.rings = true;
     }
 
-    /// Marks a place to which [`Tx::rewind`] goes back.
+    /// Sets a savepoint for [`Tx::rewind`].
     pub async fn mark(&mut self) -> Result<()> {
-        crate::on!(self, conn => sqlx::query("savepoint marked").execute(conn).await?.rows_affected());
-        self.doing.mark();
+        sql("savepoint marked").execute(self).await?;
+        self.recorder.mark();
         Ok(())
     }
 
-    /// Forgets everything that was written since [`Tx::mark`]; what was written before stays.
+    /// Rolls back to the savepoint of [`Tx::mark`]; earlier writes stay.
     pub async fn rewind(&mut self) -> Result<()> {
-        crate::on!(self, conn => sqlx::query("rollback to savepoint marked").execute(conn).await?.rows_affected());
-        self.doing.rewind();
+        sql("rollback to savepoint marked").execute(self).await?;
+        self.recorder.rewind();
         Ok(())
     }
 
-    /// What is done here, for its lines in the audit log.
-    pub(crate) fn doing(&mut self) -> &mut Doing {
-        &mut self.doing
+    /// The record of this transaction for the audit log.
+    pub(crate) fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
     }
 
-    /// This commit counts an attempt before its outcome is known: it is beside the act that was asked for, and gets no line.
+    /// Excludes this commit from the audit log, because it only counts an attempt before its outcome is known.
     pub fn set_aside(&mut self) {
-        self.doing.set_aside();
+        self.recorder.set_aside();
     }
 
-    /// Makes it durable, with the lines of the audit log. The point names this write for the tests that crash there.
+    /// Commits, with the audit entries. The point names this commit for tests that crash there.
     pub async fn commit(mut self, point: Point) -> Result<()> {
-        let doing = std::mem::take(&mut self.doing);
-        audit::write(&mut self, &doing, point).await?;
+        let entries = self.recorder.lines(point, self.now, || self.new_id("aud"));
+        recorder::write(&mut self.conn, &entries).await?;
         point::pass(point, When::Before)?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,
@@ -274,12 +267,12 @@ impl Tx {
     }
 }
 
-/// Demands that a guarded update touched its row, and tells the caller to read again if it did not.
+/// Checks that a guarded update changed its row; if not, the caller must read again.
 pub fn touched(rows: u64, what: &'static str, id: &str) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::Stale { what, id: id.to_owned() }) }
 }
 
-/// Demands that a guarded update of several rows touched them all; the first of them names the loss.
+/// Checks that a guarded update changed all its rows; the first id names them in the error.
 pub fn all_touched(rows: u64, expected: usize, what: &'static str, first: &str) -> Result<()> {
     if rows == expected as u64 { Ok(()) } else { Err(Error::Stale { what, id: first.to_owned() }) }
 }
@@ -287,8 +280,8 @@ pub fn all_touched(rows: u64, expected: usize, what: &'static str, first: &str) 
 fn file_pool(connections_max: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new().max_connections(connections_max).test_before_acquire(false).before_acquire(
         |connection, _| {
-            // When the disk fails SQLite ends the transaction by itself, and the driver believes for ever that it is open: such a
-            // connection is given up for a new one.
+            // When the disk fails, SQLite ends the transaction by itself but the driver still believes that it is open. Such a
+            // connection is replaced.
             let sound = !connection.is_in_transaction();
             Box::pin(async move { Ok(sound) })
         },
@@ -302,7 +295,7 @@ fn server_pool(connections_max: u32) -> PgPoolOptions {
         .test_before_acquire(false)
         .before_acquire(|connection, about| {
             Box::pin(async move {
-                // One that was in use a moment ago is alive: asking it would cost every transaction a round trip.
+                // A connection that was in use a moment ago is alive; a ping would cost every transaction a round trip.
                 if about.idle_for > PROBED_AFTER {
                     connection.ping().await?;
                 }

@@ -1,28 +1,28 @@
-//! Links that a mail carries. Their tokens are computed, never stored: the event names the link, the mailer computes the token.
+//! Links in mails. Tokens are computed, never stored: the row names the link, and the mailer computes its token.
 
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::{Tx, touched};
-use crate::rows::delete_older;
+use crate::sql::{insert_into, sql};
 use crate::user::User;
-use crate::{Result, event, on, user};
+use crate::{Result, event, user};
 
 crate::words! {
-    /// What a link is for.
+    /// The purpose of a link.
     Purpose {
-        /// Proves the address.
+        /// Verifies the address.
         VerifyEmail = "verify_email",
         /// Sets a new password.
         ResetPassword = "reset_password",
-        /// Sets the first password of somebody who was invited.
+        /// Sets the first password after an invitation.
         Invitation = "invitation",
-        /// Tells the staff of what an admin wants to do alone, or somebody of failed logins. It opens nothing.
+        /// Informs: staff of the plans of a lone admin, or a user of failed logins. The link opens nothing.
         Notice = "notice",
     }
 }
 
 impl Purpose {
-    // A link that opens an account lives shortly; an invitation waits for somebody on holiday.
+    // A link that opens an account expires soon; an invitation also waits for a person on holiday.
     const fn life(self) -> Duration {
         match self {
             Self::VerifyEmail => Duration::hours(24),
@@ -32,24 +32,24 @@ impl Purpose {
     }
 }
 
-/// A link.
+/// One row of `email_links`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct EmailLink {
     pub id: String,
     pub user_id: String,
     pub purpose: Purpose,
-    /// What a notice is about.
+    /// The subject of a notice.
     pub subject_id: Option<String>,
     pub expires_at: DateTime<Utc>,
     pub used_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
     pub tries: i64,
-    /// Whether it was made because somebody wanted to register with an address that has its account.
+    /// Whether somebody tried to register with an address that already has an account.
     pub registered_again: bool,
 }
 
-/// A link whose mail is to be sent, and to whom.
+/// A link with an unsent mail, and its recipient.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Due {
@@ -59,31 +59,31 @@ pub struct Due {
 }
 
 impl Due {
-    /// Whether a notice is about the account of whoever gets it.
+    /// Whether a notice is about the recipient's own account.
     pub fn is_of_the_account(&self) -> bool {
         self.link.subject_id.as_ref() == Some(&self.link.user_id)
     }
 }
 
-/// How many links for one purpose somebody may ask for while they are open. Older ones stay good, or whoever knows the address could void each mail before
-/// it is read; and beyond these no mail is sent, or they could fill the box.
+/// Limit on open links for one purpose. Older links stay valid: otherwise anybody who knows the address could invalidate each mail
+/// before it is read. Above the limit no mail is sent, so nobody can fill the mailbox.
 const OPEN_MAX: i64 = 3;
-/// How long a link is kept after its end.
+/// How long a link is kept after its expiry.
 const KEPT_DAYS: i64 = 30;
-/// How often the time between two tries doubles: from a minute to about an hour.
+/// How many times the pause between two tries doubles: from one minute to about an hour.
 const TRIES_DOUBLE: i64 = 6;
 
-/// Makes a link and tells the mailer.
+/// Creates a link; the mailer sends it.
 pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<EmailLink> {
     write(tx, user_id, purpose, None, false).await
 }
 
-/// Tells the owner of an account that somebody guesses its password. It is about the account itself, and opens nothing.
+/// Informs the owner of an account that somebody is guessing the password.
 pub async fn tell_of_failures(tx: &mut Tx, user_id: &str) -> Result<()> {
     write(tx, user_id, Purpose::Notice, Some(user_id), false).await.map(drop)
 }
 
-/// Tells everybody of the staff by mail of what this is about.
+/// Informs all staff by mail about a subject.
 pub async fn tell_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
     for person in user::staff(tx).await? {
         write(tx, &person.id, Purpose::Notice, Some(subject_id), false).await?;
@@ -91,12 +91,9 @@ pub async fn tell_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
     Ok(())
 }
 
-/// How many of the mails about this have not gone out.
+/// How many mails about this subject are not sent yet.
 pub async fn untold(tx: &mut Tx, subject_id: &str) -> Result<i64> {
-    Ok(
-        on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from email_links where subject_id = $1 and sent_at is null")
-        .bind(subject_id).fetch_one(conn).await?),
-    )
+    sql("select count(*) from email_links where subject_id = $1 and sent_at is null").bind(subject_id).scalar(tx).await
 }
 
 async fn write(
@@ -108,10 +105,17 @@ async fn write(
 ) -> Result<EmailLink> {
     let (id, now) = (tx.new_id("lnk"), tx.now());
     let expires_at = now + purpose.life();
-    on!(tx, conn => sqlx::query(
-        "insert into email_links (id, user_id, purpose, expires_at, created_at, try_at, subject_id, registered_again) \
-         values ($1, $2, $3, $4, $5, $5, $6, $7)")
-        .bind(&id).bind(user_id).bind(purpose).bind(expires_at).bind(now).bind(subject_id).bind(registered_again).execute(conn).await?.rows_affected());
+    insert_into("email_links")
+        .set("id", &id)
+        .set("user_id", user_id)
+        .set("purpose", purpose)
+        .set("expires_at", expires_at)
+        .set("created_at", now)
+        .set("try_at", now)
+        .set("subject_id", subject_id)
+        .set("registered_again", registered_again)
+        .execute(tx)
+        .await?;
     let data = serde_json::json!({ "link_id": id, "purpose": purpose, "expires_at": expires_at });
     event::write(tx, "user.email_requested", "user", user_id, 0, data).await?;
     let (user_id, subject_id) = (user_id.to_owned(), subject_id.map(str::to_owned));
@@ -128,14 +132,14 @@ async fn write(
     })
 }
 
-/// The same for whoever asks; none if enough of them are open. The person's row is taken first: many who ask at once are counted one after
-/// the other.
+/// Creates a link at the user's request; none if too many links are open. The user's row is locked first, so that parallel
+/// requests are counted.
 pub async fn ask(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
     ask_for(tx, user_id, purpose, false).await
 }
 
-/// Tells the owner of an address that somebody wanted to register with it: by the link that proves it where that is still to be done, and else by
-/// one that sets a new password.
+/// Informs the owner of an address that somebody tried to register with it. The mail verifies the address if that is still open,
+/// and otherwise sets a new password.
 pub async fn tell_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>> {
     let purpose = if owner.email_verified_at.is_some() { Purpose::ResetPassword } else { Purpose::VerifyEmail };
     ask_for(tx, &owner.id, purpose, true).await
@@ -144,68 +148,82 @@ pub async fn tell_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>> 
 async fn ask_for(tx: &mut Tx, user_id: &str, purpose: Purpose, registered_again: bool) -> Result<Option<EmailLink>> {
     let now = tx.now();
     user::hold(tx, user_id).await?;
-    let open = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select count(*) from email_links where user_id = $1 and purpose = $2 and used_at is null and expires_at > $3")
-        .bind(user_id).bind(purpose).bind(now).fetch_one(conn).await?);
+    let open = sql("select count(*) from email_links
+        where user_id = $1 and purpose = $2 and used_at is null and expires_at > $3")
+    .bind((user_id, purpose, now))
+    .scalar::<i64>(tx)
+    .await?;
     if open >= OPEN_MAX {
         return Ok(None);
     }
     write(tx, user_id, purpose, None, registered_again).await.map(Some)
 }
 
-/// A link that can still be used.
+/// The link, if it can still be used.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<EmailLink>> {
     let now = tx.now();
-    Ok(on!(tx, conn => sqlx::query_as::<_, EmailLink>(
-        "select * from email_links where id = $1 and used_at is null and expires_at > $2")
-        .bind(id).bind(now).fetch_optional(conn).await?))
+    sql("select * from email_links where id = $1 and used_at is null and expires_at > $2")
+        .bind((id, now))
+        .optional(tx)
+        .await
 }
 
-/// Uses a link up, and with it the others for the same purpose. Of two at once only one does.
+/// Uses a link, and ends all links of the user for the same purpose. Of two parallel uses one succeeds.
 pub async fn take(tx: &mut Tx, link: &EmailLink) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query("update email_links set used_at = $2 where id = $1 and used_at is null")
-        .bind(&link.id).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update email_links set used_at = $2 where id = $1 and used_at is null")
+        .bind((&link.id, now))
+        .execute(tx)
+        .await?;
     touched(rows, "link", &link.id)?;
     void(tx, &link.user_id, link.purpose).await
 }
 
-/// Ends all open links of a person for one purpose.
+/// Ends all open links of a user for one purpose.
 pub async fn void(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query("update email_links set used_at = $3 where user_id = $1 and purpose = $2 and used_at is null")
-        .bind(user_id).bind(purpose).bind(now).execute(conn).await?.rows_affected());
+    sql("update email_links set used_at = $3 where user_id = $1 and purpose = $2 and used_at is null")
+        .bind((user_id, purpose, now))
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// The links whose mails are due, the oldest first.
+/// Links with a due mail, oldest first.
 pub async fn due(tx: &mut Tx, limit: i64) -> Result<Vec<Due>> {
     let now = tx.now();
-    Ok(on!(tx, conn => sqlx::query_as::<_, Due>(
-        "select l.*, u.email from email_links l join users u on u.id = l.user_id \
-         where l.sent_at is null and l.try_at <= $1 and l.used_at is null and l.expires_at > $1 order by l.try_at limit $2")
-        .bind(now).bind(limit).fetch_all(conn).await?))
+    sql("select l.*, u.email from email_links l join users u on u.id = l.user_id
+         where l.sent_at is null and l.try_at <= $1 and l.used_at is null and l.expires_at > $1
+         order by l.try_at limit $2")
+    .bind((now, limit))
+    .rows(tx)
+    .await
 }
 
-/// Takes a try, and sets the time of the next one; false if another process was first or the link was ended.
+/// Takes the next try and schedules the one after it. False if another process took it or the link has ended.
 pub async fn try_now(tx: &mut Tx, link: &EmailLink) -> Result<bool> {
     let next = tx.now() + Duration::minutes(1 << link.tries.clamp(0, TRIES_DOUBLE));
-    let rows = on!(tx, conn => sqlx::query(
-        "update email_links set tries = tries + 1, try_at = $3 where id = $1 and tries = $2 and sent_at is null and used_at is null")
-        .bind(&link.id).bind(link.tries).bind(next).execute(conn).await?.rows_affected());
+    let rows = sql("update email_links set tries = tries + 1, try_at = $3
+        where id = $1 and tries = $2 and sent_at is null and used_at is null")
+    .bind((&link.id, link.tries, next))
+    .execute(tx)
+    .await?;
     Ok(rows == 1)
 }
 
-/// The mail went out.
+/// Records that the mail was sent.
 pub async fn sent(tx: &mut Tx, id: &str) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query("update email_links set sent_at = $2 where id = $1").bind(id).bind(now).execute(conn).await?.rows_affected());
+    sql("update email_links set sent_at = $2 where id = $1").bind((id, now)).execute(tx).await?;
     Ok(())
 }
 
-/// Forgets so many of the links that ended long ago.
+/// Deletes up to `limit` links that expired long ago.
 pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::days(KEPT_DAYS);
-    let delete = "delete from email_links where id in (select id from email_links where expires_at < $1 order by expires_at limit $2)";
-    delete_older(tx, delete, oldest, limit).await
+    sql("delete from email_links where id in
+         (select id from email_links where expires_at < $1 order by expires_at limit $2)")
+    .bind((oldest, limit))
+    .execute(tx)
+    .await
 }

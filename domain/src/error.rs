@@ -1,17 +1,17 @@
-//! What can go wrong in the domain.
+//! Errors of the domain.
 
 use crate::point::Point;
 
-/// The domain's result.
+/// The result type of the domain.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why the domain did not do what it was asked.
+/// An error of the domain.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The database failed or is away.
+    /// The database failed or is unavailable.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
-    /// The migrations could not be run.
+    /// The migrations failed, or the database cannot be used by this process.
     #[error("{0}")]
     Migration(String),
     /// Another process has the SQLite file open.
@@ -22,71 +22,74 @@ pub enum Error {
         /// The SQLite file.
         path: String,
     },
-    /// Somebody else moved the row since it was read. Read again and decide again.
-    #[error("{what} {id} was moved by somebody else meanwhile")]
+    /// A part of a worker process ended that must not end.
+    #[error("{0}")]
+    Worker(String),
+    /// The row has changed since it was read. The caller must read it again and decide again.
+    #[error("{what} {id} was changed by another request")]
     Stale {
-        /// The noun.
+        /// The kind of row.
         what: &'static str,
         /// Its id.
         id: String,
     },
-    /// The rules say no. The code is part of the public contract.
+    /// A rule refuses the request. The code is part of the public API.
     #[error("{detail}")]
     Refused {
         /// The stable code.
         code: Code,
-        /// A sentence for a person.
+        /// A sentence for the user.
         detail: String,
     },
-    /// The state does not allow the move. Its code is `invalid_state`.
+    /// The status does not allow the move. The code is `invalid_state`.
     #[error("{detail}")]
     Illegal {
-        /// A sentence for a person.
+        /// A sentence for the user.
         detail: String,
-        /// The state.
+        /// The present status.
         current: &'static str,
-        /// The moves that it allows.
+        /// The moves that the status allows.
         allowed: Vec<&'static str>,
     },
-    /// A field of the request does not fit what the platform holds.
+    /// A field of the request is invalid.
     #[error("{detail}")]
     Field {
-        /// Where it is: a JSON pointer.
+        /// JSON pointer to the field.
         pointer: &'static str,
-        /// A stable code of its own.
+        /// A stable code for the field.
         code: &'static str,
-        /// A sentence for a person.
+        /// A sentence for the user.
         detail: String,
-        /// What a program needs to put it right, such as the limit.
+        /// Machine-readable parameters, such as a limit.
         params: Option<Box<serde_json::Value>>,
     },
-    /// A row holds what this program never writes.
+    /// A stored row has a value that this program never writes.
     #[error("{what} {id} cannot be read: {why}")]
     Unreadable {
-        /// The noun.
+        /// The kind of row.
         what: &'static str,
         /// Its id.
         id: String,
-        /// What is wrong with it.
+        /// What is wrong.
         why: String,
     },
-    /// A test ended the move here, as a crash would.
-    #[error("crashed at {0:?}, as the test asked")]
+    /// A test ended the process here, as a crash would.
+    #[error("crashed at {0:?} for a test")]
     Crashed(Point),
 }
 
 impl Error {
-    /// A refusal with its code and a sentence.
+    /// A refusal with its code and a sentence for the user.
     pub fn refused(code: Code, detail: impl Into<String>) -> Self {
         Self::Refused { code, detail: detail.into() }
     }
 
-    /// A field that does not fit.
+    /// An invalid field.
     pub fn field(pointer: &'static str, code: &'static str, detail: impl Into<String>) -> Self {
         Self::Field { pointer, code, detail: detail.into(), params: None }
     }
 
-    /// Names, for a program, what would have fitted the field.
+    /// Adds machine-readable parameters to an invalid field.
     #[must_use]
     pub fn with_params(mut self, named: serde_json::Value) -> Self {
         if let Self::Field { params, .. } = &mut self {
@@ -95,12 +98,12 @@ impl Error {
         self
     }
 
-    /// A move that the state does not allow, with those that it does.
+    /// A move that the status does not allow, with the allowed moves.
     pub fn illegal(detail: impl Into<String>, current: &'static str, allowed: Vec<&'static str>) -> Self {
         Self::Illegal { detail: detail.into(), current, allowed }
     }
 
-    /// The code and the sentence, if the rules said no, whether to the request or to one field of it.
+    /// The code and the sentence, if a rule refused the request or one of its fields.
     pub fn refusal(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::Refused { code, detail } => Some((code.as_str(), detail)),
@@ -110,7 +113,7 @@ impl Error {
         }
     }
 
-    /// Whether it is about what the rows hold that were to be changed, and not about the database or about who moved them meanwhile.
+    /// Whether the cause is the content of the rows to be changed. False for database failures and parallel changes.
     pub fn is_of_rows(&self) -> bool {
         match self {
             Self::Unreadable { .. } | Self::Refused { .. } | Self::Illegal { .. } | Self::Field { .. } => true,
@@ -118,15 +121,15 @@ impl Error {
                 e.is_unique_violation() || e.is_foreign_key_violation() || e.is_check_violation()
             }
             Self::Database(_) => !self.is_outage(),
-            Self::Migration(_) | Self::FileInUse { .. } | Self::Stale { .. } | Self::Crashed(_) => false,
+            Self::Migration(_) | Self::FileInUse { .. } | Self::Worker(_) | Self::Stale { .. } | Self::Crashed(_) => false,
         }
     }
 
-    /// Whether waiting may help: the database is away or busy.
+    /// Whether a retry can help, because the database is unavailable or busy.
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Database(sqlx::Error::RowNotFound | sqlx::Error::ColumnDecode { .. }) => false,
-            // Of what the database says itself: a value that it cannot keep, a broken constraint and a wrong statement stay what they are.
+            // Invalid values (class 22), invalid statements (class 42) and violated constraints do not go away with a retry.
             Self::Database(sqlx::Error::Database(said)) => {
                 said.kind() == sqlx::error::ErrorKind::Other
                     && !said.code().is_some_and(|code| code.len() == 5 && ["22", "42"].contains(&&code[..2]))
@@ -137,92 +140,92 @@ impl Error {
     }
 }
 
-/// A word that is not of the list.
+/// A word that is not in its enum.
 #[derive(Debug, thiserror::Error)]
-#[error("{word:?} is no {kind}")]
+#[error("{word:?} is not a valid {kind}")]
 pub struct UnknownWord {
-    /// The enum.
+    /// Name of the enum.
     pub kind: &'static str,
-    /// What was found.
+    /// The unknown word.
     pub word: String,
 }
 
 crate::words! {
-    /// The stable codes of refusals; `ops/runbooks` has a page for each that an operator may meet.
+    /// The stable codes of refusals. `ops/runbooks` has a page for each code that an operator can meet.
     Code {
-        /// No such thing, or not yours.
+        /// It does not exist, or the caller may not see it.
         NotFound = "not_found",
-        /// A field does not fit.
+        /// A field is invalid.
         ValidationFailed = "validation_failed",
-        /// The state does not allow it.
+        /// The status does not allow the request.
         InvalidState = "invalid_state",
-        /// The offering has its token.
+        /// The offering already has a token.
         TokenAlreadyDeployed = "token_already_deployed",
-        /// Something else is under way on it.
+        /// Another operation on the same subject is not finished.
         OperationInProgress = "operation_in_progress",
         /// No subscription can be minted now.
         NothingToMint = "nothing_to_mint",
-        /// The offering takes no subscriptions now.
+        /// The offering is not open for subscriptions.
         OfferingNotOpen = "offering_not_open",
-        /// The investor has subscribed before, and may do so once.
+        /// The investor already has a subscription, and one is allowed.
         DuplicateSubscription = "duplicate_subscription",
-        /// Whoever was just warned of the risk has to think about it first.
+        /// The time to think after the first risk warning is not over.
         CoolingOffActive = "cooling_off_active",
-        /// The time to withdraw is over.
+        /// The cooling-off period is over.
         CoolingOffElapsed = "cooling_off_elapsed",
-        /// The address is another investor's wallet.
+        /// The address is the wallet of another investor.
         WalletInUse = "wallet_in_use",
-        /// Nobody can be paid now.
+        /// No entitlement can be paid now.
         NothingToPay = "nothing_to_pay",
-        /// The payer has not what the payout takes.
+        /// The payer's balance is too low for the payout.
         PayerUnfunded = "payer_unfunded",
-        /// The coin is none that the platform pays in.
+        /// The platform does not pay in this coin.
         PayoutTokenUnknown = "payout_token_unknown",
-        /// The wallet belongs to nobody that the platform knows.
+        /// The wallet belongs to no known investor.
         WalletRequired = "wallet_required",
-        /// The chain is not configured here.
+        /// The chain is not configured.
         UnknownChain = "unknown_chain",
-        /// A contract of the platform is not known on that chain.
+        /// The platform knows no such contract on this chain.
         ContractMissing = "contract_missing",
-        /// The key came with another request.
+        /// The idempotency key was used with another request.
         IdempotencyKeyReuse = "idempotency_key_reuse",
-        /// The key had its effect long ago.
+        /// The idempotency key had its effect, and the stored answer has expired.
         IdempotencyKeySpent = "idempotency_key_spent",
-        /// A signed transaction may still be mined.
+        /// A signed transaction can still be included.
         NonceStillOpen = "nonce_still_open",
-        /// Value has moved: the rest must be finished.
+        /// Some steps have moved value, so the operation must be finished.
         PartialEffect = "partial_effect",
-        /// The transaction succeeded without the effect that it should have had.
+        /// The transaction succeeded without its expected effect.
         EffectMismatch = "effect_mismatch",
-        /// A hash does not prove the effect.
+        /// The transaction does not prove the effect.
         ReconcileVerificationFailed = "reconcile_verification_failed",
-        /// The fee is at its cap: a replacement could not offer more.
+        /// The fee is at its cap, so no replacement can offer more.
         FeeCapReached = "fee_cap_reached",
-        /// The chain contradicts itself and was stopped.
+        /// The chain contradicted itself and is halted.
         ChainHalted = "chain_halted",
-        /// An approval was decided before.
+        /// The approval is already decided.
         ApprovalNotPending = "approval_not_pending",
-        /// The one who asked cannot be the one who allows.
+        /// The requester of an approval cannot be its approver.
         SelfApprovalForbidden = "self_approval_forbidden",
-        /// What was allowed is not what stands there now.
+        /// The subject has changed since the approval was requested.
         SnapshotMismatch = "snapshot_mismatch",
-        /// Somebody moved it since it was read.
+        /// The row has changed since it was read.
         VersionConflict = "version_conflict",
-        /// Nobody knows what the caller saw.
+        /// The request does not say which version it changes.
         PreconditionRequired = "precondition_required",
-        /// The role does not allow it.
+        /// The caller's role does not allow the request.
         RoleForbidden = "role_forbidden",
-        /// The chain cannot be asked now.
+        /// The chain cannot be read now.
         ChainUnavailable = "chain_unavailable",
-        /// The chain executed calls of our key that this database does not know.
+        /// The chain executed calls of our signer that this database does not know.
         UnknownCalls = "unknown_calls",
-        /// A key or token is unknown, expired or revoked.
+        /// The API key or token is unknown, expired or revoked.
         TokenInvalid = "token_invalid",
-        /// The session was ended, or ran out.
+        /// The session was ended or has expired.
         SessionRevoked = "session_revoked",
-        /// An admin shut the person out.
+        /// An admin disabled the account.
         AccountDisabled = "account_disabled",
-        /// Somebody has this e-mail address.
+        /// The e-mail address already has an account.
         EmailTaken = "email_taken",
     }
 }

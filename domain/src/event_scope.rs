@@ -1,4 +1,4 @@
-//! Which events somebody is told: everything, those of an organisation's offerings, or those that are an investor's own.
+//! The events that a caller may see: all, those of an issuer's offerings, or an investor's own.
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -6,37 +6,39 @@ use crate::db::Tx;
 use crate::event::Event;
 use crate::event_type::{CATALOG, EventType};
 use crate::narrow::Created;
+use crate::sql::sql;
 use crate::webhook::Owner;
-use crate::{Code, Error, Result, id, on};
+use crate::{Code, Error, Result, id};
 
-/// How long a commit may take to show an event after its id was made. Until then one with an older id may still come.
+/// A commit can show an event up to this long after its id was created, so that an older id can still appear.
 const LATE_SECONDS: i64 = 60;
-/// Behind everything that will ever be told.
+/// A time later than any event.
 const LAST: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).expect("the end of the year 9999");
 
-const OF_ORGANISATION: &str = "((subject_type = 'offering' and subject_id in (select id from offerings where issuer_id = $3)) \
-    or (subject_type = 'subscription' and subject_id in \
-        (select s.id from subscriptions s join offerings o on o.id = s.offering_id where o.issuer_id = $3)) \
-    or (subject_type = 'distribution' and subject_id in \
-        (select d.id from distributions d join offerings o on o.id = d.offering_id where o.issuer_id = $3)) \
-    or (subject_type = 'entitlement' and subject_id in (select e.id from entitlements e join distributions d on d.id = e.distribution_id \
+const OF_ORGANISATION: &str = "((subject_type = 'offering' and subject_id in (select id from offerings where issuer_id = $3))
+        or (subject_type = 'subscription' and subject_id in
+        (select s.id from subscriptions s join offerings o on o.id = s.offering_id where o.issuer_id = $3))
+        or (subject_type = 'distribution' and subject_id in
+        (select d.id from distributions d join offerings o on o.id = d.offering_id where o.issuer_id = $3))
+        or (subject_type = 'entitlement' and subject_id in (select e.id from entitlements e join distributions d on d.id = e.distribution_id
         join offerings o on o.id = d.offering_id where o.issuer_id = $3)))";
-const OF_INVESTOR: &str = "((subject_type = 'subscription' and subject_id in (select id from subscriptions where investor_id = $3)) \
-    or (subject_type = 'entitlement' and subject_id in (select id from entitlements where investor_id = $3)) \
-    or (subject_type = 'wallet' and subject_id in (select id from wallets where investor_id = $3)) \
-    or (subject_type = 'investor' and subject_id = $3))";
+const OF_INVESTOR: &str =
+    "((subject_type = 'subscription' and subject_id in (select id from subscriptions where investor_id = $3))
+        or (subject_type = 'entitlement' and subject_id in (select id from entitlements where investor_id = $3))
+        or (subject_type = 'wallet' and subject_id in (select id from wallets where investor_id = $3))
+        or (subject_type = 'investor' and subject_id = $3))";
 
-/// A page of events, oldest first, and from where to ask on.
+/// A page of events, oldest first, and the position to continue from.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The events.
     pub events: Vec<Event>,
-    /// The id behind which nothing more will appear. What is younger is shown already, and shown again.
+    /// Continue after this id. Younger events are already shown and will be shown again, because older ids can still appear.
     pub next_after: Option<String>,
 }
 
 impl Owner {
-    /// Whether events of a kind are told to this owner.
+    /// Whether this owner sees events of a kind.
     pub fn is_told(&self, kind: &EventType) -> bool {
         match self {
             Self::Platform => true,
@@ -57,38 +59,38 @@ impl Owner {
     }
 }
 
-/// Which events are meant. What is none restricts nothing.
+/// The filter of a list. None means no restriction.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Filter<'a> {
     pub kind: Option<&'a str>,
     pub created: Created,
-    /// The id behind which the page begins.
+    /// Only events after this id.
     pub after: Option<&'a str>,
 }
 
-/// The events that fit, oldest first.
+/// A page of matching events, oldest first.
 pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter<'_>, limit: i64) -> Result<Page> {
-    // Ids begin with their time: the bounds on the id find the rows, those on the time are exact.
-    let sql = format!(
-        "select * from events where id > $1 and ($2 = '' or type = $2) and id >= $5 and id <= $6 and created_at >= $7 and created_at <= $8 \
-         and {} order by id limit $4",
-        owner.condition()
-    );
+    // Ids begin with their time: the limits on the id find the rows, those on the time are exact.
     let (from, to) = (f.created.from.unwrap_or_default(), f.created.to.unwrap_or(LAST));
+    let (first, last) = (id::first_of("evt", from), id::last_of("evt", to));
     let after = f.after.unwrap_or_default();
-    let events = on!(tx, conn => sqlx::query_as::<_, Event>(sqlx::AssertSqlSafe(sql))
-        .bind(after).bind(f.kind.unwrap_or_default()).bind(owner.key()).bind(limit).bind(id::first_of("evt", from))
-        .bind(id::last_of("evt", to)).bind(from).bind(to).fetch_all(conn).await?);
+    let events = sql("select * from events
+         where id > $1 and ($2 = '' or type = $2) and id >= $5 and id <= $6 and created_at >= $7 and created_at <= $8 and ")
+    .push(owner.condition())
+    .push(" order by id limit $4")
+    .bind((after, f.kind.unwrap_or_default(), owner.key(), limit, first, last, from, to))
+    .rows::<Event>(tx)
+    .await?;
     let settled: DateTime<Utc> = tx.now() - Duration::seconds(LATE_SECONDS);
     let next_after = events.iter().take_while(|event| event.created_at <= settled).last().map(|event| event.id.clone());
     Ok(Page { events, next_after: next_after.or_else(|| f.after.map(str::to_owned)) })
 }
 
-/// One event that the owner is told.
+/// One event, if the owner may see it.
 pub async fn find(tx: &mut Tx, owner: &Owner, id: &str) -> Result<Event> {
     id::check("evt", id)?;
-    let sql = format!("select * from events where id = $1 and $2 = '' and {}", owner.condition());
-    on!(tx, conn => sqlx::query_as::<_, Event>(sqlx::AssertSqlSafe(sql)).bind(id).bind("").bind(owner.key()).fetch_optional(conn).await?)
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no event {id}.")))
+    let found = sql("select * from events where id = $1 and $2 = '' and ").push(owner.condition());
+    let found = found.bind((id, "", owner.key())).optional::<Event>(tx).await?;
+    found.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no event {id}.")))
 }

@@ -1,5 +1,5 @@
-//! The exemptions under which something is offered, each a row of one table: what the law asks for at the least. An issuer may only
-//! tighten. Not legal advice; `VERSION` changes with every change of the table.
+//! Securities-law exemptions, each a row of one table with the minimum that the law requires. An issuer may only tighten. This is not
+//! legal advice. `VERSION` changes with every change of the table.
 
 use chrono::{DateTime, Datelike, Duration, Utc, Weekday};
 
@@ -7,16 +7,16 @@ use crate::country;
 use crate::means::Limit;
 use crate::offering::Offering;
 
-/// The version of the table, for whoever has to show later by which rules something was decided.
+/// The version of the table. Stored decisions name it, to show later which rules applied.
 pub const VERSION: i64 = 3;
 
-/// The longest cooling-off time that can be asked for.
+/// The longest cooling-off period of an offering, in hours.
 pub const COOLING_OFF_HOURS_MAX: i64 = 1_440;
 
 crate::words! {
-    /// Under which rules something is offered.
+    /// The exemption under which an offering is made.
     Exemption {
-        /// None in particular: the platform's own rules.
+        /// No particular exemption: the platform's own rules.
         Default = "default",
         /// Crowdfunding in the United States (17 CFR 227).
         RegCf = "reg_cf",
@@ -37,45 +37,45 @@ crate::words! {
     }
 }
 
-/// Until when somebody may withdraw without a reason.
+/// The period in which an investor may withdraw without a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoolingOff {
-    /// So many hours from the commitment on.
+    /// This many hours after the commitment.
     After(i64),
-    /// The same, but not beyond the end of the offering.
+    /// This many hours after the commitment, but not beyond the end of the offering.
     AfterWithin(i64),
-    /// Until so many hours before the end of the offering.
+    /// Until this many hours before the end of the offering.
     BeforeClose(i64),
 }
 
-/// What an exemption asks for.
+/// The requirements of an exemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Until when somebody may withdraw.
+    /// The cooling-off period.
     pub cooling_off: CoolingOff,
-    /// How long tokens stay locked at the least, in days.
+    /// Minimum lockup of tokens, in days.
     pub lockup_days: i64,
-    /// The same where what is offered is debt.
+    /// Minimum lockup of debt tokens, in days.
     pub debt_lockup_days: i64,
-    /// How long the offering must be open at the least, in days.
+    /// Minimum time that the offering must be open, in days.
     pub open_days_min: i64,
-    /// How many working days ahead an earlier end has to be said; none where it cannot be moved back.
+    /// Working days of notice for an earlier end; none if the end needs no notice.
     pub early_end_notice_days: Option<u32>,
-    /// The most that an issuer may raise in twelve months, in minor units.
+    /// Limit on what an issuer raises in twelve months, in minor units.
     pub raise_max: Option<i64>,
-    /// How much whoever is not accredited may put in.
+    /// Limit on what a non-accredited investor invests.
     pub investor_limit: Option<Limit>,
-    /// How many investors may be in an offering who are not accredited.
+    /// Limit on the number of non-accredited investors in an offering.
     pub unaccredited_max: Option<i64>,
-    /// How long somebody who was never warned of the risk before has to think about it first, in hours.
+    /// Waiting time after an investor's first risk warning, in hours.
     pub first_warning_hours: i64,
     /// Whether only accredited investors may subscribe.
     pub accredited_only: bool,
-    /// Whose residents may never subscribe.
+    /// Countries whose residents may not subscribe.
     pub blocked_countries: &'static str,
-    /// Whether it may be shown to everybody.
+    /// Whether the offering may be public.
     pub may_be_public: bool,
-    /// What an investor has to say to have understood.
+    /// What an investor must acknowledge.
     pub acknowledgements: &'static [&'static str],
 }
 
@@ -94,13 +94,13 @@ const PLAIN: Profile = Profile {
     may_be_public: true,
     acknowledgements: &[],
 };
-/// That everything may be lost.
+/// The investor acknowledges that the whole investment can be lost.
 const RISK: &[&str] = &["risk_warning"];
 const FIVE_MILLION: i64 = 500_000_000;
 const YEAR: i64 = 365;
 
 impl Exemption {
-    /// Its row of the table.
+    /// The requirements of this exemption.
     pub const fn profile(self) -> Profile {
         match self {
             Self::Default => Profile { cooling_off: CoolingOff::After(336), ..PLAIN },
@@ -143,7 +143,7 @@ impl Exemption {
 }
 
 impl Profile {
-    /// The hours from the commitment on, where the law counts from there.
+    /// Cooling-off hours from the commitment, if the law counts from there.
     pub const fn hours(&self) -> Option<i64> {
         match self.cooling_off {
             CoolingOff::After(hours) | CoolingOff::AfterWithin(hours) => Some(hours),
@@ -157,8 +157,8 @@ impl Profile {
     }
 }
 
-/// Until when a commitment of that time can be withdrawn. Where that has passed before it began, it is the commitment's own time: such a
-/// commitment cannot be withdrawn, and whoever shows it must say so.
+/// The end of the cooling-off period of a commitment. If that is before the commitment, the result is the time of the commitment:
+/// such a commitment cannot be withdrawn, and the caller must say so.
 pub fn cooling_off_expires_at(offering: &Offering, committed_at: DateTime<Utc>) -> DateTime<Utc> {
     let cooling_off = offering.exemption.profile().cooling_off;
     let after = |hours: i64| committed_at + Duration::hours(offering.cooling_off_hours.unwrap_or(hours).max(hours));
@@ -170,7 +170,7 @@ pub fn cooling_off_expires_at(offering: &Offering, committed_at: DateTime<Utc>) 
     expires_at.max(committed_at)
 }
 
-/// The same time of day so many working days later; Saturdays and Sundays are none.
+/// The same time of day this number of working days later. Saturdays and Sundays do not count.
 pub fn working_days_after(at: DateTime<Utc>, days: u32) -> DateTime<Utc> {
     let (mut at, mut left) = (at, days);
     while left > 0 {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_to_withdraw_is_what_the_exemption_says_or_longer() {
+    fn cooling_off_is_at_least_what_the_exemption_requires() {
         let committed = at("2026-11-02T10:00:00Z");
         for (exemption, hours, expires) in [
             (Exemption::Default, None, "2026-11-16T10:00:00Z"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_commitment_cannot_be_withdrawn_where_the_law_counts_back_from_the_end() {
+    fn a_late_commitment_has_no_cooling_off_if_the_law_counts_back_from_the_end() {
         let late = at("2026-11-29T10:00:00Z");
         let offering = offered(Exemption::RegCf, "2026-11-30T00:00:00Z", None);
         assert_eq!(cooling_off_expires_at(&offering, late), late);

@@ -1,17 +1,17 @@
-//! Holdings: who holds how much, as of the final block up to which the token is read (`token_event`). They are the sum of the token's
-//! events and nothing else writes them.
+//! Holdings: the units of each wallet, as of the final block up to which the token's events are read (`token_event`). Only those
+//! events change them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
-use sqlx::{AssertSqlSafe, QueryBuilder};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
-use crate::{Result, book, on};
+use crate::sql::sql;
+use crate::{Result, book};
 
-/// One row of `holdings`, with what is locked of it now.
+/// One row of `holdings`, with the units locked now.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Holding {
@@ -19,7 +19,7 @@ pub struct Holding {
     pub wallet_address: Hex<Address>,
     pub partition_id: i64,
     pub balance: Dec<u128>,
-    /// The sum of the tranches that are not due yet.
+    /// Units whose lock has not expired.
     pub locked: Dec<u128>,
     pub synced_block: i64,
     pub first_acquired_at: Option<DateTime<Utc>>,
@@ -33,19 +33,17 @@ pub struct Holding {
 pub struct Tranche {
     pub wallet_address: Hex<Address>,
     pub partition_id: i64,
-    /// Seconds since 1970.
+    /// Release time, in seconds since 1970.
     pub release_at: i64,
     pub quantity: Dec<u128>,
 }
 
-const HELD: &str = "select h.*, cast('0' as text) as locked from holdings h";
+const HELD: &str = "select h.*, cast('0' as text) as locked from holdings h where h.offering_id = ";
 
-/// The holdings of an offering, largest wallets in no special order.
+/// The holdings of an offering, in the order of wallets.
 pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>> {
-    let mut held = on!(tx, conn => {
-        let sql = AssertSqlSafe(format!("{HELD} where h.offering_id = $1 order by h.wallet_address, h.partition_id"));
-        sqlx::query_as::<_, Holding>(sql).bind(offering_id).fetch_all(conn).await?
-    });
+    let in_order = sql(HELD).value(offering_id).push(" order by h.wallet_address, h.partition_id");
+    let mut held = in_order.rows::<Holding>(tx).await?;
     let locked = sums(&tranches(tx, offering_id, &[]).await?);
     held.iter_mut().for_each(|h| h.lock(&locked));
     Ok(held)
@@ -53,56 +51,57 @@ pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>>
 
 /// The holding of a wallet in a partition.
 pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id: i64) -> Result<Option<Holding>> {
-    let held = on!(tx, conn => {
-        let sql = AssertSqlSafe(format!("{HELD} where h.offering_id = $1 and h.wallet_address = $2 and h.partition_id = $3"));
-        sqlx::query_as::<_, Holding>(sql).bind(offering_id).bind(Hex(wallet)).bind(partition_id).fetch_optional(conn).await?
-    });
+    let held = sql(HELD)
+        .value(offering_id)
+        .with(" and h.wallet_address = ", Hex(wallet))
+        .with(" and h.partition_id = ", partition_id)
+        .optional::<Holding>(tx)
+        .await?;
     let Some(mut held) = held else { return Ok(None) };
     held.lock(&sums(&tranches(tx, offering_id, &[wallet]).await?));
     Ok(Some(held))
 }
 
-/// What is locked now of some wallets, or of everybody where none is named, the earliest release first.
+/// The present locks of some wallets, or of all wallets for an empty list; earliest release first.
 pub async fn tranches(tx: &mut Tx, offering_id: &str, wallets: &[Address]) -> Result<Vec<Tranche>> {
     let now = tx.now().timestamp();
-    Ok(on!(tx, conn => {
-        let mut query =
-            QueryBuilder::new("select wallet_address, partition_id, release_at, quantity from tranches where offering_id = ");
-        book::among(&mut query, offering_id, wallets);
-        query.push(" and release_at > ").push_bind(now).push(" order by release_at");
-        query.build_query_as::<Tranche>().fetch_all(conn).await?
-    }))
+    let all = sql("select wallet_address, partition_id, release_at, quantity from tranches where offering_id = ");
+    book::among(all, offering_id, wallets).with(" and release_at > ", now).push(" order by release_at").rows(tx).await
 }
 
 /// The frozen addresses of a token.
 pub async fn frozen(tx: &mut Tx, offering_id: &str) -> Result<BTreeSet<Address>> {
-    let rows = on!(tx, conn => sqlx::query_scalar::<_, Hex<Address>>(
-        "select wallet_address from token_accounts where offering_id = $1 and frozen")
-        .bind(offering_id).fetch_all(conn).await?);
+    let rows = sql("select wallet_address from token_accounts where offering_id = $1 and frozen")
+        .bind(offering_id)
+        .scalars::<Hex<Address>>(tx)
+        .await?;
     Ok(rows.into_iter().map(|address| address.0).collect())
 }
 
 /// Whether an address is frozen.
 pub async fn is_frozen(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bool> {
-    let found = on!(tx, conn => sqlx::query_scalar::<_, bool>(
-        "select frozen from token_accounts where offering_id = $1 and wallet_address = $2")
-        .bind(offering_id).bind(Hex(wallet)).fetch_optional(conn).await?);
+    let found = sql("select frozen from token_accounts where offering_id = $1 and wallet_address = $2")
+        .bind((offering_id, Hex(wallet)))
+        .optional_scalar::<bool>(tx)
+        .await?;
     Ok(found.unwrap_or(false))
 }
 
-/// The wallet that an address was recovered to, in this token.
+/// The wallet that replaced a recovered wallet in this token.
 pub async fn successor(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<Option<Address>> {
-    let found = on!(tx, conn => sqlx::query_scalar::<_, Option<Hex<Address>>>(
-        "select successor_address from token_accounts where offering_id = $1 and wallet_address = $2")
-        .bind(offering_id).bind(Hex(wallet)).fetch_optional(conn).await?);
+    let found = sql("select successor_address from token_accounts where offering_id = $1 and wallet_address = $2")
+        .bind((offering_id, Hex(wallet)))
+        .optional_scalar::<Option<Hex<Address>>>(tx)
+        .await?;
     Ok(found.flatten().map(|successor| successor.0))
 }
 
 /// Whether a wallet holds units in any partition of a token.
 pub async fn holds(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bool> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, bool>(
-        "select exists (select 1 from holdings where offering_id = $1 and wallet_address = $2 and balance <> '0')")
-        .bind(offering_id).bind(Hex(wallet)).fetch_one(conn).await?))
+    sql("select exists (select 1 from holdings where offering_id = $1 and wallet_address = $2 and balance <> '0')")
+        .bind((offering_id, Hex(wallet)))
+        .scalar(tx)
+        .await
 }
 
 /// Whether a partition is restricted.
@@ -110,31 +109,37 @@ pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) ->
     Ok(book::partitions(tx, offering_id).await?.into_iter().any(|(id, restricted, _)| id == partition_id && restricted))
 }
 
-/// A holding with whom it belongs to; a wallet that we do not know has nobody.
+/// A holding with its investor; none for an unknown wallet.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Holder {
     #[sqlx(flatten)]
     pub holding: Holding,
     pub frozen: bool,
-    /// All units of the partition.
+    /// The supply of the partition.
     pub supply: Dec<u128>,
     pub investor_id: Option<String>,
     pub legal_name: Option<String>,
     pub country: Option<String>,
 }
 
-/// A page of those who hold something, in the order of their wallets, and how many there are.
+/// A page of holders in the order of their wallets, and their number.
 pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Result<(Vec<Holder>, i64)> {
-    let mut rows = on!(tx, conn => sqlx::query_as::<_, Holder>(
-        "select h.*, cast('0' as text) as locked, coalesce(a.frozen, false) as frozen, p.supply, i.id as investor_id, i.legal_name, \
-         i.country from holdings h join token_partitions p on p.offering_id = h.offering_id and p.partition_id = h.partition_id \
-         left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address \
-         left join wallets w on w.address = h.wallet_address and w.verified_at is not null left join investors i on i.id = w.investor_id \
-         where h.offering_id = $1 and h.balance <> '0' order by h.wallet_address, h.partition_id limit $2 offset $3")
-        .bind(offering_id).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from holdings where offering_id = $1 and balance <> '0'")
-        .bind(offering_id).fetch_one(conn).await?);
+    let mut rows = sql("select h.*, cast('0' as text) as locked, coalesce(a.frozen, false) as frozen, p.supply,
+            i.id as investor_id, i.legal_name, i.country
+        from holdings h join token_partitions p on p.offering_id = h.offering_id and p.partition_id = h.partition_id
+            left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address
+            left join wallets w on w.address = h.wallet_address and w.verified_at is not null
+            left join investors i on i.id = w.investor_id
+        where h.offering_id = $1 and h.balance <> '0'
+        order by h.wallet_address, h.partition_id limit $2 offset $3")
+    .bind((offering_id, limit, offset))
+    .rows::<Holder>(tx)
+    .await?;
+    let total = sql("select count(*) from holdings where offering_id = $1 and balance <> '0'")
+        .bind(offering_id)
+        .scalar::<i64>(tx)
+        .await?;
     let wallets: Vec<Address> = rows.iter().map(|row| row.holding.wallet_address.0).collect();
     if !wallets.is_empty() {
         let locked = sums(&tranches(tx, offering_id, &wallets).await?);
@@ -145,7 +150,7 @@ pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Re
 
 type Locked = BTreeMap<(Hex<Address>, i64), u128>;
 
-/// What is locked of each holding, whatever the time of its release.
+/// The locked units of each holding, over all release times.
 fn sums(tranches: &[Tranche]) -> Locked {
     let mut sums = Locked::new();
     for t in tranches {

@@ -1,4 +1,4 @@
-//! Ids: a TypeID is a prefix that says what it is and a UUIDv7 in 26 characters that sort by time.
+//! Ids: a TypeID has a prefix for its kind and a UUIDv7 in 26 characters that sort by time.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,17 +9,17 @@ use crate::{Code, Error, Result};
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const SUFFIX_LENGTH: usize = 26;
 
-/// Where the random bits of an id come from: the machine, or a seed.
+/// The source of random bits: the system or a seed.
 #[derive(Clone, Debug)]
 pub enum Ids {
-    /// The operating system's random source.
+    /// The operating system.
     Random,
-    /// A sequence that a seed decides, for replays.
+    /// A sequence from a seed, for replays.
     Seeded(Arc<Mutex<u64>>),
 }
 
 impl Ids {
-    /// Ids that are the same for the same seed and the same times.
+    /// The same ids for the same seed and times.
     pub fn seeded(seed: u64) -> Self {
         Self::Seeded(Arc::new(Mutex::new(seed)))
     }
@@ -29,7 +29,7 @@ impl Ids {
         let mut bytes = [0u8; 16];
         match self {
             Self::Random => {
-                // Without a random source no id is safe to hand out, and nothing else can go on either.
+                // Without a random source no id is safe, and nothing else can work either.
                 getrandom::fill(&mut bytes).expect("the operating system has a random source");
             }
             Self::Seeded(state) => {
@@ -42,7 +42,7 @@ impl Ids {
         bytes
     }
 
-    /// A new id: `new("op", now)` is `op_01k…`.
+    /// Creates an id: `new_id("op", now)` gives `op_01k…`.
     pub fn new_id(&self, prefix: &str, now: DateTime<Utc>) -> String {
         let mut bytes = self.bytes();
         let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0).to_be_bytes();
@@ -53,12 +53,12 @@ impl Ids {
     }
 }
 
-/// The smallest id of a kind that a millisecond can have.
+/// The smallest id of a kind at this millisecond.
 pub fn first_of(prefix: &str, at: DateTime<Utc>) -> String {
     bound(prefix, at, 0)
 }
 
-/// The largest.
+/// The largest id of a kind at this millisecond.
 pub fn last_of(prefix: &str, at: DateTime<Utc>) -> String {
     bound(prefix, at, (1 << 80) - 1)
 }
@@ -68,7 +68,7 @@ fn bound(prefix: &str, at: DateTime<Utc>, rest: u128) -> String {
     format!("{prefix}_{}", encode(u128::from(millis & 0xffff_ffff_ffff) << 80 | rest))
 }
 
-/// The next number of a sequence that its state decides.
+/// The next number of a SplitMix64 sequence.
 pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -81,7 +81,7 @@ fn encode(value: u128) -> String {
     (0..SUFFIX_LENGTH).rev().map(|i| char::from(ALPHABET[(value >> (5 * i)) as usize & 31])).collect()
 }
 
-/// Whether `id` is a well-formed TypeID with this prefix; `not_found` if it is not, because no such thing can exist.
+/// Checks the form of an id. A malformed id is `not_found`, because no such object can exist.
 pub fn check(prefix: &str, id: &str) -> Result<()> {
     let suffix = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
     let sound = suffix.is_some_and(|s| {
@@ -90,7 +90,7 @@ pub fn check(prefix: &str, id: &str) -> Result<()> {
     if sound { Ok(()) } else { Err(Error::refused(Code::NotFound, format!("There is no {prefix}_… with this id."))) }
 }
 
-/// The 128 bits of an id, in the text form that the queue wants (a ULID is the same alphabet in capitals).
+/// The 128 bits of an id as a ULID, the form that the queue needs: the same alphabet in capitals.
 pub fn ulid_of(id: &str) -> String {
     id.rsplit('_').next().unwrap_or_default().to_ascii_uppercase()
 }

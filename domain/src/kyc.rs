@@ -1,28 +1,29 @@
-//! What was handed in about an investor's identity, and everything that was decided about it. Rows are only ever added.
+//! Identity checks: submissions of an investor and decisions about them. Rows are only added, never changed.
 
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
 use crate::investor::{self, Investor, Level, Move, Screening, Status};
-use crate::{Error, Result, on};
+use crate::sql::{insert_into, sql};
+use crate::{Error, Result};
 
 crate::words! {
-    /// Why somebody is suspended.
+    /// The cause of a suspension.
     Cause {
-        /// The name is on a sanctions list.
+        /// A match on a sanctions list.
         SanctionsHit = "sanctions_hit",
-        /// A politically exposed person was not declared.
+        /// An undeclared politically exposed person.
         PepHit = "pep_hit",
-        /// A court or an authority said so.
+        /// An order of a court or an authority.
         CourtOrder = "court_order",
-        /// What was shown is suspected to be false.
+        /// Suspected fraud.
         Fraud = "fraud",
-        /// An operator's own judgement.
+        /// The judgement of an operator.
         Operator = "operator",
     }
 }
 
-/// What somebody hands in: a provider's reference, or data that only the platform can open.
+/// A submission: a provider's reference, or data encrypted by the platform.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct NewCase<'a> {
@@ -32,18 +33,23 @@ pub struct NewCase<'a> {
     pub submitted_by: &'a str,
 }
 
-/// Stores what was handed in.
+/// Stores a submission.
 pub async fn insert_case(tx: &mut Tx, investor_id: &str, new: &NewCase<'_>) -> Result<String> {
     let (id, now) = (tx.new_id("kyc"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into kyc_cases (id, investor_id, level, provider_reference, data_sealed, submitted_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7)")
-        .bind(&id).bind(investor_id).bind(new.level).bind(new.provider_reference).bind(new.data_sealed).bind(new.submitted_by)
-        .bind(now).execute(conn).await?.rows_affected());
+    insert_into("kyc_cases")
+        .set("id", &id)
+        .set("investor_id", investor_id)
+        .set("level", new.level)
+        .set("provider_reference", new.provider_reference)
+        .set("data_sealed", new.data_sealed)
+        .set("submitted_by", new.submitted_by)
+        .set("created_at", now)
+        .execute(tx)
+        .await?;
     Ok(id)
 }
 
-/// That something was handed in; what it was stays sealed.
+/// A submission without its encrypted data.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Case {
@@ -53,31 +59,34 @@ pub struct Case {
     pub created_at: DateTime<Utc>,
 }
 
-/// Everything that an investor handed in, oldest first.
+/// All submissions of an investor, oldest first.
 pub async fn cases(tx: &mut Tx, investor_id: &str) -> Result<Vec<Case>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Case>(
-        "select id, level, provider_reference, created_at from kyc_cases where investor_id = $1 order by id")
-        .bind(investor_id).fetch_all(conn).await?))
+    sql("select id, level, provider_reference, created_at from kyc_cases where investor_id = $1 order by id")
+        .bind(investor_id)
+        .rows(tx)
+        .await
 }
 
-/// The newest case of an investor.
+/// The newest submission of an investor.
 async fn newest_case(tx: &mut Tx, investor_id: &str) -> Result<Option<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
-        "select id from kyc_cases where investor_id = $1 order by id desc limit 1").bind(investor_id).fetch_optional(conn).await?))
+    sql("select id from kyc_cases where investor_id = $1 order by id desc limit 1")
+        .bind(investor_id)
+        .optional_scalar(tx)
+        .await
 }
 
-/// Who moves an investor's standing, and on what ground.
+/// Who decides on a move, and why.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Ground<'a> {
     pub decided_by: &'a str,
     pub reason_code: Option<&'a str>,
     pub evidence_sha256: Option<&'a str>,
-    /// What a screening found, if there was one for this.
+    /// The result of a screening made for this move.
     pub screening: Option<Screening>,
 }
 
-/// One line of an investor's history.
+/// One entry of an investor's history.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Decision {
@@ -95,7 +104,7 @@ pub struct Decision {
     pub created_at: DateTime<Utc>,
 }
 
-/// Moves an investor's standing, with its line of history and its event, if nobody moved it since it was read.
+/// Moves an investor's status and writes history and event, unless the row has changed since it was read.
 pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Ground<'_>) -> Result<()> {
     let from = i.kyc_status;
     i.kyc_status = from.next(by).ok_or_else(|| refused(i, by))?;
@@ -109,27 +118,39 @@ pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Ground
     }
     investor::update(tx, i, by.event()).await?;
     let (id, now, case) = (tx.new_id("kyd"), tx.now(), newest_case(tx, &i.id).await?);
-    on!(tx, conn => sqlx::query(
-        "insert into kyc_decisions (id, investor_id, case_id, version, decision, from_status, to_status, level, reason_code, \
-         evidence_sha256, screening, expires_at, decided_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)")
-        .bind(id).bind(&i.id).bind(case).bind(i.version).bind(by).bind(from).bind(i.kyc_status).bind(i.kyc_level)
-        .bind(ground.reason_code).bind(ground.evidence_sha256).bind(ground.screening).bind(i.kyc_expires_at).bind(ground.decided_by).bind(now)
-        .execute(conn).await?.rows_affected());
+    insert_into("kyc_decisions")
+        .set("id", id)
+        .set("investor_id", &i.id)
+        .set("case_id", case)
+        .set("version", i.version)
+        .set("decision", by)
+        .set("from_status", from)
+        .set("to_status", i.kyc_status)
+        .set("level", i.kyc_level)
+        .set("reason_code", ground.reason_code)
+        .set("evidence_sha256", ground.evidence_sha256)
+        .set("screening", ground.screening)
+        .set("expires_at", i.kyc_expires_at)
+        .set("decided_by", ground.decided_by)
+        .set("created_at", now)
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// The refusal of a move that the standing does not allow.
+/// The error for a move that the status does not allow.
 pub fn refused(i: &Investor, by: Move) -> Error {
-    let detail = format!("The identity of {} is {}: {by} is not allowed there.", i.id, i.kyc_status);
+    let detail = format!("The identity of {} is {}; the move {by} is not allowed.", i.id, i.kyc_status);
     let moves = i.kyc_status.moves().into_iter().map(Move::as_str).collect();
     Error::illegal(detail, i.kyc_status.as_str(), moves)
 }
 
-/// Everything that was decided about an investor, oldest first.
+/// All decisions about an investor, oldest first.
 pub async fn decisions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Decision>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Decision>(
-        "select id, case_id, decision, from_status, to_status, level, reason_code, evidence_sha256, screening, expires_at, decided_by, \
-         created_at from kyc_decisions where investor_id = $1 order by version")
-        .bind(investor_id).fetch_all(conn).await?))
+    sql("select id, case_id, decision, from_status, to_status, level, reason_code, evidence_sha256, screening,
+             expires_at, decided_by, created_at
+         from kyc_decisions where investor_id = $1 order by version")
+    .bind(investor_id)
+    .rows(tx)
+    .await
 }

@@ -1,21 +1,21 @@
-//! Who tried to log in, from where, and how it ended.
+//! Login attempts: who, from where, and with what result.
 
 use chrono::{DateTime, Duration, Utc};
 
+use crate::Result;
 use crate::db::Tx;
-use crate::rows::delete_older;
-use crate::{Result, on};
+use crate::sql::{insert_into, sql};
 
 crate::words! {
-    /// How an attempt ended.
+    /// The result of a login attempt.
     Outcome {
-        /// A session was opened.
+        /// A session was created.
         Accepted = "accepted",
-        /// The password was right, the second factor is asked for.
+        /// The password was right; the second factor is needed.
         MfaRequired = "mfa_required",
-        /// Something was wrong.
+        /// The credentials were wrong.
         Refused = "refused",
-        /// Nothing was looked at: there were too many before.
+        /// Not checked, because of too many attempts.
         Throttled = "throttled",
     }
 }
@@ -23,7 +23,7 @@ crate::words! {
 /// How long attempts are kept.
 const KEPT_DAYS: i64 = 90;
 
-/// One attempt.
+/// One row of `login_attempts`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct LoginAttempt {
@@ -35,26 +35,35 @@ pub struct LoginAttempt {
     pub created_at: DateTime<Utc>,
 }
 
-/// Notes an attempt; without a user where the address is unknown.
+/// Stores an attempt, without a user if the address is unknown.
 pub async fn insert(tx: &mut Tx, user_id: Option<&str>, ip: &str, user_agent: &str, outcome: Outcome) -> Result<()> {
     let (id, now) = (tx.new_id("log"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into login_attempts (id, user_id, ip, user_agent, outcome, created_at) values ($1, $2, $3, $4, $5, $6)")
-        .bind(id).bind(user_id).bind(ip).bind(user_agent).bind(outcome).bind(now).execute(conn).await?.rows_affected());
+    insert_into("login_attempts")
+        .set("id", id)
+        .set("user_id", user_id)
+        .set("ip", ip)
+        .set("user_agent", user_agent)
+        .set("outcome", outcome)
+        .set("created_at", now)
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// The newest attempts on an account.
+/// The newest attempts for a user.
 pub async fn of_user(tx: &mut Tx, user_id: &str, limit: i64) -> Result<Vec<LoginAttempt>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, LoginAttempt>(
-        "select * from login_attempts where user_id = $1 order by id desc limit $2")
-        .bind(user_id).bind(limit).fetch_all(conn).await?))
+    sql("select * from login_attempts where user_id = $1 order by id desc limit $2")
+        .bind((user_id, limit))
+        .rows(tx)
+        .await
 }
 
-/// Forgets so many of those that are too old to be of use.
+/// Deletes up to `limit` old attempts.
 pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::days(KEPT_DAYS);
-    let delete = "delete from login_attempts where id in \
-        (select id from login_attempts where created_at < $1 order by created_at limit $2)";
-    delete_older(tx, delete, oldest, limit).await
+    sql("delete from login_attempts where id in
+         (select id from login_attempts where created_at < $1 order by created_at limit $2)")
+    .bind((oldest, limit))
+    .execute(tx)
+    .await
 }

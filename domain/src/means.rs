@@ -1,19 +1,20 @@
-//! What somebody may put in by what they earn and own, where the law ties it to that. Both are what the person says; currencies count at
-//! par, because the platform knows no rates.
+//! Investment limits that the law ties to income and net worth. Both figures are the investor's own declaration. Currencies count at
+//! par, because the platform has no exchange rates.
 
 use chrono::{DateTime, Months, Utc};
 
+use crate::Result;
 use crate::db::Tx;
-use crate::{Result, on};
+use crate::sql::sql;
 
-/// What somebody may put in of whom nothing is known that would allow more, in minor units.
+/// The crowdfunding limit of an investor without declared income or net worth, in minor units.
 const CROWDFUNDING_LEAST: i64 = 250_000;
-/// Whoever earns and owns so much may put in more of it; and more than that nobody.
+/// With at least this income and net worth the higher rate applies; it is also the highest limit.
 const CROWDFUNDING_STEP: i64 = 12_400_000;
-/// The window over which crowdfunding is counted.
+/// The period over which crowdfunding investments are counted.
 const MONTHS: Months = Months::new(12);
 
-/// What somebody says of themselves, in minor units: a company its revenue and its net assets. What was not said counts as nothing.
+/// Declared income and net worth in minor units; for a company its revenue and net assets. An undeclared figure counts as zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Means {
@@ -21,17 +22,17 @@ pub struct Means {
     pub net_worth: Option<i64>,
 }
 
-/// How an exemption limits whoever is not accredited.
+/// How an exemption limits investors who are not accredited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Over twelve months and all offerings for crowdfunding here (17 CFR 227.100(a)(2)).
+    /// Over twelve months and all crowdfunding offerings on this platform (17 CFR 227.100(a)(2)).
     CrowdfundingYear,
-    /// A tenth, in each offering (17 CFR 230.251(d)(2)(i)(C)).
+    /// A tenth of income or net worth in each offering (17 CFR 230.251(d)(2)(i)(C)).
     TenthOfEach,
 }
 
 impl Limit {
-    /// What somebody of these means may put in altogether.
+    /// The limit for an investor with these means, in minor units.
     pub fn of(self, means: Means) -> i64 {
         let (income, worth) = (means.annual_income.unwrap_or(0), means.net_worth.unwrap_or(0));
         let (greater, lesser) = (income.max(worth), income.min(worth));
@@ -43,20 +44,21 @@ impl Limit {
     }
 }
 
-/// From when on crowdfunding is counted.
+/// The start of the crowdfunding period.
 pub fn window_from(now: DateTime<Utc>) -> DateTime<Utc> {
     now.checked_sub_months(MONTHS).unwrap_or(DateTime::UNIX_EPOCH)
 }
 
-/// What an investor has put into crowdfunding since that time with everybody here, besides one subscription. It is found by the investor:
-/// nobody has many.
+/// What an investor has put into crowdfunding offerings in that period, except for one subscription.
 pub async fn crowdfunded(tx: &mut Tx, investor_id: &str, besides_id: &str) -> Result<i64> {
     let from = window_from(tx.now());
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s join offerings o on o.id = s.offering_id \
-         where s.investor_id = $1 and s.id <> $2 and s.created_at > $3 and o.exemption = 'reg_cf' \
-         and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
-        .bind(investor_id).bind(besides_id).bind(from).fetch_one(conn).await?))
+    sql("select cast(coalesce(sum(s.amount), 0) as bigint)
+         from subscriptions s join offerings o on o.id = s.offering_id
+         where s.investor_id = $1 and s.id <> $2 and s.created_at > $3 and o.exemption = 'reg_cf'
+             and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
+    .bind((investor_id, besides_id, from))
+    .scalar(tx)
+    .await
 }
 
 #[cfg(test)]
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn crowdfunding_lets_the_poorer_put_in_a_twentieth_and_the_richer_a_tenth() {
+    fn the_crowdfunding_limit_is_a_twentieth_or_with_higher_means_a_tenth() {
         for (income, worth, limit) in [
             (&[][..], &[][..], 250_000),
             (&[0], &[0], 250_000),
@@ -85,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn regulation_a_lets_everybody_put_in_a_tenth_of_the_greater() {
+    fn the_regulation_a_limit_is_a_tenth_of_the_greater_figure() {
         assert_eq!(of(Limit::TenthOfEach, &[], &[]), 0);
         assert_eq!(of(Limit::TenthOfEach, &[8_000_000], &[9_000_000]), 900_000);
     }

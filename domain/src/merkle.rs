@@ -1,8 +1,8 @@
-//! The root over what was fixed: one hash that stands for every line, in the form that the libraries of contracts read.
+//! The Merkle root over entitlements, in the form that contract libraries verify.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 
-/// A line's leaf: keccak256 twice over its ABI encoding, so that no inner node can be shown as a leaf.
+/// The leaf of an entitlement: keccak256 twice over its ABI encoding, so that no inner node can be presented as a leaf.
 pub fn leaf(wallet: Address, balance: u128, gross: i64, withholding: i64, net: i64) -> B256 {
     let mut bytes = Vec::with_capacity(160);
     bytes.extend(wallet.into_word());
@@ -16,7 +16,7 @@ fn money(minor: i64) -> u128 {
     u128::from(minor.unsigned_abs())
 }
 
-/// The root of the leaves, each pair hashed in the order of its values. A leaf without a partner goes up as it is.
+/// The root of the leaves; each pair is hashed in sorted order. A leaf without a partner moves up unchanged.
 pub fn root(mut level: Vec<B256>) -> B256 {
     level.sort_unstable();
     while level.len() > 1 {
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_change_of_any_line_is_another_root_and_the_order_is_none() {
+    fn the_root_depends_on_every_line_but_not_on_their_order() {
         let lines: Vec<B256> = (1u8..8).map(|n| leaf(Address::repeat_byte(n), u128::from(n), 9, 1, 8)).collect();
         let whole = root(lines.clone());
         let mut turned = lines.clone();

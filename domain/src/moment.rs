@@ -1,11 +1,11 @@
-//! A moment as people write it: a day, which begins and ends where its offering is, or an exact time.
+//! Points in time as people enter them: a day in the time zone of its offering, or an exact time.
 
 use chrono::{DateTime, Duration, NaiveDate, NaiveTime, Utc};
 
-/// The most that a place may be behind, and ahead of, UTC, in minutes.
+/// The range of UTC offsets, in minutes.
 pub const UTC_OFFSET_MINUTES: std::ops::RangeInclusive<i64> = -720..=840;
 
-/// A day, or a moment of one.
+/// A day or an exact time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// The whole day.
@@ -15,12 +15,12 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Its last second, where clocks are so many minutes ahead of UTC.
+    /// The last second, for this UTC offset.
     pub fn last(self, utc_offset_minutes: i64) -> DateTime<Utc> {
         self.at(NaiveTime::from_hms_opt(23, 59, 59).unwrap_or_default(), utc_offset_minutes)
     }
 
-    /// Its first second there.
+    /// The first second, for this UTC offset.
     pub fn first(self, utc_offset_minutes: i64) -> DateTime<Utc> {
         self.at(NaiveTime::MIN, utc_offset_minutes)
     }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_begins_and_ends_where_its_offering_is() {
+    fn a_day_begins_and_ends_in_the_time_zone_of_its_offering() {
         let day = Moment::Day("2026-12-31".parse().unwrap());
         for (offset, first, last) in [
             (0, "2026-12-31T00:00:00+00:00", "2026-12-31T23:59:59+00:00"),

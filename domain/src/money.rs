@@ -1,4 +1,4 @@
-//! Money: minor units in an integer, two decimals on the outside, never a float.
+//! Money: integer minor units inside, two decimals outside, never a float.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct Money(i64);
 /// The largest amount.
 pub const MAXIMUM: Money = Money(999_999_999_999_999);
 
-/// The text is no amount.
+/// The text is not an amount.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "an amount is a string such as \"1500.00\": digits without a leading zero, a point, two decimals, at most 9999999999999.99"
@@ -22,17 +22,17 @@ pub const MAXIMUM: Money = Money(999_999_999_999_999);
 pub struct AmountFormat;
 
 impl Money {
-    /// An amount from its minor units, as the database holds it.
+    /// An amount from minor units, as the database stores it.
     pub const fn from_minor(minor: i64) -> Self {
         Self(minor)
     }
 
-    /// Its minor units.
+    /// The minor units.
     pub const fn minor(self) -> i64 {
         self.0
     }
 
-    /// How many base units of a token it buys at this price, if that is a whole number.
+    /// How many base units of a token the amount buys at this price; none if it is not a whole number.
     pub fn base_units(self, unit_price: Self, token_decimals: u32) -> Option<u128> {
         if unit_price.0 <= 0 || self.0 < 0 {
             return None;
@@ -79,14 +79,14 @@ impl fmt::Display for Money {
     }
 }
 
-/// A token quantity as people read it: base units with the point where the token's decimals put it.
+/// A token quantity as a decimal text, from base units.
 pub fn quantity(base_units: u128, token_decimals: u32) -> String {
     let digits = format!("{base_units:0>width$}", width = token_decimals as usize + 1);
     let (whole, fraction) = digits.split_at(digits.len() - token_decimals as usize);
     if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
 }
 
-/// The base units of a quantity as people write it, if the token has so many decimals.
+/// The base units of a decimal quantity; none if it has more decimals than the token.
 pub fn units(quantity: &str, token_decimals: u32) -> Option<u128> {
     let (whole, fraction) = quantity.split_once('.').unwrap_or((quantity, ""));
     let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());

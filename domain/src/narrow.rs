@@ -1,11 +1,11 @@
-//! What many lists are narrowed by: the status of a thing, and when it was made.
+//! Filters that many lists share: by status, and by the time of creation.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Database, Encode, QueryBuilder, Type};
 
 use crate::id;
+use crate::sql::Sql;
 
-/// When something was made. Both ends belong to it; none is no bound.
+/// A range of creation times. Both ends are included; an end without a time is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Created {
@@ -13,28 +13,25 @@ pub struct Created {
     pub to: Option<DateTime<Utc>>,
 }
 
-impl Created {
-    /// Adds it to the conditions of a statement: `row` is how its columns begin there, `prefix` how its ids do. Ids begin with their time:
-    /// the bound on the id finds the rows, the one on the time is exact.
-    pub fn narrow<DB: Database>(self, query: &mut QueryBuilder<DB>, row: &str, prefix: &str)
-    where
-        for<'q> String: Encode<'q, DB> + Type<DB>,
-        for<'q> DateTime<Utc>: Encode<'q, DB> + Type<DB>,
-    {
-        let bounds = [(">=", self.from, id::first_of as fn(&str, _) -> _), ("<=", self.to, id::last_of)];
-        for (compared, at, id_of) in bounds {
-            if let Some(at) = at {
-                query.push(format!(" and {row}created_at {compared} ")).push_bind(at);
-                query.push(format!(" and {row}id {compared} ")).push_bind(id_of(prefix, at));
-            }
-        }
+impl Sql {
+    /// Keeps the rows of a range of creation times. `row` is the alias of the table with its dot, `prefix` the prefix of its
+    /// ids. An id begins with its time: the limit on the id lets the database use the primary key, the limit on the time is exact.
+    pub fn created(self, range: Created, row: &str, prefix: &str) -> Self {
+        let first = range.from.map(|from| id::first_of(prefix, from));
+        let last = range.to.map(|to| id::last_of(prefix, to));
+        self.with_some(format_args!(" and {row}created_at >= "), range.from)
+            .with_some(format_args!(" and {row}id >= "), first)
+            .with_some(format_args!(" and {row}created_at <= "), range.to)
+            .with_some(format_args!(" and {row}id <= "), last)
     }
-}
 
-/// Adds that a column has one of these words, if any is named. They stand in the text, so that the planner sees which index fits.
-pub fn words<DB: Database>(query: &mut QueryBuilder<DB>, column: &str, words: impl Iterator<Item = &'static str>) {
-    let list: Vec<_> = words.map(|word| format!("'{word}'")).collect();
-    if !list.is_empty() {
-        query.push(format!(" and {column} in ({})", list.join(", ")));
+    /// Keeps the rows whose column has one of these words; all rows if there are no words. The words are part of the text,
+    /// so that the planner sees which index fits.
+    pub fn one_of<W: AsRef<str>>(self, column: &str, words: &[W]) -> Self {
+        if words.is_empty() {
+            return self;
+        }
+        let list: Vec<_> = words.iter().map(|word| format!("'{}'", word.as_ref())).collect();
+        self.push(format_args!(" and {column} in ({})", list.join(", ")))
     }
 }

@@ -1,81 +1,81 @@
-//! Every durable write has a name, so that a test can end the process just before it or just after it.
+//! Names of all durable writes, so that a test can end the process just before or after each of them.
 
 crate::words! {
-    /// The commits (and the send, which nobody can take back) of the platform.
+    /// The commits of the platform, and the send, which cannot be undone either.
     Point {
-        /// An intent was accepted: operation, steps, items, wake, idempotency key.
+        /// An operation was accepted: operation, steps, items, wake and idempotency key.
         Accept = "accept",
-        /// A step was refused before anything was signed, or its page was split.
+        /// A step was refused before it was signed, or its page was split.
         Refuse = "refuse",
-        /// A transient fault was counted, with its next time.
+        /// A transient fault was counted, and the next try scheduled.
         Fault = "fault",
-        /// Nonces taken, bytes stored, `submitted` set.
+        /// Nonces were taken, signed bytes stored and `submitted` set.
         Sign = "sign",
-        /// The bytes go on the wire. Not a commit, but just as final.
+        /// The bytes are sent. Not a commit, but just as final.
         Send = "send",
-        /// What the node answered was noted.
+        /// The answers of nodes were stored.
         Answer = "answer",
-        /// A replacement with a higher fee was stored.
+        /// A fee bump was stored.
         Bump = "bump",
-        /// A self-transfer on the same nonce was stored.
+        /// A cancel transaction was stored.
         Cancel = "cancel",
-        /// A higher fee that a person asked for was stored.
+        /// A fee bump requested by an operator was stored.
         SpeedUp = "speed_up",
-        /// What became of a person's wish was noted.
+        /// The result of an operator's command was stored.
         Wish = "wish",
-        /// Blocks, receipts and cursor moved together.
+        /// Blocks, receipts and cursor were stored together.
         Follow = "follow",
-        /// What tokens told in final blocks went into the books.
+        /// Token events of final blocks were applied to the ledger.
         Index = "index",
         /// Final receipts took effect in the domain.
         Finalise = "finalise",
-        /// The engine gave an operation up to a person.
+        /// The engine gave up on an operation.
         DeadLetter = "dead_letter",
-        /// Overdue rows got a wake.
+        /// Overdue rows were woken.
         Sweep = "sweep",
-        /// A lane or chain changed its mode.
+        /// The mode of a lane or chain changed.
         Mode = "mode",
-        /// A lease was taken or given back.
+        /// A lease was taken or released.
         Lease = "lease",
-        /// First contact with a chain was noted.
+        /// The first contact with a chain was stored.
         Contact = "contact",
-        /// A transaction that was on the chain before was taken over, or imported after a restore.
+        /// A transaction that was already on the chain was adopted, or imported after a restore.
         Adopt = "adopt",
-        /// A person retried.
+        /// An operator retried an operation.
         Retry = "retry",
-        /// A person confirmed with proof.
+        /// An operator confirmed an operation with proof.
         MarkConfirmed = "mark_confirmed",
-        /// A person gave up an operation.
+        /// An operator abandoned an operation.
         Abandon = "abandon",
-        /// An approval ended without a person at the door: it expired, or the engine did what was allowed.
+        /// An approval expired, or the engine executed it.
         Approval = "approval",
-        /// A part of a comparison of chain and database was done.
+        /// A part of a reconciliation was stored.
         Reconcile = "reconcile",
-        /// A person, a session, a key or a second factor was changed.
+        /// A user, session, API key or second factor changed.
         Account = "account",
-        /// The balances of a record date, or why they wait.
+        /// The balances of a record date were stored, or the reason why they wait.
         Snapshot = "snapshot",
-        /// What a calendar asked for was done, with its next time.
+        /// A timer did its work, and the next one was scheduled.
         Timer = "timer",
-        /// Lines of the audit log got their seals.
+        /// Audit entries were chained.
         Seal = "seal",
-        /// Demo rows, keys, pruning: nothing on a chain depends on them.
+        /// Demo data, keys and pruning: nothing on a chain depends on it.
         Housekeeping = "housekeeping",
     }
 }
 
-/// Which side of the write.
+/// Before or after the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Not yet written.
+    /// Before the write.
     Before,
-    /// Written, and nobody was told.
+    /// After the write, before anybody is notified.
     After,
 }
 
 #[cfg(not(feature = "failpoints"))]
 pub(crate) mod plan {
-    /// Nothing is planned outside of tests.
+    /// Does nothing outside of tests.
     pub const fn pass(_: super::Point, _: super::When) -> crate::Result<()> {
         Ok(())
     }
@@ -83,7 +83,7 @@ pub(crate) mod plan {
 
 #[cfg(feature = "failpoints")]
 pub mod plan {
-    //! What the test asked for.
+    //! The crash that a test has planned.
 
     use std::cell::RefCell;
     use std::sync::OnceLock;
@@ -99,12 +99,12 @@ pub mod plan {
         static SEEN: RefCell<Vec<(Point, When)>> = const { RefCell::new(Vec::new()) };
     }
 
-    /// Ends the move on this thread at the nth passing (from 1) of a point.
+    /// Ends the move on this thread when the point is passed for the nth time, counted from 1.
     pub fn crash_at(point: Point, when: When, nth: u64) {
         PLANNED.with_borrow_mut(|p| *p = Some((point, when, nth)));
     }
 
-    /// Forgets the plan; true if it had not been met yet.
+    /// Clears the plan; true if the crash had not happened yet.
     pub fn clear() -> bool {
         PLANNED.with_borrow_mut(Option::take).is_some()
     }
@@ -114,7 +114,7 @@ pub mod plan {
         SEEN.with_borrow_mut(std::mem::take)
     }
 
-    /// Ends the process if `MUNIMENT_CRASH=point.before:2` says so, or the move if the thread's plan does.
+    /// Aborts the process if `MUNIMENT_CRASH=point.before:2` asks for it; returns an error if this thread's plan does.
     pub fn pass(point: Point, when: When) -> Result<()> {
         static FROM_ENVIRONMENT: OnceLock<Option<Crash>> = OnceLock::new();
         static PASSED: AtomicU64 = AtomicU64::new(0);
@@ -147,7 +147,7 @@ pub mod plan {
     }
 }
 
-/// Marks the place of a write that is not a commit.
+/// Marks a write that is not a commit.
 pub fn pass(point: Point, when: When) -> crate::Result<()> {
     plan::pass(point, when)
 }

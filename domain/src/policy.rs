@@ -1,47 +1,48 @@
-//! The business limits: what two admins agree on instead of the configuration, version by version.
+//! The business limits that two admins can change at run time, in versions. They replace those of the configuration.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-use crate::audit::Facts;
+use crate::recorder::Facts;
 use crate::db::{Tx, touched};
 use crate::money::Money;
-use crate::{Code, Error, Result, event, on};
+use crate::sql::{insert_into, sql};
+use crate::{Code, Error, Result, event};
 
-/// All limits that can be changed while the platform runs.
+/// All limits that can be changed at run time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// From which amount on a mint takes two people.
+    /// A mint of this amount or more needs an approval.
     pub mint_dual_control_threshold: Money,
-    /// From which total on a payout takes two people.
+    /// A payout with this total or more needs an approval.
     pub payout_dual_control_threshold: Money,
-    /// What an investor must at least get to be paid now.
+    /// Entitlements below this amount are not paid out.
     pub payout_dust_threshold: Money,
-    /// How long a subscription may stay unpaid, in days.
+    /// Days until an unpaid subscription expires.
     pub payment_due_days: u32,
-    /// How long an approval waits for a second person, in hours.
+    /// Hours until an approval request expires.
     pub approval_hours: u32,
-    /// How long the approval of an identity holds, in months.
+    /// Months until the approval of an identity expires.
     pub kyc_months: u32,
-    /// The same at high risk.
+    /// Months until the approval of an identity expires at high risk.
     pub kyc_months_at_high_risk: u32,
 }
 
-/// Between what a limit lies: money in minor units.
+/// The range of a limit; money in minor units.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// Its name.
+    /// Name of the limit.
     pub name: &'static str,
-    /// Where it stands in a request.
+    /// JSON pointer to the limit in a request.
     pub pointer: &'static str,
-    /// At least.
+    /// Minimum.
     pub minimum: i64,
-    /// At most.
+    /// Maximum.
     pub maximum: i64,
-    /// Whether it is money.
+    /// Whether it is an amount of money.
     pub is_money: bool,
     value: fn(&Limits) -> i64,
 }
@@ -59,7 +60,7 @@ macro_rules! bound {
     };
 }
 
-/// Every limit with its bounds. An approval outlives the day that a lone admin has to wait.
+/// The range of every limit. An approval request lives longer than the day that a lone admin must wait.
 pub const BOUNDS: &[Bound] = &[
     bound!(mint_dual_control_threshold, |l| l.mint_dual_control_threshold.minor(), true, 0, 1_000_000_000),
     bound!(payout_dual_control_threshold, |l| l.payout_dual_control_threshold.minor(), true, 0, 100_000_000),
@@ -71,25 +72,25 @@ pub const BOUNDS: &[Bound] = &[
 ];
 
 impl Bound {
-    /// One of its values as requests write it.
+    /// A value in the form of requests.
     pub fn shown(&self, value: i64) -> Value {
         if self.is_money { json!(Money::from_minor(value).to_string()) } else { json!(value) }
     }
 }
 
 impl Limits {
-    /// Refuses what lies out of its bounds, and high risk that is trusted longer than any other.
+    /// Validates the ranges, and that identities at high risk do not expire later than others.
     pub fn check(&self) -> Result<()> {
         for bound in BOUNDS {
             if !(bound.minimum..=bound.maximum).contains(&(bound.value)(self)) {
                 let (minimum, maximum) = (bound.shown(bound.minimum), bound.shown(bound.maximum));
-                let detail = format!("{minimum} to {maximum} are expected.");
+                let detail = format!("The value must be between {minimum} and {maximum}.");
                 let named = json!({ "minimum": minimum, "maximum": maximum });
                 return Err(Error::field(bound.pointer, "out_of_range", detail).with_params(named));
             }
         }
         if self.kyc_months_at_high_risk > self.kyc_months {
-            let detail = "At high risk an approval holds no longer than any other one.";
+            let detail = "An approval at high risk cannot last longer than other approvals.";
             return Err(Error::field("/limits/kyc_months_at_high_risk", "out_of_range", detail));
         }
         Ok(())
@@ -100,7 +101,7 @@ impl Limits {
     }
 }
 
-/// One version.
+/// One version of the limits.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Policy {
@@ -111,28 +112,36 @@ pub struct Policy {
     pub created_at: DateTime<Utc>,
 }
 
-/// The version that holds; none where the configuration does.
+/// The current version; none if the configuration applies.
 pub async fn newest(tx: &mut Tx) -> Result<Option<Policy>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Policy>("select * from policies order by version desc limit 1")
-        .fetch_optional(conn).await?))
+    sql("select * from policies order by version desc limit 1").optional(tx).await
 }
 
-/// One version that held once, or holds.
+/// One version, past or current.
 pub async fn find(tx: &mut Tx, version: i64) -> Result<Policy> {
-    on!(tx, conn => sqlx::query_as::<_, Policy>("select * from policies where version = $1").bind(version).fetch_optional(conn).await?)
+    sql("select * from policies where version = $1")
+        .bind(version)
+        .optional::<Policy>(tx)
+        .await?
         .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no version {version} of the limits.")))
 }
 
-/// Writes the next version, if nobody else did since this one was read.
+/// Stores the next version, unless another one was stored since this one was read.
 pub async fn append(tx: &mut Tx, before: (i64, &Limits), limits: &Limits, reason: &str, by: &str) -> Result<()> {
     let (version, now) = (before.0 + 1, tx.now());
-    let rows = on!(tx, conn => sqlx::query(
-        "insert into policies (version, limits, reason, created_by, created_at) values ($1, $2, $3, $4, $5) on conflict do nothing")
-        .bind(version).bind(Json(limits)).bind(reason).bind(by).bind(now).execute(conn).await?.rows_affected());
+    let rows = insert_into("policies")
+        .set("version", version)
+        .set("limits", Json(limits))
+        .set("reason", reason)
+        .set("created_by", by)
+        .set("created_at", now)
+        .push(" on conflict do nothing")
+        .execute(tx)
+        .await?;
     let id = version.to_string();
     touched(rows, "policy", &id)?;
     event::write(tx, "policy.changed", "policy", &id, version, json!({ "version": version })).await?;
-    tx.doing().changed(&id, before.1.facts(), limits.facts());
+    tx.recorder().changed(&id, before.1.facts(), limits.facts());
     Ok(())
 }
 
@@ -141,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_limit_has_its_bounds() {
+    fn every_limit_has_a_range() {
         let limits = json!(Limits {
             mint_dual_control_threshold: Money::from_minor(1),
             payout_dual_control_threshold: Money::from_minor(1),

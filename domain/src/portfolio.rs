@@ -1,17 +1,18 @@
-//! What an investor has: positions out of the books of the tokens, money that was promised, and what was paid.
+//! The portfolio of an investor: positions from token ledgers, commitments and payments.
 
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, U256};
 use chrono::{DateTime, Utc};
 
+use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::entitlement::Entitlement;
+use crate::sql::sql;
 use crate::subscription::Status;
-use crate::{Result, on};
 
-/// Units in one wallet and partition, with the offering that they are of and how far its token is read.
+/// Units in one wallet and partition, with the offering and the block up to which its token is read.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Position {
@@ -26,38 +27,40 @@ pub struct Position {
     pub wallet_address: Hex<Address>,
     pub balance: Dec<u128>,
     pub frozen: bool,
-    /// Everything up to this block is in it.
+    /// The block up to which events are included.
     pub synced_block: i64,
     pub read_at: DateTime<Utc>,
-    /// The newest final block that was followed.
+    /// The newest final block.
     pub final_block: i64,
     /// Since when no endpoint of the chain answers.
     pub blocked_since: Option<DateTime<Utc>>,
 }
 
 impl Position {
-    /// For how long nothing newer is known, in seconds; none while everything final is known.
+    /// Seconds for which nothing newer is known; 0 if everything final is included.
     pub fn lag_seconds(&self, now: DateTime<Utc>) -> i64 {
         let since = self.blocked_since.or_else(|| (self.synced_block < self.final_block).then_some(self.read_at));
         since.map_or(0, |since| (now - since).num_seconds().max(0))
     }
 }
 
-/// Everything that wallets of the investor hold.
+/// All units in wallets of the investor.
 pub async fn positions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Position>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Position>(
-        "select h.offering_id, o.name as offering_name, o.currency, o.unit_price, o.token_decimals, c.token_address, c.chain_id, \
-         h.partition_id, h.wallet_address, h.balance, coalesce(a.frozen, false) as frozen, c.block_number as synced_block, c.read_at, \
-         coalesce(k.final_number, c.block_number) as final_block, k.blocked_since from wallets w \
-         join holdings h on h.wallet_address = w.address join offerings o on o.id = h.offering_id \
-         join token_places c on c.offering_id = h.offering_id left join chains k on k.chain_id = c.chain_id \
-         left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address \
-         where w.investor_id = $1 and w.verified_at is not null and h.balance <> '0' \
+    sql("select h.offering_id, o.name as offering_name, o.currency, o.unit_price, o.token_decimals, c.token_address,
+             c.chain_id, h.partition_id, h.wallet_address, h.balance, coalesce(a.frozen, false) as frozen,
+             c.block_number as synced_block, c.read_at, coalesce(k.final_number, c.block_number) as final_block,
+             k.blocked_since
+         from wallets w join holdings h on h.wallet_address = w.address join offerings o on o.id = h.offering_id
+             join token_places c on c.offering_id = h.offering_id left join chains k on k.chain_id = c.chain_id
+             left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address
+         where w.investor_id = $1 and w.verified_at is not null and h.balance <> '0'
          order by h.offering_id, h.partition_id, h.wallet_address")
-        .bind(investor_id).fetch_all(conn).await?))
+    .bind(investor_id)
+    .rows(tx)
+    .await
 }
 
-/// Money that an investor promised, and what it was minted to.
+/// A subscription in the portfolio.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Commitment {
@@ -72,27 +75,31 @@ pub struct Commitment {
     pub wallet_address: Option<Hex<Address>>,
 }
 
-/// Every subscription of an investor that was not called off, the newest first.
+/// All subscriptions of an investor that have not ended, newest first.
 pub async fn commitments(tx: &mut Tx, investor_id: &str) -> Result<Vec<Commitment>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Commitment>(
-        "select s.id, s.offering_id, o.name as offering_name, o.currency, o.partition_id, s.status, s.amount, s.quantity, \
-         s.wallet_address from subscriptions s join offerings o on o.id = s.offering_id where s.investor_id = $1 and s.status in \
-         ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted') order by s.id desc")
-        .bind(investor_id).fetch_all(conn).await?))
+    sql("select s.id, s.offering_id, o.name as offering_name, o.currency, o.partition_id, s.status, s.amount,
+             s.quantity, s.wallet_address
+         from subscriptions s join offerings o on o.id = s.offering_id
+         where s.investor_id = $1 and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted',
+             'minted')
+         order by s.id desc")
+    .bind(investor_id)
+    .rows(tx)
+    .await
 }
 
-/// What was minted: money and units, by offering, partition and the wallet where it is now.
+/// Amount and units minted, by offering, partition and the wallet that holds them now.
 #[derive(Debug, Default)]
 pub struct Purchases(BTreeMap<(String, i64, Address), (i64, u128)>);
 
 impl Purchases {
-    /// Sums the minted ones; what was minted to a wallet that was recovered since counts for the one that follows it.
+    /// Sums the minted subscriptions. Mints to a recovered wallet count for its replacement.
     pub fn of(commitments: &[Commitment], successors: &BTreeMap<Address, Address>) -> Self {
         let mut sums = BTreeMap::new();
         for c in commitments.iter().filter(|c| c.status == Status::Minted) {
             let (Some(wallet), Some(units)) = (c.wallet_address, c.quantity) else { continue };
             let mut at = wallet.0;
-            // As many steps as there are wallets: a row of recoveries has no circle.
+            // At most as many steps as recoveries: they form no cycle.
             for _ in 0..successors.len() {
                 at = successors.get(&at).copied().unwrap_or(at);
             }
@@ -103,7 +110,7 @@ impl Purchases {
         Self(sums)
     }
 
-    /// What the units of a position cost, at their average price; none for units that came by a transfer alone.
+    /// The cost of a position's units at their average price; none for units that only came by transfers.
     pub fn cost(&self, p: &Position) -> Option<i64> {
         let (amount, units) = *self.0.get(&(p.offering_id.clone(), p.partition_id, p.wallet_address.0))?;
         let kept = U256::from(p.balance.0.min(units));
@@ -112,14 +119,14 @@ impl Purchases {
     }
 }
 
-/// The value of units in minor units at a price, rounded down.
+/// The value of units at a price, in minor units, rounded down.
 pub fn value(units: u128, unit_price: i64, token_decimals: u32) -> i64 {
     let whole = U256::from(10u8).pow(U256::from(token_decimals));
     let value = U256::from(units) * U256::from(unit_price.max(0).unsigned_abs()) / whole;
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// What was paid to an investor in a currency, in minor units.
+/// Payments to an investor in one currency, in minor units.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Income {
@@ -129,16 +136,18 @@ pub struct Income {
     pub net: i64,
 }
 
-/// What was paid to an investor, by currency.
+/// Payments to an investor, by currency.
 pub async fn income(tx: &mut Tx, investor_id: &str) -> Result<Vec<Income>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Income>(
-        "select d.currency, cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding, \
-         cast(sum(e.net) as bigint) as net from entitlements e join distributions d on d.id = e.distribution_id \
+    sql("select d.currency, cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding,
+             cast(sum(e.net) as bigint) as net
+         from entitlements e join distributions d on d.id = e.distribution_id
          where e.investor_id = $1 and e.status = 'paid' group by d.currency order by d.currency")
-        .bind(investor_id).fetch_all(conn).await?))
+    .bind(investor_id)
+    .rows(tx)
+    .await
 }
 
-/// An entitlement with the distribution that it is of.
+/// An entitlement with its distribution.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Payment {
@@ -152,11 +161,13 @@ pub struct Payment {
 
 /// The newest entitlements of an investor.
 pub async fn recent(tx: &mut Tx, investor_id: &str, limit: i64) -> Result<Vec<Payment>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>(
-        "select e.*, o.name as offering_name, d.kind, d.currency, d.payment_date from entitlements e \
-         join distributions d on d.id = e.distribution_id join offerings o on o.id = e.offering_id \
+    sql("select e.*, o.name as offering_name, d.kind, d.currency, d.payment_date
+         from entitlements e join distributions d on d.id = e.distribution_id
+             join offerings o on o.id = e.offering_id
          where e.investor_id = $1 order by e.id desc limit $2")
-        .bind(investor_id).bind(limit).fetch_all(conn).await?))
+    .bind((investor_id, limit))
+    .rows(tx)
+    .await
 }
 
 #[cfg(test)]

@@ -1,59 +1,59 @@
-//! Why compliance acts on a holder or a partition: one of a list, so that it can be counted and told.
+//! Reasons of compliance actions: from a fixed list, so that they can be counted and reported.
 
 crate::words! {
-    /// Why an address or a partition is frozen, locked or restricted, or set free again.
+    /// Why an address or partition is frozen, locked or restricted, or released.
     Reason {
-        /// A hit in the screening.
+        /// A match in a sanctions screening.
         Sanctions = "sanctions",
-        /// A court or an authority ordered it.
+        /// An order of a court or an authority.
         CourtOrder = "court_order",
-        /// Something is being looked into.
+        /// An investigation.
         Investigation = "investigation",
-        /// The identity must be proved anew.
+        /// The identity must be proved again.
         IdentityExpired = "identity_expired",
-        /// The holder asked for it.
+        /// The holder requested it.
         HolderRequest = "holder_request",
-        /// The holder has lost the wallet.
+        /// The holder lost the wallet.
         LostWallet = "lost_wallet",
-        /// The terms of the offering ask for it.
+        /// The terms of the offering require it.
         OfferingTerms = "offering_terms",
-        /// What was done before was a mistake.
+        /// Correction of an error.
         ErrorCorrection = "error_correction",
-        /// The cause is gone.
+        /// The cause no longer exists.
         Resolved = "resolved",
     }
 }
 
 crate::words! {
-    /// Why units are moved without their holder: only these.
+    /// Why units are moved without their holder. No other reason is allowed.
     Force {
-        /// A court or an authority ordered it.
+        /// An order of a court or an authority.
         CourtOrder = "court_order",
-        /// The holder is given back what was lost.
+        /// Return of lost units to their holder.
         Recovery = "recovery",
-        /// What was done before was a mistake.
+        /// Correction of an error.
         ErrorCorrection = "error_correction",
-        /// A hit in the screening.
+        /// A match in a sanctions screening.
         Sanctions = "sanctions",
     }
 }
 
 crate::words! {
-    /// Why a subscription is turned down.
+    /// Why a subscription is rejected.
     Rejection {
-        /// The identity could not be confirmed.
+        /// The identity was not confirmed.
         Identity = "identity",
-        /// A hit in the screening.
+        /// A match in a sanctions screening.
         Sanctions = "sanctions",
-        /// Where the money comes from was not shown.
+        /// The source of funds was not shown.
         SourceOfFunds = "source_of_funds",
-        /// What is offered does not fit the investor.
+        /// The offering is not suitable for the investor.
         Unsuitable = "unsuitable",
-        /// The money came from somebody else, or not as agreed.
+        /// The payment came from somebody else or not as agreed.
         Payment = "payment",
-        /// More was subscribed than is given out.
+        /// The offering is oversubscribed.
         Oversubscribed = "oversubscribed",
-        /// The issuer does not take it.
+        /// The issuer's decision.
         IssuerDecision = "issuer_decision",
     }
 }

@@ -1,4 +1,4 @@
-//! Roles: what a person is to the platform, and which of them go together.
+//! Roles of users, and which of them can be combined.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,36 +6,36 @@ use std::str::FromStr;
 use crate::{Code, Error, Result};
 
 crate::words! {
-    /// What a person is to the platform.
+    /// A role of a user.
     Role {
-        /// Subscribes.
+        /// Invests.
         Investor = "investor",
-        /// Offers.
+        /// Acts for an issuer.
         Issuer = "issuer",
         /// Runs operations and compliance.
         Operator = "operator",
         /// Manages users, keys and policies.
         Admin = "admin",
-        /// Reads everything, changes nothing.
+        /// Reads everything and changes nothing.
         Auditor = "auditor",
     }
 }
 
 impl Role {
-    /// Whether it belongs to the platform's own people.
+    /// Whether this role belongs to staff.
     pub const fn is_staff(self) -> bool {
         matches!(self, Self::Operator | Self::Admin | Self::Auditor)
     }
 }
 
-/// The roles of one person, in the order of the list, each once.
+/// The roles of a user, sorted and without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roles(Vec<Role>);
 
 impl Roles {
-    /// These roles together, if one person may have them.
+    /// Checks that one person may have these roles together.
     ///
-    /// An auditor who also acts would audit himself, and staff that invests or offers has an interest in what it decides.
+    /// An auditor with another role would audit their own actions; staff who invest or issue would decide in their own interest.
     pub fn new(roles: &[Role]) -> Result<Self> {
         let mut roles = roles.to_vec();
         roles.sort_unstable();
@@ -44,33 +44,33 @@ impl Roles {
         let clients = roles.iter().any(|role| !role.is_staff());
         let alone = roles.len() == 1 || !roles.contains(&Role::Auditor);
         if roles.is_empty() || !alone || (staff && clients) {
-            let detail = "An auditor has no other role, and staff is neither investor nor issuer.";
+            let detail = "An auditor cannot have another role, and staff cannot be investors or issuers.";
             return Err(Error::refused(Code::ValidationFailed, detail));
         }
         Ok(Self(roles))
     }
 
-    /// One role.
+    /// A single role.
     pub fn only(role: Role) -> Self {
         Self(vec![role])
     }
 
-    /// All of them.
+    /// All roles.
     pub fn list(&self) -> &[Role] {
         &self.0
     }
 
-    /// Whether this one is among them.
+    /// Whether this role is included.
     pub fn has(&self, role: Role) -> bool {
         self.0.contains(&role)
     }
 
-    /// Whether one of these is among them.
+    /// Whether one of these roles is included.
     pub fn any_of(&self, roles: &[Role]) -> bool {
         roles.iter().any(|role| self.has(*role))
     }
 
-    /// Whether the person belongs to the platform's own people.
+    /// Whether the user is staff.
     pub fn is_staff(&self) -> bool {
         self.0.iter().any(|role| role.is_staff())
     }
@@ -91,7 +91,7 @@ impl FromStr for Roles {
     }
 }
 
-// How the column is read.
+// Used by sqlx to read the column.
 impl TryFrom<String> for Roles {
     type Error = Error;
 

@@ -1,19 +1,9 @@
-//! Many rows in one statement, so that what a commit costs is not what each of its rows would cost.
+//! Statements over many rows, so that the cost of a commit does not grow with each row.
 
-use chrono::{DateTime, Utc};
-
-use crate::db::Tx;
-use crate::{Result, on};
-
-/// Deletes up to so many rows that are older than this, by a statement that takes both; how many it were.
-pub async fn delete_older(tx: &mut Tx, delete: &'static str, oldest: DateTime<Utc>, limit: i64) -> Result<u64> {
-    Ok(on!(tx, conn => sqlx::query(delete).bind(oldest).bind(limit).execute(conn).await?.rows_affected()))
-}
-
-/// The most rows of one statement, as a power of two.
+/// Limit on the rows of one statement, as a power of two.
 const ROWS_LOG_MAX: u32 = 6;
 
-/// Cuts rows into portions of 64, 32, 16 … 1: few texts, so that a connection keeps each of them prepared.
+/// Cuts rows into portions of 64, 32, 16 … 1. So there are few statement texts, and a connection keeps each of them prepared.
 pub fn portions<T>(rows: &[T]) -> impl Iterator<Item = &[T]> {
     let mut rest = rows;
     std::iter::from_fn(move || {
@@ -29,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_in_one_portion_and_few_sizes_occur() {
+    fn every_row_is_in_one_portion_and_sizes_are_powers_of_two() {
         for count in 0..300 {
             let rows: Vec<usize> = (0..count).collect();
             assert_eq!(portions(&rows).flatten().copied().collect::<Vec<_>>(), rows);

@@ -1,14 +1,14 @@
-//! How the words of the domain stand in the document of the interface: under the name of their noun, each word once.
+//! OpenAPI schemas of the domain's words, named after their noun.
 
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{RefOr, schema::SchemaType};
 
-/// A text that is one of these words.
+/// The schema of a string that is one of these words.
 pub fn words(words: impl Iterator<Item = &'static str>) -> RefOr<Schema> {
     RefOr::T(ObjectBuilder::new().schema_type(SchemaType::new(Type::String)).enum_values(Some(words)).into())
 }
 
-/// `OperationStatus` for the `Status` of `muniment_domain::operation::state`: many nouns have a status, and a document has one list of names.
+/// The schema name, such as `OperationStatus` for `Status` of `muniment_domain::operation::state`: several nouns have a `Status`.
 pub fn name(module: &str, name: &str) -> String {
     let noun = module.split("::").skip(1).find(|part| *part != "state").unwrap_or_default();
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];

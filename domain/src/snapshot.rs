@@ -1,4 +1,4 @@
-//! Snapshots: who held how much at the last final block of a record date, proved by the chain's own supply.
+//! Snapshots: the balances of all holders at the last final block of a record date, checked against the supply on the chain.
 
 use std::fmt::Write;
 
@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
-use crate::{Error, Result, on};
+use crate::sql::{insert_into, sql};
+use crate::{Error, Result};
 
 const ROWS_PER_STATEMENT: usize = 500;
 
@@ -26,7 +27,7 @@ pub struct Snapshot {
     pub taken_at: DateTime<Utc>,
 }
 
-/// The block that a snapshot is of.
+/// The block of a snapshot.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct At {
@@ -35,38 +36,40 @@ pub struct At {
     pub time: DateTime<Utc>,
 }
 
-/// Stores a snapshot; the balances are in the order of their wallets. A second one of the same distribution is refused.
+/// Stores a snapshot with its balances in the order of wallets. A distribution has one snapshot only.
 pub async fn insert(tx: &mut Tx, distribution_id: &str, at: At, balances: &[(Address, u128)]) -> Result<Snapshot> {
     let now = tx.now();
     let total =
         balances.iter().try_fold(0u128, |sum, (_, b)| sum.checked_add(*b)).ok_or_else(|| Error::Unreadable {
             what: "snapshot",
             id: distribution_id.to_owned(),
-            why: "its sum is over 128 bits".to_owned(),
+            why: "the sum of its balances exceeds 128 bits".to_owned(),
         })?;
-    let stored = on!(tx, conn => sqlx::query_as::<_, Snapshot>(
-        "insert into snapshots (distribution_id, block_number, block_hash, block_time, total_supply, holder_count, sha256, taken_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning *")
-        .bind(distribution_id).bind(at.number).bind(Hex(at.hash)).bind(at.time).bind(Dec(total))
-        .bind(i64::try_from(balances.len()).unwrap_or(i64::MAX)).bind(digest(at, balances)).bind(now)
-        .fetch_optional(conn).await?);
+    let stored = insert_into("snapshots")
+        .set("distribution_id", distribution_id)
+        .set("block_number", at.number)
+        .set("block_hash", Hex(at.hash))
+        .set("block_time", at.time)
+        .set("total_supply", Dec(total))
+        .set("holder_count", i64::try_from(balances.len()).unwrap_or(i64::MAX))
+        .set("sha256", digest(at, balances))
+        .set("taken_at", now)
+        .push(" on conflict do nothing returning *")
+        .optional::<Snapshot>(tx)
+        .await?;
     let Some(stored) = stored else {
         return Err(Error::Stale { what: "snapshot of", id: distribution_id.to_owned() });
     };
     for chunk in balances.chunks(ROWS_PER_STATEMENT) {
-        on!(tx, conn => {
-            let mut query =
-                sqlx::QueryBuilder::new("insert into snapshot_balances (distribution_id, wallet_address, balance) ");
-            query.push_values(chunk, |mut row, (wallet, balance)| {
-                row.push_bind(distribution_id).push_bind(Hex(*wallet)).push_bind(Dec(*balance));
-            });
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql("insert into snapshot_balances (distribution_id, wallet_address, balance)")
+            .values(chunk, |(wallet, balance)| (distribution_id, Hex(*wallet), Dec(*balance)))
+            .execute(tx)
+            .await?;
     }
     Ok(stored)
 }
 
-/// One hash over the block and every balance: what a second person says yes to.
+/// One hash over the block and all balances; the approver agrees to it.
 fn digest(at: At, balances: &[(Address, u128)]) -> String {
     let mut text = format!("{} {:#x}\n", at.number, at.hash);
     for (wallet, balance) in balances {
@@ -78,11 +81,10 @@ fn digest(at: At, balances: &[(Address, u128)]) -> String {
 
 /// The snapshot of a distribution.
 pub async fn find(tx: &mut Tx, distribution_id: &str) -> Result<Option<Snapshot>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Snapshot>("select * from snapshots where distribution_id = $1")
-        .bind(distribution_id).fetch_optional(conn).await?))
+    sql("select * from snapshots where distribution_id = $1").bind(distribution_id).optional(tx).await
 }
 
-/// A holder of the snapshot with whom the wallet belongs to, and what the platform knows of that person.
+/// A holder of a snapshot with the investor of the wallet.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Holder {
@@ -91,15 +93,17 @@ pub struct Holder {
     pub investor_id: Option<String>,
     pub kyc_status: Option<String>,
     pub rate_basis_points: Option<i64>,
-    /// The wallet that followed it since, if it was lost.
+    /// The wallet that replaced it, if it was recovered since.
     pub successor: Option<Hex<Address>>,
 }
 
-/// The holders, in the order of their wallets.
+/// The holders in the order of wallets.
 pub async fn holders(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Holder>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Holder>(
-        "select b.wallet_address, b.balance, w.investor_id, i.kyc_status, t.rate_basis_points, w.successor from snapshot_balances b \
-         left join wallets w on w.address = b.wallet_address and w.verified_at is not null left join investors i on i.id = w.investor_id \
-         left join tax_profiles t on t.investor_id = i.id where b.distribution_id = $1 order by b.wallet_address")
-        .bind(distribution_id).fetch_all(conn).await?))
+    sql("select b.wallet_address, b.balance, w.investor_id, i.kyc_status, t.rate_basis_points, w.successor
+         from snapshot_balances b left join wallets w on w.address = b.wallet_address and w.verified_at is not null
+             left join investors i on i.id = w.investor_id left join tax_profiles t on t.investor_id = i.id
+         where b.distribution_id = $1 order by b.wallet_address")
+    .bind(distribution_id)
+    .rows(tx)
+    .await
 }

@@ -1,13 +1,14 @@
-//! Tokens: what an offering's token was deployed with.
+//! Tokens: the terms with which an offering's token was deployed.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::types::Json;
 
+use crate::Result;
 use crate::column::Dec;
 use crate::db::Tx;
 use crate::offering::Offering;
-use crate::{Result, on};
+use crate::sql::{insert_into, sql};
 
 /// One row of `tokens`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -22,7 +23,7 @@ pub struct Token {
     pub created_at: DateTime<Utc>,
 }
 
-/// What a deployment says of its token.
+/// The terms of a deployment.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct NewToken<'a> {
@@ -34,36 +35,44 @@ pub struct NewToken<'a> {
     pub partitions: Value,
 }
 
-/// Stores a token. Called by the commit that confirms the deployment, and by nothing else.
+/// Stores a token. Only the commit that confirms the deployment calls it.
 pub async fn insert(tx: &mut Tx, t: &NewToken<'_>) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into tokens (offering_id, name, symbol, supply_units, holder_cap, partitions, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7) on conflict (offering_id) do nothing")
-        .bind(t.offering_id).bind(t.name).bind(t.symbol).bind(Dec(t.supply_units)).bind(t.holder_cap).bind(Json(&t.partitions)).bind(now)
-        .execute(conn).await?.rows_affected());
+    insert_into("tokens")
+        .set("offering_id", t.offering_id)
+        .set("name", t.name)
+        .set("symbol", t.symbol)
+        .set("supply_units", Dec(t.supply_units))
+        .set("holder_cap", t.holder_cap)
+        .set("partitions", Json(&t.partitions))
+        .set("created_at", now)
+        .push(" on conflict (offering_id) do nothing")
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
 /// The token of an offering, once it is deployed.
 pub async fn find(tx: &mut Tx, offering_id: &str) -> Result<Option<Token>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Token>("select * from tokens where offering_id = $1")
-        .bind(offering_id).fetch_optional(conn).await?))
+    sql("select * from tokens where offering_id = $1").bind(offering_id).optional(tx).await
 }
 
-/// How many partitions a token has: they are dense from 1.
+/// The number of partitions of a token; they are numbered from 1 without gaps.
 pub async fn partitions(tx: &mut Tx, offering: &Offering) -> Result<i64> {
     let listed = find(tx, &offering.id).await?.and_then(|token| token.partitions.as_array().map(Vec::len));
     Ok(listed.and_then(|count| i64::try_from(count).ok()).unwrap_or(offering.partition_id))
 }
 
-/// Who holds units of it or will when what is under way is final: investors by their ids, unknown wallets by their addresses.
+/// Everybody who holds units or will after live mints: investors by id, unknown wallets by address.
 pub async fn holders(tx: &mut Tx, offering_id: &str) -> Result<Vec<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
-        "select coalesce(w.investor_id, h.wallet_address) from holdings h left join wallets w on w.address = h.wallet_address \
-         and w.verified_at is not null where h.offering_id = $1 and h.balance <> '0' \
-         union \
-         select coalesce(w.investor_id, i.wallet_address) from operation_items i join operations o on o.id = i.operation_id \
-         left join wallets w on w.address = i.wallet_address and w.verified_at is not null where o.offering_id = $1 and o.kind = 'mint' and i.live")
-        .bind(offering_id).fetch_all(conn).await?))
+    sql("select coalesce(w.investor_id, h.wallet_address)
+         from holdings h left join wallets w on w.address = h.wallet_address and w.verified_at is not null
+         where h.offering_id = $1 and h.balance <> '0'
+         union select coalesce(w.investor_id, i.wallet_address)
+         from operation_items i join operations o on o.id = i.operation_id
+             left join wallets w on w.address = i.wallet_address and w.verified_at is not null
+         where o.offering_id = $1 and o.kind = 'mint' and i.live")
+    .bind(offering_id)
+    .scalars(tx)
+    .await
 }

@@ -1,33 +1,43 @@
-//! How many items a list has. Counting a whole table would cost what the table has grown to, so it ends a little behind the page.
+//! The number of items in a list. Counting stops a little after the page, because a full count would cost as much as the table is large.
 
 use std::ops::RangeInclusive;
 
-/// How far is counted from where the page begins.
+use crate::Result;
+use crate::db::Tx;
+use crate::sql::Sql;
+
+/// How many items are counted from the beginning of the page.
 const COUNTED_MAX: i64 = 1_000;
 
-/// How many there are, or how many there are at least.
+/// A number of items, exact or a lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
-    /// The number.
+    /// The number counted.
     pub count: i64,
-    /// Whether everything was counted.
+    /// Whether all items were counted.
     pub exact: bool,
 }
 
 impl Total {
-    /// What a page itself tells: one that is neither full nor empty is the last. None where it has to be counted.
+    /// The total if the page itself shows it: a page that is neither full nor empty is the last. None if a count is needed.
     pub fn told(rows: usize, limit: i64, offset: i64) -> Option<Self> {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         let last: RangeInclusive<i64> = if offset == 0 { 0..=limit - 1 } else { 1..=limit - 1 };
         last.contains(&rows).then(|| Self::from(offset + rows))
     }
 
-    /// Up to how many are counted for a page that begins here.
+    /// Where counting stops for a page that begins at this offset.
     pub const fn bound(offset: i64) -> i64 {
         offset + COUNTED_MAX
     }
 
-    /// What was counted up to that bound.
+    /// Runs `select count(*) from (select 1 from …`, which it ends with the limit for a page that begins here.
+    pub async fn count(tx: &mut Tx, unfinished: Sql, offset: i64) -> Result<Self> {
+        let counted = unfinished.with(" limit ", Self::bound(offset)).push(") as counted");
+        Ok(Self::counted(counted.scalar(tx).await?, offset))
+    }
+
+    /// The total from a count up to that bound.
     pub const fn counted(count: i64, offset: i64) -> Self {
         Self { count, exact: count < Self::bound(offset) }
     }
@@ -44,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_is_not_full_is_the_last_and_tells_the_number() {
+    fn a_page_that_is_not_full_shows_the_total() {
         assert_eq!(Total::told(0, 20, 0), Some(Total::from(0)));
         assert_eq!(Total::told(19, 20, 0), Some(Total::from(19)));
         assert_eq!(Total::told(7, 20, 40), Some(Total::from(47)));
@@ -54,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_reached_its_bound_says_that_there_may_be_more() {
+    fn a_count_that_reaches_its_bound_is_not_exact() {
         assert_eq!(Total::counted(999, 0), Total { count: 999, exact: true });
         assert_eq!(Total::counted(1_000, 0), Total { count: 1_000, exact: false });
         assert_eq!(Total::counted(1_039, 40), Total { count: 1_039, exact: true });

@@ -1,19 +1,19 @@
-//! Texts that the holder of a wallet's key is asked to sign, each once and not for long.
+//! Challenges: texts that the holder of a wallet signs. Each is used once and expires soon.
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
 
+use crate::Result;
 use crate::column::Hex;
 use crate::db::{Tx, touched};
-use crate::rows::delete_older;
-use crate::{Result, on};
+use crate::sql::{insert_into, sql};
 
-/// How long a text is kept after its end. What was proved by one is on the wallet.
+/// How long a challenge is kept after its expiry. The proof itself is stored on the wallet.
 const KEPT_DAYS: i64 = 30;
 
 /// One row of `wallet_challenges`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0024_investor.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0015_wallet.sql explains those that need it.
 pub struct WalletChallenge {
     pub id: String,
     pub wallet_id: String,
@@ -28,42 +28,54 @@ pub struct WalletChallenge {
     pub created_at: DateTime<Utc>,
 }
 
-/// Stores a text. The newest one of a wallet is the one that counts.
+/// Stores a challenge. Only the newest one of a wallet counts.
 pub async fn insert(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
-    on!(tx, conn => sqlx::query(
-        "insert into wallet_challenges (id, wallet_id, investor_id, address, label, chain_id, nonce, message, expires_at, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
-        .bind(&c.id).bind(&c.wallet_id).bind(&c.investor_id).bind(c.address).bind(&c.label).bind(c.chain_id).bind(&c.nonce)
-        .bind(&c.message).bind(c.expires_at).bind(c.created_at).execute(conn).await?.rows_affected());
+    insert_into("wallet_challenges")
+        .set("id", &c.id)
+        .set("wallet_id", &c.wallet_id)
+        .set("investor_id", &c.investor_id)
+        .set("address", c.address)
+        .set("label", &c.label)
+        .set("chain_id", c.chain_id)
+        .set("nonce", &c.nonce)
+        .set("message", &c.message)
+        .set("expires_at", c.expires_at)
+        .set("created_at", c.created_at)
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// The newest text of an investor's wallet.
+/// The newest challenge of an investor's wallet.
 pub async fn newest(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Option<WalletChallenge>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, WalletChallenge>(
-        "select * from wallet_challenges where wallet_id = $1 and investor_id = $2 order by id desc limit 1")
-        .bind(wallet_id).bind(investor_id).fetch_optional(conn).await?))
+    sql("select * from wallet_challenges where wallet_id = $1 and investor_id = $2 order by id desc limit 1")
+        .bind((wallet_id, investor_id))
+        .optional(tx)
+        .await
 }
 
-/// Uses a text up. Of two that show one signature at once, one has it.
+/// Uses a challenge. Of two parallel uses of a signature one succeeds.
 pub async fn take(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update wallet_challenges set used_at = $2 where id = $1 and used_at is null and expires_at > $2")
-        .bind(&c.id).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update wallet_challenges set used_at = $2 where id = $1 and used_at is null and expires_at > $2")
+        .bind((&c.id, now))
+        .execute(tx)
+        .await?;
     touched(rows, "wallet challenge", &c.id)
 }
 
-/// Forgets the texts of a wallet that is no more.
+/// Deletes the challenges of a removed wallet.
 pub async fn forget(tx: &mut Tx, wallet_id: &str) -> Result<()> {
-    on!(tx, conn => sqlx::query("delete from wallet_challenges where wallet_id = $1").bind(wallet_id).execute(conn).await?.rows_affected());
+    sql("delete from wallet_challenges where wallet_id = $1").bind(wallet_id).execute(tx).await?;
     Ok(())
 }
 
-/// Forgets so many of the texts that ended long ago.
+/// Deletes up to `limit` challenges that expired long ago.
 pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::days(KEPT_DAYS);
-    let delete = "delete from wallet_challenges where id in \
-        (select id from wallet_challenges where expires_at < $1 order by expires_at limit $2)";
-    delete_older(tx, delete, oldest, limit).await
+    sql("delete from wallet_challenges where id in
+         (select id from wallet_challenges where expires_at < $1 order by expires_at limit $2)")
+    .bind((oldest, limit))
+    .execute(tx)
+    .await
 }

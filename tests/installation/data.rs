@@ -11,7 +11,7 @@ use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
 use muniment_domain::user::{self, Role, Roles};
 use muniment_domain::{api_key, investor, migrate};
-use muniment_workflows::queue;
+use muniment_workflows::engine::queue;
 
 use super::CHAIN_ID;
 

@@ -12,7 +12,7 @@ use muniment_domain::{Code, Error, lane, operation};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::{deploy, mint};
+use muniment_workflows::token::{deploy, mint};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use world::KEYS;
@@ -92,7 +92,8 @@ impl Desk {
         drop(tx);
         let start = Instant::now();
         loop {
-            let resumed = muniment_workflows::lane::resume(&self.engine, &lane.id, "operator", "looked at it").await;
+            let resumed =
+                muniment_workflows::operator::lane::resume(&self.engine, &lane.id, "operator", "looked at it").await;
             match resumed {
                 Err(Error::Refused { code: Code::NonceStillOpen, .. }) if start.elapsed() < PATIENCE => {
                     tokio::time::sleep(POLL).await

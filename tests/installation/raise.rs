@@ -6,8 +6,8 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::Offering;
 use muniment_domain::user::Role;
 use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::timer;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::timer;
 use serde_json::{Value, json};
 use world::Database;
 

@@ -214,6 +214,8 @@ GET    /version                                                           open  
 GET    /.well-known/jwks.json                                             open   -
 # What describes the interface is limited for each address, because it is large.
 GET    /openapi.json                                                      public -
+GET    /errors                                                            public -
+GET    /errors/{code}                                                     public -
 GET    /docs                                                              public -
 GET    /docs/page.css                                                     public -
 GET    /docs/page.js                                                      public -

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use muniment_domain::operation::LANE_FULL;
 use muniment_domain::point::{Point, When, plan};
+use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result};
-use muniment_workflows::advance::{Next, advance};
+use muniment_workflows::engine::advance::{Next, advance};
+use muniment_workflows::engine::prepare::Prepared;
 use muniment_workflows::engine::{Engine, StartError};
-use muniment_workflows::prepare::Prepared;
+use muniment_workflows::engine::{finalise, follow, rebroadcast as tend, submit, sweep};
 use muniment_workflows::settings::Settings;
-use muniment_workflows::{finalise, follow, submit, sweep, tend};
-use sqlx::Row;
 use world::Seed;
 
 use crate::node::Weather;
@@ -188,20 +188,17 @@ impl Life {
     }
 
     /// The ids that a question finds.
-    pub async fn ids(&self, sql: &'static str) -> Vec<String> {
+    pub async fn ids(&self, text: &'static str) -> Vec<String> {
         let mut tx = self.stage.db.read().await.unwrap();
-        muniment_domain::on!(tx, conn => {
-            let rows = sqlx::query(sql).fetch_all(conn).await.unwrap();
-            rows.iter().map(|row| row.get::<String, _>(0)).collect()
-        })
+        sql(text).scalars(&mut tx).await.unwrap()
     }
 
     /// Changes rows behind the platform's back, as many as there are.
-    pub async fn change(&self, sql: &'static str) {
+    pub async fn change(&self, text: &'static str) {
         let mut tx = self.stage.db.begin().await.unwrap();
-        let rows = muniment_domain::on!(tx, conn => sqlx::query(sql).execute(conn).await.unwrap().rows_affected());
+        let rows = sql(text).execute(&mut tx).await.unwrap();
         tx.commit(Point::Housekeeping).await.unwrap();
-        assert!(rows > 0, "there is nothing to change: {sql}");
+        assert!(rows > 0, "there is nothing to change: {text}");
     }
 
     /// Calm: nothing fails any more, and people finish what waits for them.

@@ -9,10 +9,12 @@ use muniment_domain::distribution::{Kind, Method, Scope};
 use muniment_domain::moment::Moment;
 use muniment_domain::offering::Scope as Offerings;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, on};
-use muniment_workflows::distribution::{self, Draft};
+use muniment_domain::sql::sql;
+use muniment_domain::{Error, Result};
+use muniment_workflows::payout;
+use muniment_workflows::payout::distribution::{self, Draft};
+use muniment_workflows::payout::{approval as payout_approval, snapshot};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{payout, payout_approval, snapshot};
 
 use crate::books::{same, view};
 use crate::life::{Life, Lived};
@@ -124,8 +126,7 @@ pub async fn compare(life: &Life) -> Lived {
     same("distributions whose parts are not the whole", &life.ids(inexact).await, &Vec::new())
 }
 
-async fn rows(life: &Life, sql: &'static str) -> std::result::Result<Vec<(String, i64)>, String> {
+async fn rows(life: &Life, text: &'static str) -> std::result::Result<Vec<(String, i64)>, String> {
     let mut tx = life.stage.db.read().await.map_err(|e| e.to_string())?;
-    on!(tx, conn => sqlx::query_as::<_, (String, i64)>(sql).fetch_all(conn).await)
-        .map_err(|e| Error::from(e).to_string())
+    sql(text).rows(&mut tx).await.map_err(|e| e.to_string())
 }

@@ -16,13 +16,15 @@ use muniment_domain::point::Point;
 use muniment_domain::reason::{Force, Reason};
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Error, Result, offering};
-use muniment_workflows::action::Action;
-use muniment_workflows::compliance::Cause;
-use muniment_workflows::requester::Requester;
-use muniment_workflows::{
-    abandon, approval, cancel, deploy, force_transfer, freeze, lock, mark_confirmed, mint, recover, restrict, retry,
-    unfreeze, unlock, unrestrict,
+use muniment_workflows::approval;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance::{
+    self, AddressRequest, Cause, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, Request,
+    UnlockRequest,
 };
+use muniment_workflows::operator::{abandon, cancel, mark_confirmed, retry};
+use muniment_workflows::requester::Requester;
+use muniment_workflows::token::{deploy, mint};
 use serde_json::json;
 
 use crate::life::{Life, Lived};
@@ -69,24 +71,24 @@ fn draw(life: &mut Life, offering: &str) -> What {
         3 => What::Freeze(address),
         4 => What::Lock(address, 1 + life.seed.below(8)),
         5 => What::Restrict,
-        6 => What::Two(Box::new(Action::Unfreeze(unfreeze::Request { offering_id, address, cause }))),
-        7 => What::Two(Box::new(Action::Unlock(unlock::Request { offering_id, address, partition, cause }))),
-        8 => What::Two(Box::new(Action::Unrestrict(unrestrict::Request { offering_id, partition, cause }))),
+        6 => two(Request::Unfreeze(AddressRequest { offering_id, address, cause })),
+        7 => two(Request::Unlock(UnlockRequest { offering_id, address, partition, cause })),
+        8 => two(Request::Unrestrict(PartitionRequest { offering_id, partition, cause })),
         9 => {
             let lost = life.seed.below(HOLDERS as u64) as usize;
             // Mostly the owner asks, for a wallet that nobody has; now and then it is somebody else's, or it is taken.
             let owner = if life.seed.chance(0.8) { lost } else { 0 };
             let new = if life.seed.chance(0.8) { HOLDERS + lost } else { life.seed.below(HOLDERS as u64) as usize };
-            What::Two(Box::new(Action::Recover(recover::Request {
+            two(Request::Recover(RecoverRequest {
                 offering_id: if life.seed.chance(0.5) { "all".to_owned() } else { offering_id },
                 investor_id: life.stage.investors[owner].clone(),
                 lost_address: stage::holder(lost),
                 new_address: stage::holder(new),
                 case_reference: None,
                 evidence_document_sha256: B256::repeat_byte(7),
-            })))
+            }))
         }
-        _ => What::Two(Box::new(Action::ForceTransfer(force_transfer::Request {
+        _ => two(Request::ForceTransfer(ForceTransferRequest {
             offering_id,
             from: address,
             to: wallet(life),
@@ -95,8 +97,13 @@ fn draw(life: &mut Life, offering: &str) -> What {
             reason_code: Force::CourtOrder,
             case_reference: None,
             document_sha256: B256::repeat_byte(7),
-        }))),
+        })),
     }
+}
+
+/// What takes a second person.
+fn two(request: Request) -> What {
+    What::Two(Box::new(Action::Compliance(request)))
 }
 
 /// Any wallet: a holder's, mostly, or one that had nothing at first.
@@ -168,16 +175,18 @@ async fn make(life: &Life, wish: &Wish) -> Result<String> {
             format!("{} pages", mint::request(&mut tx, settings, request, &by).await?.pages.len())
         }
         What::Freeze(address) => {
-            freeze::request(&mut tx, settings, freeze::Request { offering_id, address, cause }, &by).await?.id
+            let request = Request::Freeze(AddressRequest { offering_id, address, cause });
+            compliance::request(&mut tx, &request, &by).await?.id
         }
         What::Lock(address, units) => {
             let release_at = tx.now() + chrono::Duration::minutes(4);
             let quantity = units.to_string();
-            let request = lock::Request { offering_id, address, partition: 1, quantity, release_at, cause };
-            lock::request(&mut tx, settings, request, &by).await?.id
+            let request = LockRequest { offering_id, address, partition: 1, quantity, release_at, cause };
+            compliance::request(&mut tx, &Request::Lock(request), &by).await?.id
         }
         What::Restrict => {
-            restrict::request(&mut tx, settings, restrict::Request { offering_id, partition: 1, cause }, &by).await?.id
+            let request = Request::Restrict(PartitionRequest { offering_id, partition: 1, cause });
+            compliance::request(&mut tx, &request, &by).await?.id
         }
         What::Two(action) => approval::ask(&mut tx, settings, *action, &by).await?.id,
     };

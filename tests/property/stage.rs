@@ -20,7 +20,7 @@ use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
 use muniment_domain::{investor, migrate};
-use muniment_workflows::queue;
+use muniment_workflows::engine::queue;
 use world::Seed;
 
 use crate::node::Line;

@@ -11,9 +11,10 @@ use muniment_domain::operation::{self, Kind, NewOperation, NewStep, key_spent};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Status};
 use muniment_domain::{Code, Error, Result, contract, offering};
+use muniment_workflows::engine::queue;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::settings::Settings;
-use muniment_workflows::{deploy, mint, queue};
+use muniment_workflows::token::{deploy, mint};
 use serde_json::json;
 
 use crate::endpoint::Shared;

@@ -38,7 +38,7 @@ impl Stage {
         let db = Db::open("sqlite::memory:", 1, Clock::Manual(clock.clone()), Ids::Seeded(ids.clone())).await;
         let db = db.expect("a database in memory");
         migrate::run(&db).await.expect("migrations");
-        muniment_workflows::queue::migrate(&db).await.expect("the queue's migrations");
+        muniment_workflows::engine::queue::migrate(&db).await.expect("the queue's migrations");
         let tables = "select name from sqlite_master where type = 'table' and name not like '%migrations%' and name not like 'sqlite%'";
         let tables = sqlx::query_scalar(tables).fetch_all(pool(&db)).await.expect("a list of tables");
         let key = |n: u8| Signer::raw(B256::repeat_byte(n), Profile::Development).expect("a key of the curve");

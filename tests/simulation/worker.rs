@@ -9,10 +9,11 @@ use futures::future::{BoxFuture, poll_fn};
 use muniment_domain::operation::{self, LANE_FULL};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result};
-use muniment_workflows::advance::{Next, advance, advance_all};
 use muniment_workflows::engine::Engine;
-use muniment_workflows::prepare::Prepared;
-use muniment_workflows::{abandon, cancel, finalise, follow, lane, mark_confirmed, retry, submit, sweep, tend};
+use muniment_workflows::engine::advance::{Next, advance, advance_all};
+use muniment_workflows::engine::prepare::Prepared;
+use muniment_workflows::engine::{finalise, follow, lane, rebroadcast as tend, submit, sweep};
+use muniment_workflows::operator::{self, abandon, cancel, mark_confirmed, retry};
 
 use crate::endpoint::Shared;
 use crate::stage::CHAIN;
@@ -101,8 +102,8 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
         }
         Move::Abandon(id) => said(abandon::abandon(engine, &id, PERSON, "no more").await?),
         Move::Cancel(id) => format!("{:?}", cancel::cancel(engine, &id, PERSON, "not wanted").await?),
-        Move::Resume(id) => said(lane::resume(engine, &id, PERSON, "looked at").await?),
-        Move::Pause(id) => said(lane::pause(engine, &id, PERSON, "wait").await?),
+        Move::Resume(id) => said(operator::lane::resume(engine, &id, PERSON, "looked at").await?),
+        Move::Pause(id) => said(operator::lane::pause(engine, &id, PERSON, "wait").await?),
     };
     Ok(said)
 }

@@ -8,51 +8,51 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// How many holders one mint transaction carries at most; the gas cap of the chain may make it fewer.
+    /// Limit of holders in one mint transaction. The gas cap of the chain can make it lower.
     pub mint_page_holders: usize,
-    /// Gas of a mint page before its first holder; with the next one it says how many holders the gas cap of the chain allows.
+    /// Gas of a mint page without its holders. With the next setting it gives the number of holders that the chain's gas cap allows.
     pub mint_page_gas: u64,
-    /// Gas of each holder of a mint page.
+    /// Gas for each holder of a mint page.
     pub mint_holder_gas: u64,
-    /// From which amount on a mint needs a second person, in the currency of its offering. What was minted of it that day without one
-    /// counts with it.
+    /// Amount from which a mint needs an approval, in the currency of its offering. Amounts minted on the same day without an approval are
+    /// added.
     pub mint_dual_control_threshold: Money,
-    /// From which total on the execution of a payout needs a second person, in the currency of its offering. What was offered for
-    /// execution that day without one counts with it.
+    /// Total from which a payout needs an approval, in the currency of its offering. Totals submitted on the same day without an approval are
+    /// added.
     pub payout_dual_control_threshold: Money,
-    /// How long an approval waits for a second person, in hours.
+    /// Hours until a pending approval expires.
     pub approval_hours: u32,
-    /// How long the approval of an investor's identity holds, in months.
+    /// Months for which an identity check is valid.
     pub kyc_months: u32,
-    /// How long it holds for somebody of high risk, in months.
+    /// Months for which it is valid for a high-risk investor.
     pub kyc_months_at_high_risk: u32,
-    /// How many holders one payout transaction pays at most.
+    /// Limit of holders in one payout transaction.
     pub payout_page_holders: usize,
-    /// What an investor must at least get to be paid now; less is held.
+    /// Smallest net amount that is paid. A smaller one is held.
     pub payout_dust_threshold: Money,
-    /// How long a subscription may stay unpaid after it became binding, in days.
+    /// Days until a binding subscription must be paid.
     pub payment_due_days: u32,
-    /// How many transient faults of one cycle are borne before an operation is a dead letter.
+    /// Transient faults in one cycle after which an operation becomes a dead letter.
     pub attempts_max: u32,
-    /// The first pause after a transient fault, in seconds.
+    /// First pause after a transient fault, in seconds.
     pub backoff_base_seconds: u64,
-    /// The longest pause, in seconds.
+    /// Longest pause after a transient fault, in seconds.
     pub backoff_cap_seconds: u64,
-    /// How long an operation waits before it looks again whether an outage is over, in seconds.
+    /// Pause between two tries during an outage, in seconds.
     pub outage_pause_seconds: u64,
-    /// How often overdue operations are looked for, in seconds.
+    /// Pause between two sweeps for overdue rows, in seconds.
     pub sweep_seconds: u64,
-    /// How many wakes one process works on at once, for each class of operations.
+    /// Wakes that one process works on at once, for each class of operations.
     pub concurrency: usize,
-    /// How many operations one commit signs at most.
+    /// Limit of operations that one commit signs.
     pub sign_batch: usize,
-    /// How many final steps one commit settles at most.
+    /// Limit of final steps that one commit settles.
     pub settle_batch: usize,
-    /// How long a stopping process waits for moves under way, in seconds.
+    /// Seconds that a stopping process waits for its current moves.
     pub drain_seconds: u64,
-    /// How often the counts, the balance and the role of each signer are looked up, in seconds.
+    /// Pause between two reads of each signer's nonce, balance and roles, in seconds.
     pub observe_seconds: u64,
-    /// How long finished jobs stay in the queue's tables, in hours.
+    /// Hours for which finished jobs stay in the queue's tables.
     pub queue_retention_hours: u64,
 }
 

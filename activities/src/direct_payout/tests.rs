@@ -1,6 +1,9 @@
-//! What is promised of `direct_payout.rs`.
+//! Unit tests of `direct_payout.rs`.
 
-use alloy::{primitives::Bytes, sol_types::SolEvent};
+use alloy::{
+    primitives::{B256, Bytes},
+    sol_types::SolEvent,
+};
 
 use super::*;
 use crate::bindings::{coin::DemoCoin::Transfer, token::PlatformSecurityToken7518::OperationExecuted};
@@ -43,7 +46,7 @@ fn receipt(page: &PayoutPage, transfers: &[(u8, u128)]) -> Receipt {
 }
 
 #[test]
-fn a_call_is_read_as_it_was_written() {
+fn an_encoded_call_decodes_to_the_same_page() {
     for lines in [&[(1, 5)][..], &[(1, 5), (2, 6)], &[(1, 5), (1, 5)]] {
         let page = page(lines);
         assert_eq!(page_of(&pay(PAYER, TOKEN, &page).data), Some(page));
@@ -52,7 +55,7 @@ fn a_call_is_read_as_it_was_written() {
 }
 
 #[test]
-fn only_transfers_of_exactly_the_amounts_prove_a_page() {
+fn only_transfers_of_the_exact_amounts_prove_a_page() {
     let lines = [(1, 5), (2, 6), (2, 6)];
     let page = page(&lines);
     let shown = |transfers: &[(u8, u128)]| page_effect(&receipt(&page, transfers), TOKEN, PAYER, &page);
@@ -68,11 +71,11 @@ fn only_transfers_of_exactly_the_amounts_prove_a_page() {
     assert!(page_effect(&reverted, TOKEN, PAYER, &page).is_err());
     let mut unsaid = receipt(&page, &lines);
     unsaid.logs.remove(0);
-    assert!(page_effect(&unsaid, TOKEN, PAYER, &page).is_err(), "the token did not say that it was this operation");
+    assert!(page_effect(&unsaid, TOKEN, PAYER, &page).is_err(), "the event of the operation is missing");
 }
 
 #[test]
-fn what_a_page_lacks_is_told_line_by_line() {
+fn missing_transfers_are_reported_line_by_line() {
     let page = page(&[(1, 5), (2, 6), (2, 6), (3, 7)]);
     let said = |transfers: &[(u8, u128)]| said_of_lines(&receipt(&page, transfers), PAYER, &page);
     assert_eq!(said(&[(1, 5), (2, 6)]), [Said::Paid, Said::Paid, Said::Nothing, Said::Nothing]);
@@ -84,5 +87,5 @@ fn what_a_page_lacks_is_told_line_by_line() {
     let gift = Transfer { from: TOKEN, to: Address::repeat_byte(3), value: U256::from(7) };
     elsewhere.logs.push(log(COIN, &gift));
     let wanted = [Said::Paid, Said::Nothing, Said::Nothing, Said::Other(U256::from(7))];
-    assert_eq!(said_of_lines(&elsewhere, PAYER, &page), wanted, "money from somebody else is not nothing");
+    assert_eq!(said_of_lines(&elsewhere, PAYER, &page), wanted, "a transfer from another account is reported");
 }

@@ -1,4 +1,4 @@
-//! What is promised of `fees.rs`.
+//! Unit tests of `fees.rs`.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn fees(max: u128, tip: u128) -> Fees {
 }
 
 #[test]
-fn a_bump_raises_both_fields_by_an_eighth_at_least() {
+fn a_bump_raises_both_fields_by_at_least_an_eighth() {
     for (max, tip) in [(0, 0), (1, 1), (7, 3), (21 * GWEI, GWEI), (299 * GWEI / 2, 2 * GWEI)] {
         let Bump::Raised(new) = bump(fees(max, tip), 13, fees(0, 0), 1_000 * GWEI) else { panic!("{max} {tip}") };
         assert!(new.max_fee_per_gas * 8 >= max * 9 && new.max_fee_per_gas > max);
@@ -27,7 +27,7 @@ fn a_bump_follows_the_market_up_to_the_cap() {
 }
 
 #[test]
-fn a_bump_that_pools_would_refuse_is_not_made() {
+fn a_bump_too_small_for_mempools_is_not_made() {
     assert_eq!(bump(fees(95 * GWEI, GWEI), 15, fees(0, 0), 100 * GWEI), Bump::AtCap);
     assert_eq!(bump(fees(u128::MAX, GWEI), 15, fees(0, 0), u128::MAX - 1), Bump::AtCap);
 }

@@ -22,22 +22,25 @@ fn our_errors_are_named_with_their_operands() {
 }
 
 #[test]
-fn everything_else_has_a_name_too_and_nothing_is_kept_that_is_too_long() {
+fn other_reverts_are_named_and_long_data_is_cut() {
     let text = |data: &[u8]| decode(data).name;
     assert_eq!(text(&[]), "Empty");
     assert_eq!(text(&[1, 2]), "Unknown");
     assert_eq!(text(&[0xff; 36]), "Unknown");
-    assert_eq!(decode(&ErrorString { reason: "paused".into() }.abi_encode()).sentence, "The contract refused: paused.");
+    assert_eq!(
+        decode(&ErrorString { reason: "paused".into() }.abi_encode()).sentence,
+        "The contract rejected the call: paused."
+    );
     assert_eq!(text(&Panic { code: U256::from(0x11) }.abi_encode()), "Panic");
     let long = decode(&ErrorString { reason: "x\n".repeat(1 << 20) }.abi_encode());
     assert!(long.data.len() == DATA_BYTES_MAX && long.sentence.len() < 500 && !long.sentence.contains('\n'));
-    // An error of ours with its operands cut off is not guessed at.
+    // A truncated error of ours must not be decoded.
     let cut = Token::OperationReplayed { opId: U256::from(9) }.abi_encode();
     assert_eq!(text(&cut[..20]), "Unknown");
 }
 
 #[test]
-fn data_is_found_wherever_a_node_puts_it() {
+fn revert_data_is_found_in_every_known_place() {
     for data in [
         json!("0x0102"),
         json!("Reverted 0x0102"),

@@ -1,4 +1,4 @@
-//! What is promised of `wallet_proof.rs`.
+//! Unit tests of `wallet_proof.rs`.
 
 use alloy::primitives::U256;
 use alloy::signers::{SignerSync, local::PrivateKeySigner};
@@ -19,7 +19,7 @@ fn message(address: Address) -> Message<'static> {
 }
 
 #[test]
-fn the_text_is_as_the_standard_has_it() {
+fn the_text_has_the_form_of_the_standard() {
     let address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed".parse().unwrap();
     let lines = [
         "portal.example wants you to sign in with your Ethereum account:",
@@ -39,7 +39,7 @@ fn the_text_is_as_the_standard_has_it() {
 }
 
 #[test]
-fn only_the_one_signature_over_exactly_this_text_shows_the_signer() {
+fn only_the_low_s_signature_over_this_exact_text_recovers_the_signer() {
     let key = PrivateKeySigner::from_bytes(&[7; 32].into()).unwrap();
     let (asked, own) = (message(key.address()), key.address());
     let signed = key.sign_message_sync(asked.to_string().as_bytes()).unwrap();
@@ -53,7 +53,7 @@ fn only_the_one_signature_over_exactly_this_text_shows_the_signer() {
     {
         assert_eq!(of(&wrong), None, "{wrong:?}");
     }
-    // The order of the curve less s, with the other parity, is a signature too; it is not the one that was made.
+    // The same r with the order of the curve minus s and the other parity is valid ECDSA too, but it is not what the key signed.
     let order: U256 = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141".parse().unwrap();
     let twin = Signature::new(signed.r(), order - signed.s(), !signed.v());
     assert_eq!(twin.recover_address_from_msg(asked.to_string()).unwrap(), own, "it would recover to the same key");

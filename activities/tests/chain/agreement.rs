@@ -1,4 +1,4 @@
-//! Receipts: missing is a fault, forged is found out, and a quorum must show the same.
+//! Receipts: a missing receipt is a fault, a forged one is detected, and a quorum must agree.
 use std::sync::Arc;
 
 use muniment_activities::{
@@ -14,7 +14,7 @@ const OF_BLOCK: &str = "eth_getBlockReceipts";
 const ONE: &str = "eth_getTransactionReceipt";
 
 #[tokio::test]
-async fn only_our_receipts_come_back_and_nothing_is_asked_for_none() {
+async fn only_our_receipts_are_returned_and_an_empty_list_costs_no_call() {
     let node = Arc::new(FakeNode::new());
     let chain = chain(vec![node.clone()]);
     let ours = chain.receipts_of_block(node.hash(5), &[tx(2)]).await.unwrap();
@@ -25,7 +25,7 @@ async fn only_our_receipts_come_back_and_nothing_is_asked_for_none() {
 }
 
 #[tokio::test]
-async fn a_node_without_block_receipts_is_asked_by_hash_and_remembered() {
+async fn a_node_without_block_receipts_is_asked_by_hash_from_then_on() {
     let node = Arc::new(FakeNode::lying(|method, _| {
         (method == OF_BLOCK).then(|| Err(json!({ "code": -32601, "message": "Method not found" })))
     }));
@@ -38,7 +38,7 @@ async fn a_node_without_block_receipts_is_asked_by_hash_and_remembered() {
 }
 
 #[tokio::test]
-async fn a_missing_or_foreign_receipt_is_a_fault_and_never_silence() {
+async fn a_missing_or_foreign_receipt_is_a_fault() {
     let block = FakeNode::new().hash(5);
     let answers = [
         Ok(Value::Null),
@@ -53,7 +53,7 @@ async fn a_missing_or_foreign_receipt_is_a_fault_and_never_silence() {
         let liar = Arc::new(FakeNode::lying(move |method, _| (method == OF_BLOCK).then(|| answer.clone())));
         let fault = chain(vec![liar.clone()]).receipts_of_block(block, &[tx(1)]).await.unwrap_err();
         assert_eq!(fault.class(), FaultClass::Transient, "{said:?}: {fault}");
-        // Where another endpoint knows better, it is believed instead.
+        // Another endpoint with the right answer is used instead.
         let honest = Arc::new(FakeNode::new());
         assert_eq!(chain(vec![liar, honest]).receipts_of_block(block, &[tx(1)]).await.unwrap().len(), 1, "{said:?}");
     }
@@ -70,7 +70,7 @@ async fn a_missing_or_foreign_receipt_is_a_fault_and_never_silence() {
 }
 
 #[tokio::test]
-async fn receipts_by_hash_say_none_for_none_and_refuse_another_ones() {
+async fn receipts_by_hash_are_none_if_missing_and_a_fault_if_of_another_transaction() {
     let node =
         FakeNode::lying(|method, params| (method == ONE && params[0] == json!(tx(2))).then_some(Ok(Value::Null)));
     let found = chain(vec![Arc::new(node)]).receipts(&[tx(1), tx(2)]).await.unwrap();
@@ -80,7 +80,7 @@ async fn receipts_by_hash_say_none_for_none_and_refuse_another_ones() {
 }
 
 #[tokio::test]
-async fn a_quorum_agrees_disputes_or_waits() {
+async fn a_quorum_agrees_disputes_or_stays_pending() {
     let config = || ChainConfig { quorum: 2, ..ChainConfig::default() };
     let honest = || Arc::new(FakeNode::new());
     let says = |answer: Value| Arc::new(FakeNode::lying(move |method, _| (method == ONE).then(|| Ok(answer.clone()))));

@@ -1,4 +1,4 @@
-//! Starts anvil and brings the platform onto it.
+//! Starts anvil and deploys the platform's contracts to it.
 use std::{
     path::PathBuf,
     process::Stdio,
@@ -62,7 +62,7 @@ pub async fn start(arguments: &[&str]) -> (Chain, Child) {
             break address.to_owned();
         }
     };
-    // Anvil blocks when nobody reads what it prints.
+    // Anvil blocks if nobody reads its output.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     let config =
         ChainConfig { endpoints: vec![format!("http://{address}")], poll_milliseconds: 50, ..ChainConfig::default() };
@@ -76,7 +76,7 @@ fn no_tls() -> rustls::ClientConfig {
     config.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
 }
 
-/// Gives an account money, which only a development node does.
+/// Sets the balance of an account, which only a development node allows.
 pub async fn fund(chain: &Chain, account: Address) {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["{account}","0x56bc75e2d63100000"]}}"#
@@ -103,7 +103,7 @@ impl Anvil {
         }
     }
 
-    /// Signs a call as the operator, whatever a simulation would say.
+    /// Signs a call as the operator without a simulation.
     pub async fn sign(&self, call: &Call, nonce: u64, gas_limit: u64) -> Signed {
         let fees = self.chain.fees().await.unwrap();
         let transaction = Transaction {
@@ -125,7 +125,7 @@ impl Anvil {
         let signed = self.sign(call, self.nonce.fetch_add(1, Ordering::SeqCst), gas_limit).await;
         let sent = self.chain.send(std::slice::from_ref(&signed.raw)).await;
         assert_eq!(sent, [Sent::Accepted(signed.hash)]);
-        // Anvil mines at once, but not before it answers.
+        // Anvil answers before it mines.
         for _ in 0..200 {
             if let Some(receipt) = self.chain.receipts(&[signed.hash]).await.unwrap().remove(0) {
                 return receipt;

@@ -1,4 +1,4 @@
-//! Heads, ranges and logs as the follower reads them.
+//! Heads, block ranges and logs.
 use std::sync::{Arc, atomic::Ordering};
 
 use alloy::primitives::{Address, B256};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::node::{FakeNode, chain, chain_with};
 
 #[tokio::test]
-async fn heads_by_tag_and_by_count() {
+async fn heads_are_read_by_tag_and_by_number_of_confirmations() {
     let node = Arc::new(FakeNode::new());
     let heads = chain(vec![node.clone()]).heads().await.unwrap();
     assert_eq!((heads.latest.number, heads.finalized.unwrap().number), (20, 18));
@@ -25,7 +25,7 @@ async fn heads_by_tag_and_by_count() {
 }
 
 #[tokio::test]
-async fn a_node_without_a_final_block_yet_says_nothing_about_finality() {
+async fn a_node_without_a_final_block_reports_none() {
     for answer in [Ok(Value::Null), Err(json!({ "code": -39001, "message": "Unknown block" }))] {
         let node = FakeNode::lying(move |_, params: &Value| (params[0] == "finalized").then(|| answer.clone()));
         assert_eq!(chain(vec![Arc::new(node)]).heads().await.unwrap().finalized, None);
@@ -33,7 +33,7 @@ async fn a_node_without_a_final_block_yet_says_nothing_about_finality() {
 }
 
 #[tokio::test]
-async fn a_range_comes_in_order_and_linked_whatever_its_length() {
+async fn a_range_of_any_length_is_in_order_and_linked() {
     let node = Arc::new(FakeNode::new());
     node.head.store(100, Ordering::SeqCst);
     let chain = chain(vec![node.clone()]);
@@ -46,7 +46,7 @@ async fn a_range_comes_in_order_and_linked_whatever_its_length() {
 }
 
 #[tokio::test]
-async fn blocks_that_do_not_belong_together_are_not_returned() {
+async fn blocks_that_are_not_linked_are_a_fault() {
     let other = FakeNode { seed: 9, ..FakeNode::new() }.hash(7);
     let broken = FakeNode::lying(move |_, params: &Value| {
         (params[0] == "0x7").then(|| {

@@ -1,4 +1,4 @@
-//! The platform's contracts on anvil: what is sent, what it does, and what a refusal says.
+//! The platform's contracts on anvil: calls, effects and revert reasons.
 use std::time::Duration;
 
 use alloy::{
@@ -76,36 +76,36 @@ async fn the_platform_is_deployed_once_and_found_again() {
     assert_eq!(registry::owner(chain, platform.registry).await.unwrap(), anvil.deployer.address());
     assert_eq!(factory::implementation(chain, platform.factory).await.unwrap(), platform.implementation);
     assert_eq!(factory::registry(chain, platform.factory).await.unwrap(), platform.registry);
-    // A key that was used for something else would put the contracts at other addresses.
+    // A key with other transactions would deploy the contracts to other addresses.
     deployed(&anvil, "off_used").await;
     let used = Platform::deploy(chain, &anvil.operator, &[]).await;
     assert!(matches!(used, Err(PlatformFault::KeyUsedElsewhere { nonce: 0, .. })), "{used:?}");
 }
 
 #[tokio::test]
-async fn a_deployment_that_is_cut_short_is_completed_by_the_next_one() {
+async fn an_interrupted_deployment_is_completed_by_the_next_one() {
     let (chain, _process) = start(&[]).await;
     let deployer = Signer::raw(B256::repeat_byte(5), Profile::Development).unwrap();
     fund(&chain, deployer.address()).await;
     let agents = [(holder(1), Roles::ISSUER | Roles::PAYOUT), (holder(2), Roles::CUSTODY)];
-    let mut cuts = 0;
+    let mut interruptions = 0;
     let platform = loop {
         let attempt = Platform::deploy(&chain, &deployer, &agents);
-        match tokio::time::timeout(Duration::from_millis(12 + cuts), attempt).await {
+        match tokio::time::timeout(Duration::from_millis(12 + interruptions), attempt).await {
             Ok(Ok(platform)) => break platform,
             Ok(Err(fault)) => eprintln!("met and survived: {fault}"),
-            Err(_) => cuts += 1,
+            Err(_) => interruptions += 1,
         }
-        assert!(cuts < 500);
+        assert!(interruptions < 500);
     };
-    assert!(cuts > 0, "it was never cut");
+    assert!(interruptions > 0, "it was never interrupted");
     assert_eq!(platform, Platform::of(deployer.address()));
     assert_eq!(registry::roles_of(&chain, platform.registry, holder(1), At::Latest).await.unwrap(), agents[0].1);
     assert_eq!(factory::implementation(&chain, platform.factory).await.unwrap(), platform.implementation);
 }
 
 #[tokio::test]
-async fn custody_calls_carry_their_operation_id() {
+async fn custody_calls_carry_their_operation_number() {
     let anvil = Anvil::with_platform().await;
     let operator = anvil.operator.address();
     let contract = deployed(&anvil, "off_c").await;
@@ -126,7 +126,7 @@ async fn custody_calls_carry_their_operation_id() {
 }
 
 #[tokio::test]
-async fn a_token_is_deployed_where_it_was_predicted_and_only_with_the_same_terms() {
+async fn a_token_is_deployed_at_its_predicted_address_and_only_with_the_same_terms() {
     let anvil = Anvil::with_platform().await;
     let (chain, operator, at) = (&anvil.chain, anvil.operator.address(), anvil.platform.factory);
     let (id, call) = (factory::offering_id("off_a"), factory::deploy_token(operator, at, &offering("off_a")));
@@ -142,7 +142,7 @@ async fn a_token_is_deployed_where_it_was_predicted_and_only_with_the_same_terms
     assert_eq!(token::symbol(chain, predicted, At::Latest).await.unwrap(), "TOWER");
     assert_eq!(token::partition_count(chain, predicted, At::Latest).await.unwrap(), 2);
     assert_eq!(token::partition(chain, predicted, 2, At::Latest).await.unwrap().cap, U256::from(1_000_000));
-    // A repetition changes nothing and still shows its effect.
+    // A repeated deployment changes nothing and still shows its effect.
     let again = anvil.execute(&call).await;
     assert_eq!(factory::deploy_effect(&again, at, &offering("off_a")).unwrap(), predicted);
     let other = Deployment { symbol: "OTHER".into(), ..offering("off_a") };
@@ -154,7 +154,7 @@ async fn a_token_is_deployed_where_it_was_predicted_and_only_with_the_same_terms
 }
 
 #[tokio::test]
-async fn a_page_mints_and_locks_every_line_and_never_twice() {
+async fn a_page_mints_and_locks_every_line_exactly_once() {
     let anvil = Anvil::with_platform().await;
     let (chain, operator) = (&anvil.chain, anvil.operator.address());
     let contract = deployed(&anvil, "off_m").await;
@@ -167,25 +167,25 @@ async fn a_page_mints_and_locks_every_line_and_never_twice() {
     assert_eq!(token::locked_balance_of(chain, contract, holder(4), 1, At::Latest).await.unwrap(), U256::from(14));
     assert_eq!(token::transferable_balance(chain, contract, holder(4), 1, At::Latest).await.unwrap(), U256::ZERO);
     assert!(token::is_whitelisted(chain, contract, holder(4), 1, At::Latest).await.unwrap());
-    // Another page, another id, another contract: each is seen.
+    // A different page, operation number or contract does not match.
     for other in [page(2, 5, FAR_AHEAD), page(1, 4, FAR_AHEAD), page(1, 5, 0)] {
         assert!(mint_effect(&receipt, contract, &other).is_err());
     }
     assert!(mint_effect(&receipt, holder(1), &locked).is_err());
-    // Without any one of these events it is not the page's effect; the whitelist alone is only a means.
+    // Without any one of these events the effect is missing, except the whitelist event, which is not part of the effect.
     for index in 0..receipt.logs.len() {
         let mut lacking = receipt.clone();
         let log = lacking.logs.remove(index);
-        let is_means = log.topics[0] == HolderWhitelisted::SIGNATURE_HASH;
-        assert_eq!(mint_effect(&lacking, contract, &locked).is_ok(), is_means, "{log:?}");
+        let is_whitelisting = log.topics[0] == HolderWhitelisted::SIGNATURE_HASH;
+        assert_eq!(mint_effect(&lacking, contract, &locked).is_ok(), is_whitelisting, "{log:?}");
         let mut foreign = receipt.clone();
         foreign.logs[index].address = holder(1);
-        assert_eq!(mint_effect(&foreign, contract, &locked).is_ok(), is_means, "{log:?}");
+        assert_eq!(mint_effect(&foreign, contract, &locked).is_ok(), is_whitelisting, "{log:?}");
     }
-    // A holder on two lines gets both, and the effect adds up.
+    // A holder on two lines gets both, and the effect adds them up.
     let twice = MintPage { op_id: 2, lines: [locked.lines.clone(), locked.lines.clone()].concat(), ..locked.clone() };
     mint_effect(&anvil.execute(&token::mint_page(operator, contract, &twice)).await, contract, &twice).unwrap();
-    // The second lock behind the nonce.
+    // The contract refuses the operation number, even with a new nonce.
     let replayed = revert(&anvil, &call).await;
     assert_eq!(replayed.is_operation_replayed(), Some(U256::from(1)));
     let forced = anvil.execute_with(&call, 500_000).await;
@@ -202,7 +202,7 @@ async fn a_page_mints_and_locks_every_line_and_never_twice() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_put_into_words() {
+async fn a_revert_is_explained_in_a_sentence() {
     let anvil = Anvil::with_platform().await;
     let operator = anvil.operator.address();
     let contract = deployed(&anvil, "off_r").await;
@@ -222,7 +222,7 @@ async fn a_refusal_is_put_into_words() {
         .await;
     assert!(matches!(&nowhere, Err(fault) if fault.class() == FaultClass::Transient), "{nowhere:?}");
     let no_contract = token::symbol(&anvil.chain, holder(3), At::Latest).await.unwrap_err();
-    assert!(no_contract.to_string().contains("is not the contract it should be"), "{no_contract}");
+    assert!(no_contract.to_string().contains("is not the expected contract"), "{no_contract}");
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn a_dependent_step_is_simulated_at_the_block_it_depends_on() {
     assert!(
         matches!(anvil.chain.simulate(&call, At::Hash(after.hash)).await.unwrap(), Simulation::Gas(gas) if gas > 50_000)
     );
-    // Before its deployment there is no code, so the call does nothing: the estimate shows it.
+    // Before its deployment the token has no code, so the call does nothing: the estimate shows it.
     assert!(
         matches!(anvil.chain.simulate(&call, At::Hash(before.hash)).await.unwrap(), Simulation::Gas(gas) if gas < 50_000)
     );
@@ -245,7 +245,7 @@ async fn a_dependent_step_is_simulated_at_the_block_it_depends_on() {
 }
 
 #[tokio::test]
-async fn the_model_by_which_pages_are_cut_covers_what_a_page_really_takes() {
+async fn the_gas_model_of_pages_covers_the_gas_that_pages_use() {
     let anvil = Anvil::with_platform().await;
     let contract = deployed(&anvil, "off_g").await;
     let GasModel { base, per_holder } = GasModel::MINT_PAGE;
@@ -263,7 +263,7 @@ async fn the_model_by_which_pages_are_cut_covers_what_a_page_really_takes() {
 }
 
 #[tokio::test]
-async fn what_anvil_refuses_is_read_as_it_is_meant() {
+async fn refusals_of_anvil_have_the_right_class() {
     let anvil = Anvil::with_platform().await;
     let call = factory::deploy_token(anvil.operator.address(), anvil.platform.factory, &offering("off_s"));
     let gas = anvil.gas(&call).await * 2;
@@ -276,7 +276,7 @@ async fn what_anvil_refuses_is_read_as_it_is_meant() {
     assert_eq!(class(anvil.chain.send(&[low.raw]).await), SendClass::NonceTooLow);
     let starved = anvil.sign(&call, anvil.next_nonce().await, 20_000).await;
     assert_eq!(class(anvil.chain.send(&[starved.raw]).await), SendClass::GasLimit);
-    // A gapped nonce waits in the pool; sent again it is known.
+    // A transaction with a nonce gap waits in the mempool; sent again, it is known.
     let waiting = anvil.sign(&call, anvil.next_nonce().await + 1, gas).await;
     assert_eq!(anvil.chain.send(std::slice::from_ref(&waiting.raw)).await, [Sent::Accepted(waiting.hash)]);
     assert_eq!(anvil.chain.send(&[waiting.raw]).await, [Sent::AlreadyKnown]);

@@ -1,4 +1,4 @@
-//! A question is answered as long as one honest endpoint is up, and never by another chain.
+//! A read succeeds as long as one honest endpoint is up, and another chain is never used.
 use std::{
     sync::{
         Arc,
@@ -25,7 +25,7 @@ fn over(servers: &[&Server]) -> Chain {
 }
 
 #[tokio::test]
-async fn whatever_the_first_endpoint_does_the_second_answers() {
+async fn the_second_endpoint_answers_for_every_failure_of_the_first() {
     let manners = [
         ("500", Manner::Status(500, "")),
         ("403", Manner::Status(403, "")),
@@ -45,7 +45,7 @@ async fn whatever_the_first_endpoint_does_the_second_answers() {
         assert!(bad.requests() > 0, "{name}: the fault was never met");
         let health = chain.health();
         assert!(!health[0].up && health[0].last_error.is_some() && health[1].up, "{name}: {health:?}");
-        // While it rests, the bad one costs nothing.
+        // While the bad endpoint cools down, it gets no requests.
         let (before, started) = (bad.requests(), Instant::now());
         chain.heads().await.unwrap();
         assert_eq!(bad.requests(), before, "{name}");
@@ -54,7 +54,7 @@ async fn whatever_the_first_endpoint_does_the_second_answers() {
 }
 
 #[tokio::test]
-async fn an_endpoint_rests_as_long_as_it_asks_and_comes_back() {
+async fn an_endpoint_cools_down_for_as_long_as_it_asks() {
     let (first, second) =
         (Server::start(Manner::Status(429, "retry-after: 60\r\n")).await, Server::start(Manner::Honest).await);
     let time = Arc::new(AtomicU64::new(1_000_000));
@@ -71,20 +71,20 @@ async fn an_endpoint_rests_as_long_as_it_asks_and_comes_back() {
 }
 
 #[tokio::test]
-async fn with_every_endpoint_down_it_is_an_outage_and_no_key_is_shown() {
+async fn all_endpoints_down_is_an_outage_and_shows_no_key() {
     let (one, two) = (Server::start(Manner::Status(502, "")).await, Server::start(Manner::Close).await);
     let chain = over(&[&one, &two]);
     let fault = chain.heads().await.unwrap_err();
     assert_eq!(fault.class(), FaultClass::Outage, "{fault}");
     let shown = format!("{fault} {fault:?} {:?} {:?}", chain.health(), chain.contact().await);
     assert!(shown.contains("127.0.0.1") && !shown.contains("secret"), "{shown}");
-    // Nobody rests for good: as soon as one is back, work goes on.
+    // As soon as one endpoint is back, reads succeed, even before its cool-down ends.
     two.turns(Manner::Honest);
     chain.heads().await.unwrap();
 }
 
 #[tokio::test]
-async fn every_endpoint_limiting_the_rate_is_an_outage_too() {
+async fn a_rate_limit_on_every_endpoint_is_an_outage() {
     let one = Server::start(Manner::Status(429, "retry-after: 3\r\n")).await;
     let fault = over(&[&one]).balance(Default::default(), Tag::Latest).await.unwrap_err();
     assert!(matches!(fault, Fault::RateLimited { retry_after_seconds: Some(3), .. }), "{fault:?}");
@@ -99,7 +99,7 @@ async fn every_endpoint_limiting_the_rate_is_an_outage_too() {
 }
 
 #[tokio::test]
-async fn another_chain_behind_a_url_is_said_at_contact_and_never_used() {
+async fn an_endpoint_of_another_chain_is_reported_and_never_used() {
     let (wrong, right) = (Arc::new(FakeNode::new()), Arc::new(FakeNode::new()));
     wrong.chain_id.store(1, Ordering::SeqCst);
     let chain = chain(vec![wrong.clone(), right.clone()]);
@@ -119,7 +119,7 @@ async fn another_chain_behind_a_url_is_said_at_contact_and_never_used() {
 }
 
 #[tokio::test]
-async fn two_chains_of_one_id_are_told_apart_by_their_first_block() {
+async fn two_chains_with_the_same_id_are_told_apart_by_their_genesis() {
     let (one, other) = (Arc::new(FakeNode::new()), Arc::new(FakeNode { seed: 9, ..FakeNode::new() }));
     let both = chain(vec![one.clone(), other.clone()]);
     assert!(matches!(both.contact().await, Err(Fault::WrongChain { .. })));
@@ -129,7 +129,7 @@ async fn two_chains_of_one_id_are_told_apart_by_their_first_block() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_was_down_must_show_its_chain_again() {
+async fn the_chain_of_an_endpoint_is_checked_again_after_an_outage() {
     let node = Arc::new(FakeNode::new());
     let chain = chain(vec![node.clone()]);
     chain.heads().await.unwrap();
@@ -138,7 +138,7 @@ async fn an_endpoint_that_was_down_must_show_its_chain_again() {
     *node.is_down.lock().unwrap() = None;
     node.chain_id.store(5, Ordering::SeqCst);
     assert!(matches!(chain.heads().await, Err(Fault::WrongChain { .. })));
-    // It stays out until somebody asks it anew.
+    // It stays excluded until the next contact.
     node.chain_id.store(31337, Ordering::SeqCst);
     assert!(matches!(chain.heads().await, Err(Fault::WrongChain { .. })));
     chain.contact().await.unwrap();
@@ -146,7 +146,7 @@ async fn an_endpoint_that_was_down_must_show_its_chain_again() {
 }
 
 #[tokio::test]
-async fn contact_skips_what_is_down_as_long_as_one_answers() {
+async fn contact_skips_endpoints_that_are_down_as_long_as_one_answers() {
     let (down, up) = (Arc::new(FakeNode::new()), Arc::new(FakeNode::new()));
     *down.is_down.lock().unwrap() = Some("connection refused".into());
     let contact = chain(vec![down, up.clone()]).contact().await.unwrap();
@@ -155,7 +155,7 @@ async fn contact_skips_what_is_down_as_long_as_one_answers() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_trails_is_asked_last() {
+async fn an_endpoint_behind_the_head_is_asked_last() {
     let (slow, fast) = (Arc::new(FakeNode::new()), Arc::new(FakeNode::new()));
     let chain = chain(vec![slow.clone(), fast.clone()]);
     chain.heads().await.unwrap();
@@ -167,7 +167,7 @@ async fn an_endpoint_that_trails_is_asked_last() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_refuses_batches_is_asked_one_by_one_from_then_on() {
+async fn an_endpoint_that_refuses_batches_gets_single_calls_from_then_on() {
     let node = Arc::new(FakeNode { refuses_batches: true, ..FakeNode::new() });
     let chain = chain(vec![node]);
     assert_eq!(chain.blocks(3, 6).await.unwrap().len(), 4);
@@ -177,7 +177,7 @@ async fn an_endpoint_that_refuses_batches_is_asked_one_by_one_from_then_on() {
 }
 
 #[tokio::test]
-async fn one_bad_moment_does_not_end_batches() {
+async fn a_temporary_error_does_not_end_batches() {
     let moment = Server::start(Manner::Text(r#"{"id":null,"error":{"code":-32603,"message":"internal error"}}"#)).await;
     let chain = over(&[&moment]);
     assert_eq!(chain.heads().await.unwrap_err().class(), FaultClass::Outage);
@@ -189,14 +189,14 @@ async fn one_bad_moment_does_not_end_batches() {
 }
 
 #[tokio::test]
-async fn nonsense_of_any_size_makes_a_short_message() {
+async fn a_huge_unreadable_answer_gives_a_short_message() {
     let node = FakeNode::lying(|method, _| (method == "eth_getBalance").then(|| Ok(json!("z".repeat(1 << 20)))));
     let fault = chain(vec![Arc::new(node)]).balance(Default::default(), Tag::Latest).await.unwrap_err();
     assert!(matches!(fault, Fault::Malformed(_)) && fault.to_string().len() < 1_000);
 }
 
 #[test]
-fn every_question_may_be_put_from_any_thread() {
+fn futures_of_all_reads_are_send() {
     fn sendable<T: Send>(_: &T) {}
     let chain = chain(vec![Arc::new(FakeNode::new())]);
     sendable(&chain.heads());
@@ -220,7 +220,7 @@ async fn calls_are_counted_by_method_and_a_head_costs_one_post() {
 }
 
 #[test]
-fn a_configuration_that_cannot_work_is_refused_with_what_to_write() {
+fn an_invalid_configuration_is_rejected_with_a_correction() {
     let config = |endpoints: &[&str], quorum, bump_percent| ChainConfig {
         endpoints: endpoints.iter().map(|url| (*url).to_owned()).collect(),
         quorum,

@@ -1,4 +1,4 @@
-//! Keys open with their password alone, and sign what the gate has seen and nothing else.
+//! Keys open with their password only, and sign only what the gate permitted.
 use std::path::PathBuf;
 
 use alloy::{
@@ -63,7 +63,7 @@ fn a_keystore_opens_with_its_password_in_any_profile() {
 }
 
 #[test]
-fn a_keystore_that_does_not_open_says_which_and_what_to_do() {
+fn a_keystore_that_does_not_open_is_named_with_what_to_do() {
     let text = |config| Signer::open(&config, Profile::Production).unwrap_err().to_string();
     let missing = text(keystore("nobody", Some("password")));
     assert!(missing.contains("nobody") && missing.contains("check the path"), "{missing}");
@@ -78,7 +78,7 @@ fn a_keystore_that_does_not_open_says_which_and_what_to_do() {
 }
 
 #[test]
-fn a_raw_key_is_for_development_alone() {
+fn a_raw_key_is_accepted_in_development_only() {
     let config = SignerConfig::Raw { private_key: Secret::new(KEY.to_string()) };
     assert_eq!(Signer::open(&config, Profile::Development).unwrap().address(), OWNER);
     assert_eq!(Signer::open(&config, Profile::Production).unwrap_err(), SignerFault::RawKeyRefused);
@@ -88,7 +88,7 @@ fn a_raw_key_is_for_development_alone() {
 }
 
 #[tokio::test]
-async fn the_signature_is_the_owners_over_exactly_what_was_permitted() {
+async fn the_signature_covers_exactly_the_permitted_transaction() {
     let signer = Signer::raw(KEY, Profile::Development).unwrap();
     let tx = transaction(factory::deploy_token(OWNER, FACTORY, &deployment()));
     let permit = gate().check(OWNER, &tx, U256::ZERO).unwrap();
@@ -103,7 +103,7 @@ async fn the_signature_is_the_owners_over_exactly_what_was_permitted() {
 }
 
 #[test]
-fn the_gate_refuses_whatever_is_not_on_its_list() {
+fn the_gate_refuses_everything_that_is_not_on_its_list() {
     let good = transaction(factory::deploy_token(OWNER, FACTORY, &deployment()));
     let code = |tx: Transaction| gate().check(OWNER, &tx, U256::ZERO).unwrap_err().code();
     assert!(gate().check(OWNER, &good, U256::ZERO).is_ok());
@@ -125,7 +125,7 @@ fn the_gate_refuses_whatever_is_not_on_its_list() {
 }
 
 #[test]
-fn a_days_payouts_stop_at_the_ceiling_and_allowances_at_our_contracts() {
+fn payouts_stop_at_the_daily_limit_and_allowances_are_for_our_contracts_only() {
     use alloy::sol_types::SolCall;
     use bindings::{coin::DemoCoin, token::PlatformSecurityToken7518 as Token};
     let lines = [3, 4].map(|units| Line::new(OWNER, units).unwrap().word()).to_vec();
@@ -165,7 +165,7 @@ fn every_function_on_the_list_exists_in_its_contract() {
             assert!(known([hash[0], hash[1], hash[2], hash[3]]), "{target:?} has no {signature}");
         }
     }
-    // The form without an operation id is never signed.
+    // The form without an operation number is never signed.
     let bare = transaction(token::freeze(OWNER, TOKEN, OWNER, Default::default()));
     assert!(gate().check(OWNER, &bare, U256::ZERO).is_ok());
     let erc = [keccak256("payout(address,uint256)")[..4].to_vec(), vec![0; 64]].concat();

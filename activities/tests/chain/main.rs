@@ -1,5 +1,5 @@
-//! The crate from outside: against small nodes that lie, and against anvil.
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+//! Tests of the crate's public API: against fake nodes and against anvil.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod agreement;
 mod anvil;

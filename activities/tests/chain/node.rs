@@ -1,4 +1,4 @@
-//! A small node whose blocks exist by arithmetic, and whose answers a test may bend.
+//! A fake node with computed blocks. A test can replace any of its answers.
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicU64, Ordering},
@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use muniment_activities::{Node, chain::Chain, config::ChainConfig};
 use serde_json::{Value, json};
 
-/// Bends the answer to one call: `None` leaves it as it is, an `Err` is the error object.
+/// Replaces the answer to one call. `None` keeps the true answer, `Err` is an error object.
 pub type Lie = Box<dyn Fn(&str, &Value) -> Option<Result<Value, Value>> + Send + Sync>;
 
 pub struct FakeNode {
@@ -17,7 +17,7 @@ pub struct FakeNode {
     pub head: AtomicU64,
     pub seed: u8,
     pub lie: Mutex<Option<Lie>>,
-    /// Every call that arrived, by method.
+    /// The method of every call that arrived.
     pub asked: Mutex<Vec<String>>,
     pub refuses_batches: bool,
     pub is_down: Mutex<Option<String>>,
@@ -55,7 +55,7 @@ impl FakeNode {
             Value::Array(_) if self.refuses_batches => {
                 json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": "batches are not supported" } })
             }
-            // The last call first: a batch may come back in any order.
+            // The last call first: a node can answer a batch in any order.
             Value::Array(calls) => calls.iter().rev().map(|call| self.one(call)).collect(),
             call => self.one(call),
         }
@@ -133,7 +133,7 @@ pub fn receipt(hash: B256, block: B256) -> Value {
     })
 }
 
-/// A chain over nodes in memory.
+/// A chain over fake nodes.
 pub fn chain(nodes: Vec<Arc<FakeNode>>) -> Chain {
     chain_with(ChainConfig::default(), nodes)
 }

@@ -1,4 +1,4 @@
-//! Whatever a node answers, it is a fault and not a panic, and nothing false is believed.
+//! Invalid answers of every kind are faults, never panics, and are never believed.
 use std::sync::Arc;
 
 use alloy::primitives::{Address, B256};
@@ -36,7 +36,7 @@ fn nonsense() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn no_answer_makes_a_question_panic() {
+async fn no_invalid_answer_makes_a_read_panic() {
     let call = Call { from: Address::ZERO, to: Some(Address::ZERO), data: Default::default() };
     let mut faults = 0;
     for answer in nonsense() {
@@ -69,7 +69,7 @@ async fn no_answer_makes_a_question_panic() {
 }
 
 #[test]
-fn no_text_makes_the_classes_panic() {
+fn no_error_text_makes_the_classifier_panic() {
     for text in ["", "\u{0}", "é\u{10ffff}", "İ", &"x".repeat(1 << 16)] {
         for code in [i64::MIN, -32000, 0, 3, i64::MAX] {
             classify_send(code, text);

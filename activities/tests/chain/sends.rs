@@ -1,4 +1,4 @@
-//! Sending: every answer is kept, none is believed too much.
+//! Sends: every answer is kept, and no answer is trusted too much.
 use std::sync::Arc;
 
 use alloy::primitives::{B256, Bytes, keccak256};
@@ -37,13 +37,13 @@ async fn each_transaction_of_a_batch_has_its_own_answer() {
     assert!(matches!(&sent[2], Sent::Refused(refusal) if refusal.class == SendClass::Underpriced));
     assert!(matches!(&sent[3], Sent::Unknown(text) if text.contains(&B256::repeat_byte(9).to_string())));
     assert!(matches!(&sent[4], Sent::Unknown(_)));
-    // The contact and the batch.
+    // One body to check the chain, and one for the batch.
     assert_eq!(chain.posts(), 2);
     assert!(chain.send(&[]).await.is_empty());
 }
 
 #[tokio::test]
-async fn an_endpoint_in_trouble_is_followed_by_the_next_and_a_verdict_is_not() {
+async fn a_send_goes_to_the_next_endpoint_after_trouble_but_not_after_a_verdict() {
     let good = Arc::new(FakeNode::new());
     for trouble in ["txpool is full", "50/second request limit reached", "Internal error"] {
         let sent = chain(vec![answering(move |_| refusal(trouble)), good.clone()]).send(&[raw(1)]).await;
@@ -56,7 +56,7 @@ async fn an_endpoint_in_trouble_is_followed_by_the_next_and_a_verdict_is_not() {
 }
 
 #[tokio::test]
-async fn a_silent_endpoint_leaves_a_send_unknown_and_says_why() {
+async fn a_send_without_an_answer_is_unknown_and_says_why() {
     let down = Arc::new(FakeNode::new());
     *down.is_down.lock().unwrap() = Some("connection reset by peer".into());
     let sent = chain(vec![down.clone()]).send(&[raw(1), raw(2)]).await;

@@ -1,4 +1,4 @@
-//! A node behind HTTP that may also be slow, rude or insane.
+//! A fake HTTP node that can also be slow or broken.
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::node::FakeNode;
 
-/// How the server treats a request.
+/// How the server answers.
 pub enum Manner {
     Honest,
     Status(u16, &'static str),

@@ -8,20 +8,22 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::user::Roles;
 use muniment_domain::{Code, Error, id};
-use muniment_workflows::approval::{self, Decision};
+use muniment_workflows::approval;
+use muniment_workflows::approval::Decision;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Short, path, short};
+use super::{Short, short};
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::{Problem, Result};
-use crate::idempotency::IdempotencyKey;
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
-use crate::version::{self, IfMatch};
-use crate::{idempotency, operation};
+use crate::command::idempotency;
+use crate::command::idempotency::IdempotencyKey;
+use crate::command::submission::{Intent, Submission};
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::http::version::{self, IfMatch};
 
 const COMMENT_CHARACTERS_MAX: usize = 2_000;
 
@@ -45,12 +47,12 @@ impl Seen {
         let roles = self
             .roles
             .clone()
-            .ok_or_else(|| Error::refused(Code::RoleForbidden, "Nobody in particular decides nothing."))?;
+            .ok_or_else(|| Error::refused(Code::RoleForbidden, "Only a user can decide an approval."))?;
         Ok(Decision { approval_id, version, by, roles, comment: comment.cloned() })
     }
 }
 
-/// Yes, to what has this hash.
+/// The approval of the payload that has this hash.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
@@ -61,7 +63,7 @@ pub struct Approve {
     seen: Seen,
 }
 
-/// No, and why.
+/// The rejection and its reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reject {
@@ -71,7 +73,7 @@ pub struct Reject {
     seen: Seen,
 }
 
-/// Never mind.
+/// The request body. Nothing is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = CancelApproval)]
 #[serde(deny_unknown_fields)]
@@ -82,11 +84,11 @@ pub struct Cancel {
     seen: Seen,
 }
 
-/// Allows it, by a person who has just shown again who they are: 202 and where its effect is to be seen; 200 with the reason if it cannot
-/// be done any more.
+/// Approve a requested action.
 ///
-/// It takes another person than the one who asked. Where there is one admin only, what takes two of them waits from `alone_from` on for
-/// his own word; the staff was told by mail.
+/// Needs a recent step-up. Answers 202 with the location of the result, or 200 with the reason if the action can no longer be executed. The
+/// approver must be another person than the requester. If there is only one admin, an action for two admins can be approved by that admin
+/// after `alone_from`; the staff was told by mail.
 #[utoipa::path(
     post,
     path = "/v1/approvals/{id}/approve",
@@ -106,7 +108,7 @@ pub async fn approve(
     idempotency::once(&app, &submission).await
 }
 
-/// Turns it down.
+/// Reject a requested action.
 #[utoipa::path(
     post,
     path = "/v1/approvals/{id}/reject",
@@ -126,7 +128,7 @@ pub async fn reject(
     idempotency::once(&app, &submission).await
 }
 
-/// Takes it back.
+/// Cancel your own request for approval.
 #[utoipa::path(
     post,
     path = "/v1/approvals/{id}/cancel",
@@ -150,7 +152,7 @@ impl Intent for Approve {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let hash = &self.payload_sha256;
         if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
-            let detail = "The hash of the payload has 64 lower-case hexadecimal digits; the approval shows it.";
+            let detail = "The payload hash must have 64 lower-case hexadecimal digits. Read it from the approval.";
             return Err(Problem::field("/payload_sha256", "hash_format", detail));
         }
         check_comment(self.comment.as_deref())
@@ -165,7 +167,7 @@ impl Intent for Approve {
 impl Intent for Reject {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.comment.trim().is_empty() {
-            return Err(Problem::field("/comment", "required", "Say why it is turned down."));
+            return Err(Problem::field("/comment", "required", "Give the reason for the rejection."));
         }
         check_comment(Some(&self.comment))
     }
@@ -187,7 +189,7 @@ impl Intent for Cancel {
 
 fn check_comment(comment: Option<&str>) -> Result<()> {
     if comment.is_some_and(|text| text.chars().count() > COMMENT_CHARACTERS_MAX) {
-        let detail = format!("A comment may have {COMMENT_CHARACTERS_MAX} characters.");
+        let detail = format!("The comment can have at most {COMMENT_CHARACTERS_MAX} characters.");
         return Err(Problem::field("/comment", "above_maximum", detail));
     }
     Ok(())
@@ -196,9 +198,9 @@ fn check_comment(comment: Option<&str>) -> Result<()> {
 /// Work that was queued is 202 with the place to watch; a word that ended the approval is 200.
 fn answer(a: &Approval) -> Answer {
     let watched = match (&a.operation_id, &a.batch_id) {
-        (Some(id), _) => operation::path(id),
+        (Some(id), _) => location(id),
         (_, Some(id)) => format!("/blockchain/operations?batch_id={id}"),
-        _ => path(&a.id),
+        _ => location(&a.id),
     };
     let queued = matches!(a.status, Status::Approved | Status::Executed);
     let (status, location) = if queued { (202, Some(watched)) } else { (200, None) };

@@ -2,6 +2,9 @@
 
 pub mod decide;
 pub mod record;
+mod routes;
+
+pub use routes::routes;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -10,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::approval::{self, Approval, Filter};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
 use serde::Serialize;
 use serde_json::json;
@@ -18,21 +21,17 @@ use utoipa::ToSchema;
 
 pub use record::{Short, short};
 
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::version::etag;
+use crate::field::id::location;
+use crate::http::error::Result;
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::version::etag;
 
-/// Where an approval is found.
-pub fn path(id: &str) -> String {
-    format!("/v1/approvals/{id}")
-}
-
-/// The answer to what another person has to allow.
+/// The approval that another person must decide.
 #[derive(Serialize, ToSchema)]
 pub struct Asked {
-    /// What to watch.
+    /// The approval to follow.
     approval: Short,
 }
 
@@ -44,7 +43,7 @@ pub async fn ask(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muni
 /// The answer to what waits for another person: 202, and the approval to watch.
 pub fn waiting(asked: &Approval) -> Answer {
     let body = json!(Asked { approval: short(asked) });
-    Answer { status: 202, location: Some(path(&asked.id)), body: body.to_string() }
+    Answer { status: 202, location: Some(location(&asked.id)), body: body.to_string() }
 }
 
 /// Whose approvals a caller sees: staff everybody's, an issuer those that he asked for himself.
@@ -52,11 +51,11 @@ fn maker(principal: &Principal) -> Option<&str> {
     (!principal.is_staff()).then_some(principal.0.user_id.as_str())
 }
 
-/// `GET /v1/approvals`: newest first.
+/// List approvals, newest first.
 #[utoipa::path(
     get,
     path = "/v1/approvals",
-    params(Paging, Between, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "pending"), ("action" = Option<String>, Query, example = "force_transfer")),
+    params(Paging, Between, ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "pending"), ("action" = Option<String>, Query, example = "force_transfer")),
     responses((status = 200, body = List<Short>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Short>>> {
@@ -74,8 +73,9 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(page.list(rows.iter().map(item).collect(), total)))
 }
 
-/// `GET /v1/approvals/{id}`: what exactly is to be allowed, its hash, and the version to decide on. An auditor sees whom somebody wants to
-/// invite by the first letters; an issuer what became of what it asked for, and nothing of how the platform does it.
+/// Read an approval with its payload, hash and version.
+///
+/// An auditor sees a masked name of an invited person. An issuer sees the outcome of its own requests, without internal details.
 #[utoipa::path(
     get,
     path = "/v1/approvals/{id}",

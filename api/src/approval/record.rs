@@ -4,17 +4,18 @@ use muniment_domain::Result;
 use muniment_domain::approval::{Approval, Status, Transition};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::settings::Settings;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::amount::Amount;
-use crate::instant::Instant;
-use crate::investor::{masked_email, masked_name};
+use crate::field::amount::Amount;
+use crate::field::name::{masked_email, masked_name};
+use crate::field::subject::{Subject, Trouble};
+use crate::http::instant::Instant;
 
-/// An approval as lists and acceptances show it: without its payload, which may be long.
+/// An approval as lists show it, without its payload.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Approval)]
 pub struct Short {
@@ -27,58 +28,40 @@ pub struct Short {
     amount: Option<Amount>,
     currency: Option<String>,
     payload_sha256: String,
-    /// Who asked.
+    /// The person who requested it.
     maker: String,
     reason: Option<String>,
-    /// Who decided, or `break_glass`; null for an issuer, and so is by which operations it is done.
+    /// The person who decided, or `break_glass`. Null for an issuer, like the operations that execute it.
     checker: Option<String>,
     decision_reason: Option<String>,
     operation_id: Option<String>,
     batch_id: Option<String>,
-    /// Why it could not be done after all.
+    /// The reason why the approved action could not be executed.
     error: Option<Trouble>,
     created_at: Instant,
     decided_at: Option<Instant>,
     expires_at: Instant,
-    /// From when on whoever asked may allow it himself, as long as there is no other admin; null where it takes another person.
+    /// The time from which the requester may approve it while there is no other admin. Null if another person must approve.
     alone_from: Option<Instant>,
     updated_at: Instant,
     version: i64,
 }
 
-/// What a thing is about.
-#[derive(Serialize, ToSchema)]
-pub struct Subject {
-    #[serde(rename = "type")]
-    #[schema(example = "offering")]
-    pub kind: String,
-    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    pub id: String,
-}
-
-/// What went wrong, by a code.
-#[derive(Serialize, ToSchema)]
-pub struct Trouble {
-    #[schema(example = "snapshot_mismatch")]
-    pub code: String,
-    pub detail: Option<String>,
-}
-
-/// The whole of it: what is to be allowed, whether it could be done now, and what happened so far.
+/// An approval with its payload, its outlook and its history.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApprovalInFull)]
 pub struct Full {
     #[serde(flatten)]
     short: Short,
-    /// Exactly what is to be allowed; its hash is `payload_sha256`. Null for an issuer.
+    /// Exactly what will be executed; its hash is `payload_sha256`. Null for an issuer.
     #[schema(value_type = Option<Object>, example = json!({ "offering_id": "off_01jc8yq3k5e9v8w2m4n6p7r9st" }))]
     payload: Option<Value>,
-    /// Null when nothing waits any more, and for an issuer.
+    /// Whether the action could be executed now. Null if the approval is not pending, and for an issuer.
     outlook: Option<Outlook>,
     history: Vec<Told>,
 }
 
-/// Whether what waits could be done now, as far as the database knows.
+/// Whether a pending action could be executed now, according to the database.
 #[derive(Serialize, ToSchema)]
 pub struct Outlook {
     ok: bool,
@@ -87,14 +70,14 @@ pub struct Outlook {
     detail: Option<String>,
 }
 
-/// One line of the history.
+/// A change of the status of the approval.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApprovalTransition)]
 pub struct Told {
     from: Option<Status>,
     to: Status,
     at: Instant,
-    /// Of the platform's people an issuer is told nothing.
+    /// The person who changed the status. An issuer does not see staff.
     actor: Option<String>,
     reason: String,
     version: i64,

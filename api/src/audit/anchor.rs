@@ -9,11 +9,11 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
-use crate::access_token::AccessTokens;
 use crate::app::App;
-use crate::error::{Problem, Result};
+use crate::auth::access_token::AccessTokens;
 use crate::failure::Failure;
-use crate::instant::Instant;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
 
 /// The type of the signed statement.
 const TYPE: &str = "audit-anchor+jwt";
@@ -31,7 +31,10 @@ pub async fn run(app: App, stop: CancellationToken) -> Result<(), Failure> {
         }
         looks += 1;
         if let Err(problem) = looked {
-            tracing::warn!(error.cause = problem.cause(), "the anchor of the audit log waits for the database");
+            tracing::warn!(
+                error.cause = problem.cause(),
+                "the database is not available, the audit anchor is tried again"
+            );
         }
     }
     Ok(())
@@ -53,7 +56,7 @@ async fn anchor(app: &App) -> Result<()> {
                 audit.root = anchor.root,
                 audit.head_hash = anchor.head_hash,
                 audit.signature = anchor.signature,
-                "the audit log is anchored"
+                "the audit anchor was written"
             );
         }
     }
@@ -62,30 +65,33 @@ async fn anchor(app: &App) -> Result<()> {
 async fn note_head(app: &App, noted: &mut i64) -> Result<()> {
     let head = audit::head(&mut app.db.read().await?).await?;
     if let Some((position, hash)) = head.filter(|(position, _)| position != noted) {
-        tracing::info!(audit.head_position = position, audit.head_hash = hash, "the audit log goes on");
+        tracing::info!(audit.head_position = position, audit.head_hash = hash, "the audit anchor is up to date");
         *noted = position;
     }
     Ok(())
 }
 
-/// What the chain had come to.
+/// The signed daily root of the audit log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditAnchor)]
 pub struct Shown {
+    /// The day (UTC).
     #[schema(example = "2026-11-20")]
     day: String,
+    /// The first position of the day.
     from_position: i64,
+    /// The last position of the day.
     to_position: i64,
-    /// Over the hashes of these positions, as in RFC 6962 with SHA-256 over hexadecimal texts.
+    /// The Merkle root of the entry hashes of these positions (RFC 6962, SHA-256 over hexadecimal texts).
     #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     root: String,
-    /// The hash at the last one.
+    /// The chain hash of the last entry.
     head_hash: String,
-    /// A JWS of what stands above, by the key that stood first in `/.well-known/jwks.json` then.
+    /// A JWS of the fields above, signed with the key that was first in `/.well-known/jwks.json` at that time.
     #[schema(example = "eyJ0eXAiOiJhdWRpdC1hbmNob3Irand0In0.eyJkYXkiOiIyMDI2LTExLTIwIn0.c2lnbmVk")]
     signature: String,
     created_at: Instant,
-    /// What is wrong with it, or with the chain that should have come to it.
+    /// What is wrong with this anchor, or with the entries before it. Null if it is correct.
     flaw: Option<AnchorFlaw>,
 }
 

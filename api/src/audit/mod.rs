@@ -1,8 +1,10 @@
 //! `/v1/audit-log`: who did what, and whether anybody changed it since.
 
-mod act;
 pub mod anchor;
 pub mod proof;
+mod routes;
+
+pub use routes::routes;
 
 use axum::Json;
 use axum::extract::State;
@@ -12,18 +14,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-pub use act::{of as act_of, refusal};
-
 use anchor::Shown as AnchorShown;
 
-use crate::access_token::AccessTokens;
 use crate::app::App;
+use crate::auth::access_token::AccessTokens;
 use crate::config::Config;
-use crate::database;
-use crate::error::Result;
+use crate::config::database;
 use crate::failure::Failure;
-use crate::instant::Instant;
-use crate::pages::{Between, Page, Paging, Parameters, Place};
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::{Between, Continued, Paging, Parameters, Place};
 use crate::secrets::Secrets;
 
 /// How many positions one request verifies; the command line has no such bound.
@@ -40,14 +40,16 @@ pub struct Wanted {
     actor: Option<String>,
     #[param(example = "user.disabled")]
     action: Option<String>,
-    /// The id of what was acted on.
+    /// The id of the object.
     object: Option<String>,
-    /// The id after which the page begins; `page` is ignored then.
+    /// The id after which the page starts. `page` is then ignored.
     #[param(pattern = "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     after: Option<String>,
 }
 
-/// `GET /v1/audit-log`: newest first. After an id, a page costs what it holds; a numbered one counts, up to a bound.
+/// List audit entries, newest first.
+///
+/// Pages after an id stay fast for any number of entries. Numbered pages count the entries, up to a limit.
 #[utoipa::path(
     get,
     path = "/v1/audit-log",
@@ -63,26 +65,18 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
         created: parameters.created()?,
         after: parameters.id("after", "aud")?,
     };
-    let page = Page::of(&parameters)?;
-    let page = if filter.after.is_none() { page } else { Page { number: 1, ..page } };
+    let page = Continued::of(&parameters, filter.after.as_ref())?;
     let mut tx = app.db.read().await?;
-    // One more than asked tells whether there is a next page.
-    let mut lines = audit::list(&mut tx, &filter, page.limit + 1, page.offset()).await?;
-    let more = usize::try_from(page.limit).is_ok_and(|limit| lines.len() > limit);
-    if more {
-        lines.pop();
-    }
-    let next_after = lines.last().filter(|_| more).map(|line| line.id.clone());
+    let mut lines = audit::list(&mut tx, &filter, page.limit(), page.offset()).await?;
+    let next_after = page.cut(&mut lines, |line| &line.id);
     let data: Vec<_> = lines.iter().map(item).collect();
-    if filter.after.is_some() {
-        return Ok(Json(Listed { data, pagination: Place::after(page, next_after) }));
-    }
-    let total = audit::count(&mut tx, &filter).await?;
-    let pagination = Place::counted(page, total, total < audit::COUNTED_MAX, next_after);
-    Ok(Json(Listed { data, pagination }))
+    let total = if page.counts() { Some(audit::count(&mut tx, &filter).await?) } else { None };
+    Ok(Json(Listed { data, pagination: page.place(next_after, total, audit::COUNTED_MAX) }))
 }
 
-/// `GET /v1/audit-log/verify`: the chain computed again, from a position up to another or as far as one request goes.
+/// Verify the hash chain of the audit log.
+///
+/// Computes the chain from one position to another, as far as one request allows.
 #[utoipa::path(
     get,
     path = "/v1/audit-log/verify",
@@ -114,11 +108,11 @@ pub async fn verify_all(config: &Config) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(
-        "The audit log is not what was written: see first_bad, unaccounted and the anchors above, and keep the database as it is.",
+        "The audit log was changed. See first_bad, unaccounted and the anchors above, and preserve the database.",
     ))
 }
 
-/// Whether the chain is what was written.
+/// The result of verifying the audit log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditVerdict)]
 pub struct Shown {
@@ -127,18 +121,21 @@ pub struct Shown {
     from: i64,
     to: i64,
     hash: String,
+    /// The first position that does not match. Null if all match.
     first_bad: Option<Spoilt>,
+    /// The position of the last entry.
     head_position: Option<i64>,
+    /// The hash of the last entry.
     head_hash: Option<String>,
-    /// Lines that no position holds yet.
+    /// The number of entries that have no position yet.
     unsealed: i64,
-    /// Lines that should have a position and have none.
+    /// The number of entries that should have a position and have none.
     unaccounted: i64,
-    /// What the chain had come to at the end of each day, the newest first. One that was noted elsewhere and is missing here was taken away.
+    /// The anchors, newest first. An anchor that you stored elsewhere and that is missing here was removed.
     anchors: Vec<AnchorShown>,
 }
 
-/// The first position that is not what was written.
+/// The first position whose entry does not match the hash chain.
 #[derive(Serialize, ToSchema)]
 #[schema(as = FlawOfAuditLog)]
 struct Spoilt {
@@ -166,7 +163,7 @@ fn shown(verdict: &Verdict, tokens: Option<&AccessTokens>) -> Shown {
     }
 }
 
-/// A line of the log.
+/// An audit entry.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditLine)]
 pub struct Told {
@@ -174,13 +171,16 @@ pub struct Told {
     id: String,
     at: Instant,
     actor: Option<String>,
+    /// The kind of the actor.
     actor_kind: ActorKind,
     session_id: Option<String>,
     ip: Option<String>,
     #[schema(example = "user.disabled")]
     action: String,
+    /// The kind of the object.
     #[schema(example = "user")]
     object_type: Option<String>,
+    /// The id of the object. Null if there is none.
     #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
     object_id: Option<String>,
     #[schema(value_type = Option<Object>, example = json!({ "status": "disabled" }))]
@@ -188,7 +188,7 @@ pub struct Told {
     request_id: Option<String>,
 }
 
-/// A page of the log.
+/// A page of the audit log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditLog)]
 pub struct Listed {

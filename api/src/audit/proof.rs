@@ -8,35 +8,40 @@ use utoipa::ToSchema;
 
 use super::anchor::Shown as Anchor;
 use crate::app::App;
-use crate::error::Result;
+use crate::http::error::Result;
 
-/// A line's place in the chain, and its way up to the root of its day.
+/// The position of an audit entry in the hash chain, and its Merkle path to the root of its day.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditProof)]
 pub struct Proof {
     position: i64,
+    /// The hash of the entry before.
     #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     prev_hash: String,
-    /// SHA-256 over `prev_hash` and `text`, as they stand.
+    /// SHA-256 of `prev_hash` followed by `text`.
     hash: String,
-    /// The whole line as canonical JSON.
+    /// The whole entry as canonical JSON.
     #[schema(example = "{\"action\":\"POST /v1/users/{id}/disable\"}")]
     text: String,
-    /// Null until its day is over.
+    /// The anchor of the entry's day. Null until the day is over.
     anchor: Option<Anchor>,
-    /// From the leaf, SHA-256 over a byte 0 and `hash`, up to the root: at each step SHA-256 over a byte 1, what is left and what is right.
+    /// The Merkle path from the leaf (SHA-256 of byte 0 and `hash`) to the root. Each step is SHA-256 of byte 1, the left hash and the
+    /// right hash.
     path: Vec<Step>,
 }
 
-/// What stands beside the way up.
+/// A step of a Merkle path.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditProofStep)]
 struct Step {
+    /// The side of the sibling hash.
     side: Side,
     hash: String,
 }
 
-/// The proof of a line by its id, or by its position in the chain.
+/// Prove that an audit entry is in the log.
+///
+/// `line` is the id of the entry or its position in the chain.
 #[utoipa::path(
     get,
     path = "/v1/audit-log/{line}/proof",

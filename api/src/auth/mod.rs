@@ -1,39 +1,25 @@
-//! Logging in and staying so: passwords, second factors, sessions and their tokens.
+//! The state behind logins: tokens, password hashes and the secrets that they are computed from.
 
-pub mod config;
-pub mod email;
-pub mod login;
-pub mod me;
+pub mod access_token;
 pub mod password;
-pub mod refresh;
-pub mod register;
-pub mod second_factor;
-pub mod session;
-pub mod step_up;
-mod throttle;
+pub mod totp;
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
 use muniment_activities::config::Profile;
 use muniment_domain::clock::Clock;
 use muniment_domain::id::Ids;
 
-use self::config::EmailVerification;
-use crate::access_token::{AccessTokens, Jwks};
-use crate::app::App;
-use crate::config::Config;
+use self::access_token::AccessTokens;
+use self::password::Passwords;
+use crate::config::{self, Config, auth::EmailVerification};
 use crate::failure::Failure;
-use crate::password::Passwords;
 use crate::secrets::Secrets;
 
 /// What logging in needs besides the database.
 pub struct Auth {
     /// Its limits.
-    pub config: config::Auth,
+    pub config: config::auth::Auth,
     /// What every token is computed from.
     pub secrets: Arc<Secrets>,
     /// The access tokens.
@@ -57,14 +43,4 @@ impl Auth {
         };
         Ok(Self { config: config.auth.clone(), secrets, tokens, passwords, needs_proved_email })
     }
-}
-
-/// `GET /.well-known/jwks.json`: the keys that others can check our access tokens by.
-#[utoipa::path(
-    get,
-    path = "/.well-known/jwks.json",
-    responses((status = 200, body = Jwks)),
-)]
-pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, "public, max-age=300")], Json(app.auth.tokens.jwks()))
 }

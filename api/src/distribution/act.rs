@@ -1,28 +1,31 @@
 //! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
 
-use axum::extract::Path;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::payout::{
+    approval as payout_approval, distribution as moves, distributor as distributor_payout, reclaim,
+};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{distribution as moves, distributor_payout, payout_approval, reclaim};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, path, running, shown, unnamed};
-use crate::act::moves;
+use super::{Shown, running, shown, unnamed};
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::cause::Digest;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
-use crate::{approval, operation};
+use crate::approval;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::cause::Digest;
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::operation;
 
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
@@ -36,15 +39,15 @@ enum Act {
     Reclaim,
 }
 
-/// The body of all of them: a move says little more than its path.
+/// The request body of an action on a distribution.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = MoveOfDistribution)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    /// Needed to cancel and to reclaim.
+    /// The reason. Required to cancel and to reclaim.
     #[schema(max_length = 2000)]
     reason: Option<String>,
-    /// Needed to declare an audit, and for nothing else.
+    /// The SHA-256 of the audit report. Required to declare an audit, not allowed otherwise.
     report_sha256: Option<Digest>,
     #[serde(skip)]
     asked: Option<(Act, String, Scope)>,
@@ -69,10 +72,10 @@ async fn act(
     id::check("dist", &id)?;
     let body = &mut submission.body;
     if matches!(act, Act::Cancel | Act::Reclaim) && body.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
-        return Err(Problem::field("/reason", "required", "Say why."));
+        return Err(Problem::field("/reason", "required", "A reason is required."));
     }
     if act == Act::DeclareAudit && body.report_sha256.is_none() {
-        return Err(Problem::field("/report_sha256", "required", "Name the SHA-256 of the report."));
+        return Err(Problem::field("/report_sha256", "required", "The SHA-256 of the report is required."));
     }
     if act != Act::DeclareAudit {
         body.takes_no_report()?;
@@ -81,74 +84,127 @@ async fn act(
     idempotency::once(app, &submission).await
 }
 
-moves! {
-    /// Asks for the balances of the record date: 202, and a job finds them.
-    #[utoipa::path(
-        post,
-        path = "/v1/distributions/{id}/snapshot",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 202, body = Shown)),
-        extensions(("x-codes" = json!(["invalid_state"]))),
-    )]
-    snapshot = Snapshot;
-    /// Fixes each holder's part.
-    #[utoipa::path(
-        post,
-        path = "/v1/distributions/{id}/calculate",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 200, body = Shown)),
-        extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
-    )]
-    calculate = Calculate;
-    /// Offers it for execution: below the threshold it is approved, from there on a second person is asked.
-    #[utoipa::path(
-        post,
-        path = "/v1/distributions/{id}/submit",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 200, body = Shown), (status = 202, body = Submitted)),
-        extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
-    )]
-    submit = Submit;
-    /// Calls it off.
-    #[utoipa::path(
-        post,
-        path = "/v1/distributions/{id}/cancel",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 200, body = Shown)),
-        extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
-    )]
-    cancel = Cancel;
-    /// Asks a second person to end a list that cannot be finished: what no page has touched comes back to the payer.
-    #[utoipa::path(
-        post,
-        path = "/v1/distributions/{id}/reclaim",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 202, body = approval::Asked)),
-        extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress"]))),
-    )]
-    reclaim = Reclaim;
-    /// Declares the hash of an audit report on the chain: 202 with the operation.
-    #[utoipa::path(
-        post,
-        path = "/v1/distributions/{id}/declare-audit",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 202, body = operation::Short)),
-        extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
-    )]
-    declare_audit = DeclareAudit;
+/// Take the snapshot of balances at the record date.
+///
+/// Answers 202. A worker reads the balances.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/snapshot",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn snapshot(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Snapshot, id, &principal, submission).await
+}
+
+/// Calculate the entitlements.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/calculate",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
+)]
+pub async fn calculate(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Calculate, id, &principal, submission).await
+}
+
+/// Submit a distribution for execution.
+///
+/// Below the threshold it is approved at once. Otherwise a second person must approve it.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/submit",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown), (status = 202, body = Submitted)),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
+)]
+pub async fn submit(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Submit, id, &principal, submission).await
+}
+
+/// Cancel a distribution.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/cancel",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+)]
+pub async fn cancel(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Cancel, id, &principal, submission).await
+}
+
+/// Request the return of unpaid money to the payer.
+///
+/// For a distribution that cannot be finished. A second person decides.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/reclaim",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = approval::Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress"]))),
+)]
+pub async fn reclaim(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Reclaim, id, &principal, submission).await
+}
+
+/// Record the hash of an audit report on the chain.
+///
+/// Answers 202 with the operation.
+#[utoipa::path(
+    post,
+    path = "/v1/distributions/{id}/declare-audit",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
+pub async fn declare_audit(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::DeclareAudit, id, &principal, submission).await
 }
 
 impl Body {
     /// Refuses a report where there is nothing to declare.
     pub fn takes_no_report(&self) -> Result<()> {
         match self.report_sha256 {
-            Some(_) => Err(Problem::field("/report_sha256", "unknown_field", "Only declare-audit takes a report.")),
+            Some(_) => Err(Problem::field("/report_sha256", "unknown_field", "Only declare-audit accepts a report.")),
             None => Ok(()),
         }
     }
@@ -174,7 +230,7 @@ impl Intent for Body {
                 let (d, asked) = payout_approval::submit(tx, &app.settings, scope, id, &by).await?;
                 let Some(asked) = asked else { return answer(tx, 200, scope, &d).await };
                 let body = json!(Submitted { shown: shown(tx, scope, &d).await?, approval: approval::short(&asked) });
-                Ok(Answer { status: 202, location: Some(approval::path(&asked.id)), body: body.to_string() })
+                Ok(Answer { status: 202, location: Some(location(&asked.id)), body: body.to_string() })
             }
             Act::Cancel => {
                 let d = moves::cancel(tx, scope, id, &by, self.reason.as_deref().unwrap_or_default()).await?;
@@ -197,13 +253,13 @@ impl Intent for Body {
 /// Refuses a reason that nobody will read to its end.
 pub fn check_reason(reason: Option<&str>) -> Result<()> {
     if reason.is_some_and(|text| text.chars().count() > REASON_CHARACTERS_MAX) {
-        let detail = format!("A reason may have {REASON_CHARACTERS_MAX} characters.");
+        let detail = format!("The reason can have at most {REASON_CHARACTERS_MAX} characters.");
         return Err(Problem::field("/reason", "above_maximum", detail));
     }
     Ok(())
 }
 
 async fn answer(tx: &mut Tx, status: i64, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Answer> {
-    let location = (status == 202).then(|| path(&d.id));
+    let location = (status == 202).then(|| location(&d.id));
     Ok(Answer { status, location, body: json!(shown(tx, scope, d).await?).to_string() })
 }

@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::{entitlement as rows, id, offering};
-use muniment_workflows::action::Action;
-use muniment_workflows::entitlement::{self, Request};
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::payout::entitlement::{self, Request};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,31 +17,31 @@ use utoipa::ToSchema;
 
 use super::act::check_reason;
 use super::{find, record, running};
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::http::error::{Problem, Result};
+use crate::http::pages::{List, Page, Paging, Parameters};
 use crate::operation;
-use crate::pages::{List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
 
-/// An entitlement, as the caller may see it.
+/// An entitlement with the fields that the caller may see.
 #[derive(Serialize, ToSchema)]
 #[schema(as = EntitlementShown)]
 #[serde(untagged)]
 pub enum Shown {
-    /// For the staff.
+    /// The fields for staff.
     Full(Box<record::Line>),
-    /// For the issuer.
+    /// The fields for the issuer.
     Org(Box<record::OrgLine>),
 }
 
-/// `GET /v1/distributions/{id}/entitlements`: what each holder is to get, in the order of the wallets.
+/// List the entitlements, ordered by wallet.
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}/entitlements",
-    params(Paging, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "held")),
+    params(Paging, ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "held")),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(
@@ -71,7 +71,7 @@ enum Act {
     Reissue,
 }
 
-/// Why.
+/// The reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = MoveOfEntitlement)]
 #[serde(deny_unknown_fields)]
@@ -91,7 +91,7 @@ async fn act(app: &App, act: Act, ids: (String, String), mut submission: Submiss
     idempotency::once(app, &submission).await
 }
 
-/// Holds one back.
+/// Hold an entitlement.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/entitlements/{entitlement_id}/hold",
@@ -104,7 +104,9 @@ pub async fn hold(State(app): State<App>, Path(ids): Named, submission: Submissi
     act(&app, Act::Hold, ids, submission).await
 }
 
-/// Lets one go on; 202 where that is a claim of what the distributor keeps.
+/// Release a held entitlement.
+///
+/// Answers 202 if the distributor contract holds the money; it is then claimed.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/entitlements/{entitlement_id}/release",
@@ -117,7 +119,9 @@ pub async fn release(State(app): State<App>, Path(ids): Named, submission: Submi
     act(&app, Act::Release, ids, submission).await
 }
 
-/// Asks a second person to take one out for good.
+/// Request the exclusion of an entitlement.
+///
+/// A second person decides. An excluded entitlement is never paid.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/entitlements/{entitlement_id}/exclude",
@@ -130,7 +134,9 @@ pub async fn exclude(State(app): State<App>, Path(ids): Named, submission: Submi
     act(&app, Act::Exclude, ids, submission).await
 }
 
-/// Asks a second person to pay one anew.
+/// Request a new payment of an entitlement.
+///
+/// A second person decides.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/entitlements/{entitlement_id}/reissue",
@@ -146,14 +152,17 @@ pub async fn reissue(State(app): State<App>, Path(ids): Named, submission: Submi
 impl Intent for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.reason.trim().is_empty() {
-            return Err(Problem::field("/reason", "required", "Say why."));
+            return Err(Problem::field("/reason", "required", "A reason is required."));
         }
         check_reason(Some(&self.reason))
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((act, distribution_id, entitlement_id)) = self.asked.clone() else {
-            return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No entitlement was named."));
+            return Err(muniment_domain::Error::refused(
+                muniment_domain::Code::NotFound,
+                "The entitlement id is missing.",
+            ));
         };
         let request = Request { distribution_id, entitlement_id, reason: self.reason.clone() };
         match act {

@@ -7,21 +7,23 @@ use muniment_domain::distribution::Status;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
+use muniment_workflows::payout;
+use muniment_workflows::payout::funding;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::{funding, payout};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::act::Body;
-use crate::act::{self, Act};
 use crate::app::App;
-use crate::error::Result;
-use crate::idempotency::IdempotencyKey;
+use crate::command::act::Act;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::Submission;
+use crate::field::id::location;
+use crate::http::error::Result;
 use crate::operation;
-use crate::submission::Submission;
 
-/// A distribution that is being paid.
+/// A distribution that is being paid, with its operations.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionPaying)]
 pub struct Paying {
@@ -32,7 +34,9 @@ pub struct Paying {
     operations: Vec<operation::Short>,
 }
 
-/// Pays: 202 with the operations.
+/// Execute the payout.
+///
+/// Answers 202 with the operations.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/execute",
@@ -44,7 +48,7 @@ pub struct Paying {
 pub async fn execute(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     id::check("dist", &id)?;
     submission.body.takes_no_report()?;
-    act::perform(&app, &submission, &Execute { id: &id }).await
+    idempotency::perform(&app, &submission, &Execute { id: &id }).await
 }
 
 struct Execute<'a> {
@@ -67,7 +71,7 @@ impl Act for Execute<'_> {
 fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
     let d = &accepted.distribution;
     let location = match accepted.operations.as_slice() {
-        [only] => operation::path(&only.id),
+        [only] => location(&only.id),
         many => {
             let batch = many.iter().find_map(|op| op.batch_id.clone()).unwrap_or_default();
             format!("/blockchain/operations?batch_id={batch}")

@@ -7,6 +7,9 @@ pub mod execute;
 pub mod record;
 pub mod reissue;
 pub mod report;
+mod routes;
+
+pub use routes::routes;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -19,16 +22,11 @@ use muniment_domain::{Code, Error, id, offering};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::version::etag;
-
-/// Where a distribution is found.
-pub fn path(id: &str) -> String {
-    format!("/v1/distributions/{id}")
-}
+use crate::http::error::Result;
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::version::etag;
 
 /// Which distributions a caller sees: staff all of them, an investor those that are also about him, an issuer those of the organisation.
 fn seeing(principal: &Principal) -> Scope {
@@ -50,25 +48,26 @@ fn running(principal: &Principal) -> Scope {
     Scope::Own { user_id: None, issuer_id }
 }
 
-/// A distribution, as the caller may see it.
+/// A distribution with the fields that the caller may see.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionShown)]
 #[serde(untagged)]
 pub enum Shown {
-    /// For the staff.
+    /// The fields for staff.
     Full(Box<record::Full>),
-    /// For the issuer.
+    /// The fields for the issuer.
     Org(Box<record::Org>),
-    /// For an investor.
+    /// The fields for an investor.
     Own(Box<record::Own>),
 }
 
-/// `GET /v1/distributions`: newest first. An investor sees his own part of each and nothing of the others, an issuer those of the
-/// organisation.
+/// List distributions, newest first.
+///
+/// An investor sees only their own part of each. An issuer sees its own distributions.
 #[utoipa::path(
     get,
     path = "/v1/distributions",
-    params(Paging, Between, ("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "approved"), ("offering_id" = Option<String>, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
+    params(Paging, Between, ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "approved"), ("offering_id" = Option<String>, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
@@ -90,7 +89,9 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(page.list(data, total)))
 }
 
-/// `GET /v1/distributions/{id}`: one of them, as the caller may see it.
+/// Read a distribution.
+///
+/// The fields depend on the caller's role.
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}",
@@ -123,5 +124,5 @@ async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain:
 
 /// A handler forgot to say what is meant.
 fn unnamed() -> Error {
-    Error::refused(Code::NotFound, "No distribution was named.")
+    Error::refused(Code::NotFound, "The distribution id is missing.")
 }

@@ -10,12 +10,12 @@ use muniment_domain::{Result, approval, operation};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::address::Typed;
-use crate::amount::Amount;
-use crate::approval::record::Trouble;
-use crate::instant::Instant;
+use crate::field::address::Typed;
+use crate::field::amount::Amount;
+use crate::field::subject::Trouble;
+use crate::http::instant::Instant;
 
-/// What everybody sees of a distribution who sees it at all.
+/// The facts of a distribution that every reader sees.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionFacts)]
 pub struct Facts {
@@ -31,6 +31,7 @@ pub struct Facts {
     payout_token: Coin,
     partition: String,
     record_date: Instant,
+    /// The block whose balances count. Null until it is known.
     record_block: Option<Block>,
     payment_date: Instant,
     expires_at: Option<Instant>,
@@ -41,13 +42,14 @@ pub struct Facts {
     version: i64,
 }
 
-/// What is paid in.
+/// The token in which payouts are made.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PayoutToken)]
 struct Coin {
     address: Typed,
     #[schema(example = "EURC")]
     symbol: String,
+    /// The number of decimals.
     decimals: i64,
     chain_id: i64,
 }
@@ -59,10 +61,11 @@ struct Block {
     number: i64,
     #[schema(example = "0x5c3a7e1d9b2f4860a1c5e7d9b3f8264051c3a7e1d9b2f4860a1c5e7d9b3f8264")]
     hash: String,
+    /// The time of the block.
     time: Instant,
 }
 
-/// What whoever runs one knows of it besides.
+/// The accounts of a distribution, for its issuer and for staff.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionAccount)]
 struct Account {
@@ -71,40 +74,46 @@ struct Account {
     total_amount: Option<Amount>,
     method: Method,
     memo: Option<String>,
-    /// Wallets that get nothing.
+    /// Wallets that are not paid.
     excluded_addresses: Vec<Typed>,
     holder_count: Option<i64>,
     #[schema(example = "1000000")]
     total_supply: Option<String>,
+    /// The SHA-256 of the snapshot.
     snapshot_sha256: Option<String>,
+    /// The Merkle root of the entitlements.
     entitlements_root: Option<String>,
     totals: Sums,
+    /// The problem that stopped the distribution. Null if there is none.
     problem: Option<Trouble>,
     approval: Option<Asked>,
+    /// The audit report recorded on the chain. Null if there is none.
     audit_declaration: Option<Declaration>,
 }
 
-/// Everything about one, for the staff.
+/// A distribution as staff see it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Distribution)]
 pub struct Full {
     #[serde(flatten)]
     account: Account,
+    /// The wallet that pays.
     funding_wallet: Typed,
     operations: Vec<Paid>,
     created_by: String,
 }
 
-/// One as its issuer sees it: by which transactions the platform pays, and out of which wallet, is the platform's business.
+/// A distribution as its issuer sees it, without transactions and funding wallet.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OrgDistribution)]
 pub struct Org {
     #[serde(flatten)]
     account: Account,
+    /// The number of operations of the payout.
     operation_count: usize,
 }
 
-/// What it comes to.
+/// The totals of the distribution.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionTotals)]
 struct Sums {
@@ -116,22 +125,23 @@ struct Sums {
     excluded: Amount,
     failed: Amount,
     open: Amount,
-    /// What the parts come to beside the amount for each unit, which need not be whole cents.
+    /// The total of the entitlements minus the exact total, because amounts are rounded to cents.
     #[schema(example = "0.00")]
     rounding_adjustments: String,
 }
 
-/// One operation that pays.
+/// An operation of the payout.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PayoutOperation)]
 struct Paid {
     #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     status: operation::Status,
+    /// The number of payees.
     recipient_count: i64,
 }
 
-/// Who has to allow it.
+/// The approval that the distribution waits for.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionApproval)]
 struct Asked {
@@ -140,11 +150,12 @@ struct Asked {
     status: approval::Status,
 }
 
-/// The hash of a report, as the chain knows it.
+/// The hash of an audit report that is recorded on the chain.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditDeclaration)]
 struct Declaration {
     tx_hash: String,
+    /// The hash of the audit report.
     #[schema(example = "0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     report_hash: String,
 }
@@ -191,14 +202,15 @@ async fn account(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Account
     })
 }
 
-/// A distribution as one of its investors sees it: his part, and of the others nothing.
+/// A distribution as one of its investors sees it: their own entitlements only.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OwnDistribution)]
 pub struct Own {
     #[serde(flatten)]
     facts: Facts,
+    /// The sum of the investor's entitlements.
     my_entitlement: Option<Part>,
-    /// One for each of his wallets.
+    /// The investor's entitlements, one for each wallet.
     my_entitlements: Vec<Part>,
 }
 
@@ -260,7 +272,7 @@ fn sums(d: &Distribution, t: &Totals) -> Sums {
     }
 }
 
-/// An entitlement, as whoever it is for sees it. Who decided what about him is the platform's business; that he waits, and for what, is his.
+/// An entitlement as its investor sees it, without internal decisions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OwnEntitlement)]
 pub struct Part {
@@ -269,13 +281,14 @@ pub struct Part {
     #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
     distribution_id: String,
     wallet_address: Typed,
-    /// Where it is paid to, which is another one after a recovery.
+    /// The address that is paid. It differs from the wallet after a recovery.
     payee_address: Typed,
+    /// The balance at the record date.
     #[schema(example = "250.00")]
     balance_at_record: String,
     base_units: String,
     gross_amount: Amount,
-    /// In percent.
+    /// The withholding rate in percent.
     #[schema(example = "15.00")]
     withholding_rate: String,
     withholding_amount: Amount,
@@ -289,33 +302,36 @@ pub struct Part {
     updated_at: Instant,
 }
 
-/// An entitlement, as the staff sees it.
+/// An entitlement as staff see it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Entitlement)]
 pub struct Line {
     #[serde(flatten)]
     part: Part,
     investor_id: Option<String>,
+    /// A note of the operator.
     #[schema(example = "The bank asks for the tax form.")]
     note: Option<String>,
     operation_id: Option<String>,
     version: i64,
 }
 
-/// An entitlement, as the issuer sees it: who holds, and what they get. Why the platform decided so about them is not the issuer's.
+/// An entitlement as the issuer sees it, without internal decisions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OrgEntitlement)]
 pub struct OrgLine {
     #[serde(flatten)]
     part: Part,
+    /// The holder.
     holder: Holder,
 }
 
-/// Who is behind a wallet; nulls if nobody is known.
+/// The owner of a wallet. The fields are null if the owner is unknown.
 #[derive(Serialize, ToSchema)]
 #[schema(as = EntitledHolder)]
 struct Holder {
     investor_id: Option<String>,
+    /// The name of the holder.
     #[schema(example = "Ada Almeida")]
     display_name: Option<String>,
     #[schema(example = "DE")]

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::action::Action;
-use muniment_workflows::reissue;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::payout::reissue;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -15,19 +15,19 @@ use utoipa::ToSchema;
 use super::act::check_reason;
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::http::error::{Problem, Result};
 
 /// How many may be named.
 const NAMED_MAX: usize = 1_000;
 
-/// Which, and why.
+/// The entitlements and the reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ReissueDistribution)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    /// Absent: everybody whose payment was given up, or who was released since.
+    /// The entitlements to pay. By default, those whose payment was abandoned or that were released since.
     #[schema(max_items = 1000, example = json!(["ent_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
     entitlement_ids: Option<Vec<String>>,
     #[schema(max_length = 2000)]
@@ -36,7 +36,9 @@ pub struct Body {
     distribution_id: String,
 }
 
-/// Asks a second person to pay anew who was not paid: one yes for the whole list, which is cut into pages.
+/// Request a new payment of all unpaid entitlements.
+///
+/// A second person decides once for the whole list, which is paid in pages.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/reissue",
@@ -52,15 +54,15 @@ pub async fn reissue(State(app): State<App>, Path(id): Path<String>, submission:
 impl Intent for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.reason.trim().is_empty() {
-            return Err(Problem::field("/reason", "required", "Say why."));
+            return Err(Problem::field("/reason", "required", "A reason is required."));
         }
         let named = self.entitlement_ids.as_deref().unwrap_or_default();
         if self.entitlement_ids.is_some() && !(1..=NAMED_MAX).contains(&named.len()) {
-            let detail = format!("Name 1 to {NAMED_MAX} entitlements, or none for all.");
+            let detail = format!("Name 1 to {NAMED_MAX} entitlements, or leave the field out for all.");
             return Err(Problem::field("/entitlement_ids", "count_out_of_range", detail));
         }
         if named.iter().any(|id| id::check("ent", id).is_err()) {
-            let detail = "An entitlement's id looks like ent_01k….";
+            let detail = "The id of an entitlement looks like ent_01k….";
             return Err(Problem::field("/entitlement_ids", "id_format", detail));
         }
         check_reason(Some(&self.reason))

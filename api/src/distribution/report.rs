@@ -12,19 +12,21 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::{find, record};
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
-use crate::error::{Problem, Result};
-use crate::investor::masked_name;
-use crate::pages::Parameters;
-use crate::principal::Principal;
-use crate::{csv, instant};
+use crate::field::name::masked_name;
+use crate::http::csv;
+use crate::http::error::{Problem, Result};
+use crate::http::instant;
+use crate::http::pages::Parameters;
 
 const COLUMNS: &str = "entitlement_id,investor_id,legal_name,wallet_address,payee_address,balance_at_record,gross_amount,\
     withholding_amount,net_amount,currency,status,hold_reason,paid_to,units,payout_token,tx_hash,block_number,paid_at";
 
-/// The report as a table, or as JSON with the hash of the table. An auditor sees of a name its first letters; the hash is of the table with
-/// the names, as it was declared.
+/// Read the report of a distribution, as CSV or JSON.
+///
+/// JSON contains the hash of the CSV. Auditors see masked names; the hash is that of the full table.
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}/report",
@@ -53,37 +55,42 @@ pub async fn report(
             Ok(Json(Report { full: record::full(&mut tx, &d, &of).await?, report_sha256, entitlements })
                 .into_response())
         }
-        other => Err(Problem::new(Code::InvalidParameter, format!("The format {other} is none of csv and json."))),
+        other => {
+            Err(Problem::new(Code::InvalidParameter, format!("The format {other} is not supported. Use csv or json.")))
+        }
     }
 }
 
-/// A distribution with what became of each holder's part.
+/// A distribution with the result of each entitlement.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionReport)]
 pub struct Report {
     #[serde(flatten)]
     full: record::Full,
-    /// Of the table, to the byte.
+    /// The SHA-256 of the CSV report.
     report_sha256: String,
     entitlements: Vec<Settled>,
 }
 
-/// What became of one part.
+/// The result of an entitlement.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ReportedEntitlement)]
 struct Settled {
     #[serde(flatten)]
     line: record::Line,
     legal_name: Option<String>,
+    /// The payment as the chain shows it. Null if it is not paid.
     receipt: Option<Receipt>,
 }
 
-/// What the chain says of it.
+/// The payment as the chain shows it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PayoutReceipt)]
 struct Receipt {
+    /// The address that was paid.
     #[schema(example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]
     paid_to: String,
+    /// The paid amount in base units of the payout token.
     #[schema(example = "2500000")]
     units: Option<String>,
 }

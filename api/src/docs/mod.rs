@@ -1,7 +1,14 @@
 //! `/docs`: the document of the interface, to read and to try. A page, its style and its script, all from this binary; no other host is asked.
 
+use crate::access::permission::Access;
+use crate::access::route::{Route, route};
 use axum::http::header;
 use axum::response::IntoResponse;
+
+/// The endpoints of the documentation page.
+pub fn routes() -> Vec<Route> {
+    vec![route!(page, Access::Public), route!(style, Access::Public), route!(script, Access::Public)]
+}
 
 /// The page runs nothing but its own script, and asks nobody but this host.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -16,19 +23,19 @@ fn file(media_type: &'static str, text: &'static str) -> impl IntoResponse {
     (kept, text)
 }
 
-/// `GET /docs`: the interface, to read and to try.
+/// Show the API documentation.
 #[utoipa::path(get, path = "/docs", responses((status = 200, body = String, content_type = "text/html")))]
 pub async fn page() -> impl IntoResponse {
     file("text/html; charset=utf-8", include_str!("page.html"))
 }
 
-/// `GET /docs/page.css`: its style.
+/// Load the style sheet of the documentation.
 #[utoipa::path(get, path = "/docs/page.css", responses((status = 200, body = String, content_type = "text/css")))]
 pub async fn style() -> impl IntoResponse {
     file("text/css; charset=utf-8", include_str!("page.css"))
 }
 
-/// `GET /docs/page.js`: its script.
+/// Load the script of the documentation.
 #[utoipa::path(get, path = "/docs/page.js", responses((status = 200, body = String, content_type = "text/javascript")))]
 pub async fn script() -> impl IntoResponse {
     file("text/javascript; charset=utf-8", include_str!("page.js"))

@@ -12,31 +12,31 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::decision::check_code;
-use super::path;
 use crate::app::App;
-use crate::cause::Digest;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::cause::Digest;
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
 
-/// What was found.
+/// The accreditation decision.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewAccreditation)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     status: Accreditation,
-    /// On what ground; for one who is none any more, why.
+    /// The legal basis, or the reason why the investor is no longer accredited.
     #[schema(max_length = 60, pattern = "^[a-z0-9_]+$", example = "net_worth")]
     basis: String,
     evidence_sha256: Digest,
-    /// Until when it holds; needed for one who is.
+    /// When the accreditation expires. Required for an accredited investor.
     expires_at: Option<Instant>,
     #[serde(skip)]
     investor_id: String,
 }
 
-/// What the investor is from now on.
+/// The result of an accreditation decision.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Accreditation)]
 pub struct Found {
@@ -45,11 +45,13 @@ pub struct Found {
     #[schema(example = "net_worth")]
     basis: Option<String>,
     expires_at: Option<Instant>,
-    /// The investor's version after it.
+    /// The version of the investor after this change.
     version: i64,
 }
 
-/// Writes it down, whatever the standing of the identity: 200.
+/// Record an accreditation decision.
+///
+/// Does not depend on the status of the identity check.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/accreditation",
@@ -71,14 +73,16 @@ impl Intent for Body {
         check_code("/basis", &self.basis)?;
         match (self.status, self.expires_at) {
             (Accreditation::Verified, None) => {
-                Err(Problem::field("/expires_at", "required", "Say until when it holds: it is looked at again then."))
+                Err(Problem::field("/expires_at", "required", "The expiry time is required."))
             }
             (Accreditation::Verified, Some(end)) if end.0 <= now => {
-                Err(Problem::field("/expires_at", "out_of_range", "It would be over already."))
+                Err(Problem::field("/expires_at", "out_of_range", "The time must be in the future."))
             }
-            (Accreditation::None, Some(_)) => {
-                Err(Problem::field("/expires_at", "unexpected", "What does not hold has no end."))
-            }
+            (Accreditation::None, Some(_)) => Err(Problem::field(
+                "/expires_at",
+                "unexpected",
+                "An expiry time is allowed only for an accredited investor.",
+            )),
             _ => Ok(()),
         }
     }
@@ -93,7 +97,7 @@ impl Intent for Body {
             decided_by: &by.actor,
         };
         let i = investor::accredit(tx, &self.investor_id, &finding).await?;
-        let location = Some(path(&i.id));
+        let location = Some(location(&i.id));
         let body = json!(Found {
             investor_id: i.id,
             status: i.accreditation_status,

@@ -6,40 +6,41 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{Level, Move, Screening};
-use muniment_workflows::kyc::{self, Decision};
+use muniment_workflows::investor::kyc::{self, Decision};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::path;
 use super::record::{self, ForStaff};
 use crate::app::App;
-use crate::cause::Digest;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::cause::Digest;
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
 
 const CODE_CHARACTERS_MAX: usize = 60;
 
-/// What is decided.
+/// The decision of the reviewer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = KycVerdict)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     decision: Word,
     level: Option<Level>,
-    /// Why; needed for a no, or to ask for more.
+    /// The reason. Required to reject or to ask for more documents.
     #[schema(pattern = "^[a-z0-9_]{1,60}$", example = "documents_match")]
     reason_code: Option<String>,
-    /// What a yes rests on; needed for one.
+    /// The SHA-256 of the evidence. Required to approve.
     evidence_sha256: Option<Digest>,
-    /// What the screening against sanction lists found; needed for a yes.
+    /// The result of the sanctions screening. Required to approve.
     screening: Option<Screening>,
-    /// When a yes ends, if sooner than the rule says.
+    /// When the approval expires, if earlier than the default.
     #[schema(example = json!(null))]
     expires_at: Option<Instant>,
+    /// Whether the investor is high risk.
     #[serde(default)]
     high_risk: bool,
     accreditation: Option<Accreditation>,
@@ -47,7 +48,7 @@ pub struct Body {
     investor_id: String,
 }
 
-/// The words of a reviewer.
+/// A decision of a reviewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(as = KycWord)]
 #[serde(rename_all = "snake_case")]
@@ -73,7 +74,7 @@ impl From<Word> for Move {
     }
 }
 
-/// That the investor was shown to be accredited too.
+/// An accreditation recorded together with the identity decision.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = AccreditationVerdict)]
 #[serde(deny_unknown_fields)]
@@ -83,7 +84,9 @@ struct Accreditation {
     expires_at: Option<Instant>,
 }
 
-/// Decides, and answers with the investor.
+/// Record an identity (KYC) decision.
+///
+/// Answers with the investor.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/kyc/decision",
@@ -104,31 +107,33 @@ impl Intent for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         match self.decision {
             Word::Approve | Word::Renew if self.evidence_sha256.is_none() => {
-                return Err(Problem::field("/evidence_sha256", "required", "Name the document that the yes rests on."));
+                return Err(Problem::field(
+                    "/evidence_sha256",
+                    "required",
+                    "The evidence document is required for an approval.",
+                ));
             }
             Word::Reject | Word::NeedsInformation if self.reason_code.is_none() => {
-                return Err(Problem::field("/reason_code", "required", "Say why, so that the investor knows."));
+                return Err(Problem::field("/reason_code", "required", "A reason is required. The investor sees it."));
             }
             Word::Approve | Word::Renew | Word::Reject | Word::NeedsInformation | Word::StartReview | Word::Reset => {}
         }
         check_screening(self.screening)?;
         let yes = matches!(self.decision, Word::Approve | Word::Renew);
         if yes && self.screening.is_none() {
-            return Err(Problem::field(
-                "/screening",
-                "required",
-                "Say what the screening against sanction lists found.",
-            ));
+            return Err(Problem::field("/screening", "required", "The result of the sanctions screening is required."));
         }
         if let Some(code) = &self.reason_code {
             check_code("/reason_code", code)?;
         }
         match &self.accreditation {
-            Some(_) if !yes => {
-                Err(Problem::field("/accreditation", "unexpected", "Only a yes can say that somebody is accredited."))
-            }
+            Some(_) if !yes => Err(Problem::field(
+                "/accreditation",
+                "unexpected",
+                "An accreditation can be recorded only with an approval.",
+            )),
             Some(a) if a.expires_at.is_some_and(|end| end.0 <= now) => {
-                Err(Problem::field("/accreditation/expires_at", "out_of_range", "It would be over already."))
+                Err(Problem::field("/accreditation/expires_at", "out_of_range", "The time must be in the future."))
             }
             Some(a) => check_code("/accreditation/basis", &a.basis),
             None => Ok(()),
@@ -148,7 +153,7 @@ impl Intent for Body {
         };
         let i = kyc::decide(tx, &app.settings, &self.investor_id, &decision, &by).await?;
         let body = json!(record::for_staff(tx, &i, false).await?).to_string();
-        Ok(Answer { status: 200, location: Some(path(&i.id)), body })
+        Ok(Answer { status: 200, location: Some(location(&i.id)), body })
     }
 }
 
@@ -157,7 +162,7 @@ pub fn check_screening(found: Option<Screening>) -> Result<()> {
     if found != Some(Screening::NotScreened) {
         return Ok(());
     }
-    Err(Problem::field("/screening", "type_mismatch", "A screening is clear, or it is a hit."))
+    Err(Problem::field("/screening", "type_mismatch", "The screening must be clear or hit."))
 }
 
 /// Refuses what is no code: one word in small letters.
@@ -166,5 +171,5 @@ pub fn check_code(pointer: &'static str, code: &str) -> Result<()> {
     if (1..=CODE_CHARACTERS_MAX).contains(&code.len()) && code.bytes().all(word) {
         return Ok(());
     }
-    Err(Problem::field(pointer, "code_format", "One word of small letters, digits and underscores is expected."))
+    Err(Problem::field(pointer, "code_format", "Use lower-case letters, digits and underscores."))
 }

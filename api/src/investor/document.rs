@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::path;
 use crate::app::App;
-use crate::cause::Digest;
-use crate::error::Result;
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::cause::Digest;
+use crate::field::id::location;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
 
-/// A paper.
+/// A document of an investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorDocument)]
 pub struct Shown {
@@ -34,7 +34,7 @@ pub struct Shown {
     created_at: Instant,
 }
 
-/// All papers of an investor; they are few, and come at once.
+/// All documents of an investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorDocuments)]
 pub struct Listed {
@@ -48,7 +48,7 @@ impl From<Document> for Shown {
     }
 }
 
-/// The papers of an investor.
+/// List the documents of an investor.
 #[utoipa::path(get, path = "/v1/investors/{id}/documents", responses((status = 200, body = Listed)))]
 pub async fn list(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Listed>> {
     let mut tx = app.db.read().await?;
@@ -56,7 +56,7 @@ pub async fn list(State(app): State<App>, Path(id): Path<String>) -> Result<Json
     Ok(Json(Listed { data }))
 }
 
-/// A paper to be kept.
+/// The document to record.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewInvestorDocument)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +67,9 @@ pub struct Paper {
     investor_id: String,
 }
 
-/// Keeps a paper: 201. A consent is what lets an operator subscribe for the investor.
+/// Record a document of an investor.
+///
+/// Answers 201. With a signed consent, an operator can subscribe for the investor.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/documents",
@@ -92,7 +94,7 @@ impl Intent for Paper {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let sha256 = format!("{:x}", self.sha256.0);
         let stored = document::add(tx, &self.investor_id, self.kind, &sha256, &by.actor).await?;
-        let location = Some(format!("{}/documents", path(&stored.investor_id)));
+        let location = Some(format!("{}/documents", location(&stored.investor_id)));
         Ok(Answer { status: 201, location, body: json!(Shown::from(stored)).to_string() })
     }
 }

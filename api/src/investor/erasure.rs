@@ -5,20 +5,20 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::action::Action;
-use muniment_workflows::erasure::Request;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::investor::erasure::Request;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::act::check_reason;
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::error::Result;
-use crate::idempotency::{self, IdempotencyKey};
-use crate::submission::{Intent, Submission};
+use crate::command::act::check_reason;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::http::error::Result;
 
-/// Why. The reason stays: it should not say who the person is.
+/// The reason, which stays stored. It must not identify the person.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Erasure)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +29,9 @@ pub struct Body {
     investor_id: String,
 }
 
-/// `POST /v1/investors/{id}/erase`: 202, a second person has to allow it.
+/// Request the erasure of an investor's personal data.
+///
+/// Answers 202. A second person decides.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/erase",

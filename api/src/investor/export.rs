@@ -20,13 +20,13 @@ use utoipa::ToSchema;
 use super::document::Shown as Paper;
 use super::portfolio::{Paid, payment};
 use super::record::{self, ForPerson};
-use crate::amount::Amount;
+use crate::access::principal::Principal;
+use crate::account::me::Person;
+use crate::account::session;
 use crate::app::App;
-use crate::auth::me::Person;
-use crate::auth::session;
-use crate::error::Result;
-use crate::instant::Instant;
-use crate::principal::Principal;
+use crate::field::amount::Amount;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
 use crate::subscription;
 use crate::webhook::event::{self, Told};
 use crate::webhook::record::{Shown as Endpoint, item as endpoint};
@@ -44,49 +44,55 @@ const SEALED: [&str; 7] = [
     "document_sha256s",
 ];
 
-/// Everything that is known of a person.
+/// All personal data of an investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorExport)]
 pub struct Export {
     as_of: Instant,
+    /// The account of the user.
     account: Person,
-    /// For portals that tell by mail: subjects of events, each with yes or no.
+    /// The mails that the user wants: event subjects with true or false. Portals that send mails read it.
     #[schema(example = json!({ "subscription": true }))]
     notification_prefs: BTreeMap<String, bool>,
+    /// The profile.
     profile: ForPerson,
-    /// What was handed in for the proof of identity.
+    /// The submitted identity checks.
     kyc_cases: Vec<Handed>,
-    /// What of it is kept sealed and shown in no answer, by the names of the fields.
+    /// The names of the fields that are stored encrypted and never shown.
     #[schema(example = json!(["date_of_birth", "document_number"]))]
     sealed_fields: Vec<&'static str>,
     documents: Vec<Paper>,
+    /// The subscriptions.
     subscriptions: Vec<subscription::Shown>,
     payments: Vec<Moved>,
     entitlements: Vec<Paid>,
-    /// Those that can still be used.
+    /// The active sessions.
     sessions: Vec<session::Shown>,
+    /// The login attempts.
     login_attempts: Vec<Attempt>,
-    /// Where the investor is told what happened.
+    /// The webhook endpoints of the investor.
     webhook_endpoints: Vec<Endpoint>,
+    /// The events.
     events: Vec<Told>,
-    /// The lists that are longer than 2,000 and cut here: the rest of them is read page by page.
+    /// The lists that were cut after 2,000 entries. Read the rest with the list endpoints.
     #[schema(example = json!(["events"]))]
     cut: Vec<&'static str>,
 }
 
-/// That something was handed in.
+/// A submitted identity check.
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycCaseKept)]
 struct Handed {
     #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     level: investor::Level,
+    /// The reference at the identity provider.
     #[schema(example = json!(null))]
     provider_reference: Option<String>,
     created_at: Instant,
 }
 
-/// Money that came or went back.
+/// A payment or a refund.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PaymentKept)]
 struct Moved {
@@ -103,7 +109,7 @@ struct Moved {
     received_at: Instant,
 }
 
-/// Somebody tried to log in to the account.
+/// A login attempt on the account.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LoginAttemptKept)]
 struct Attempt {
@@ -115,7 +121,7 @@ struct Attempt {
     created_at: Instant,
 }
 
-/// Everything at once, as a file.
+/// Export all your personal data as a file.
 #[utoipa::path(
     get,
     path = "/v1/investor/export",

@@ -7,65 +7,68 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{Level, of_user};
 use muniment_domain::kyc::NewCase;
-use muniment_workflows::kyc;
+use muniment_workflows::investor::kyc;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::profile::check_country;
 use super::record::{self, Standing};
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::cause::Digest;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::cause::Digest;
+use crate::field::name::check_country;
+use crate::http::error::{Problem, Result};
 
 const REFERENCE_CHARACTERS_MAX: usize = 200;
 const TEXT_CHARACTERS_MAX: usize = 200;
 const DOCUMENTS_MAX: usize = 20;
 
-/// What is handed in: a provider's reference, or the data.
+/// The identity check: either a provider's reference or the data.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = KycPapers)]
 #[serde(deny_unknown_fields)]
 pub struct Papers {
     level: Level,
-    /// Where the investor lives: needed where it is not known yet.
+    /// The country of residence. Required if it is not known yet.
     #[schema(example = "DE")]
     country: Option<String>,
-    /// Where a provider keeps the data, in place of `data`.
+    /// The reference at the identity provider, instead of `data`.
     #[schema(min_length = 1, max_length = 200, example = json!(null))]
     provider_reference: Option<String>,
     data: Option<Data>,
 }
 
-/// What only the platform can open again. No `Debug`: it must not slip into a log.
+/// Personal data. It is stored encrypted.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = KycData)]
 #[serde(deny_unknown_fields)]
 struct Data {
-    /// Needed.
+    /// The date of birth. Required.
     #[schema(value_type = Option<String>, format = Date, example = "1984-02-29")]
     date_of_birth: Option<NaiveDate>,
+    /// The nationality (ISO 3166-1).
     #[schema(pattern = "^[A-Z]{2}$", example = "PT")]
     nationality: Option<String>,
+    /// The type of the identity document.
     #[schema(min_length = 1, max_length = 200, example = "passport")]
     document_type: Option<String>,
-    /// Needed.
+    /// The date of birth. Required.
     #[schema(min_length = 1, max_length = 200, example = "L01X00T47")]
     document_number: Option<String>,
     #[schema(min_length = 1, max_length = 200, example = "Rua das Flores 7, Porto")]
     address: Option<String>,
-    /// Needed on the enhanced level.
+    /// The source of funds. Required for the level `enhanced`.
     #[schema(min_length = 1, max_length = 200, example = "The sale of a house.")]
     source_of_funds: Option<String>,
+    /// The SHA-256 of each document.
     #[schema(max_items = 20)]
     document_sha256s: Option<Vec<Digest>>,
 }
 
-/// That something was handed in.
+/// A submitted identity check.
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycCase)]
 pub struct Handed {
@@ -75,7 +78,9 @@ pub struct Handed {
     kyc: Standing,
 }
 
-/// Hands it in: 202, a reviewer decides.
+/// Submit identity documents (KYC).
+///
+/// Answers 202. A reviewer decides.
 #[utoipa::path(
     post,
     path = "/v1/investor/kyc",
@@ -117,11 +122,9 @@ fn sealed(app: &App, owner: &str, data: &Data) -> muniment_domain::Result<String
 fn check(body: &Papers) -> Result<()> {
     check_country("/country", body.country.as_deref())?;
     match (&body.provider_reference, &body.data) {
-        (None, None) => {
-            Err(Problem::field("/data", "required", "Hand in data, or the reference of a provider that has it."))
-        }
+        (None, None) => Err(Problem::field("/data", "required", "Send either data or provider_reference.")),
         (Some(_), Some(_)) => {
-            Err(Problem::field("/data", "unexpected", "Either a provider has the data, or it is handed in here."))
+            Err(Problem::field("/data", "unexpected", "Send either data or provider_reference, not both."))
         }
         (Some(reference), None) => check_text("/provider_reference", Some(reference), REFERENCE_CHARACTERS_MAX),
         (None, Some(data)) => check_data(data, body.level),
@@ -140,17 +143,17 @@ fn check_data(data: &Data, level: Level) -> Result<()> {
         check_text(pointer, text.as_deref(), TEXT_CHARACTERS_MAX)?;
     }
     if data.document_sha256s.as_ref().is_some_and(|digests| digests.len() > DOCUMENTS_MAX) {
-        let detail = format!("At most {DOCUMENTS_MAX} documents.");
+        let detail = format!("At most {DOCUMENTS_MAX} documents are allowed.");
         return Err(Problem::field("/data/document_sha256s", "too_long", detail));
     }
     if data.date_of_birth.is_none() || data.document_number.is_none() {
-        return Err(Problem::field("/data", "required", "At least date_of_birth and document_number are needed."));
+        return Err(Problem::field("/data", "required", "date_of_birth and document_number are required."));
     }
     if level == Level::Enhanced && data.source_of_funds.is_none() {
         return Err(Problem::field(
             "/data/source_of_funds",
             "required",
-            "The enhanced level asks where the money comes from.",
+            "source_of_funds is required for the level enhanced.",
         ));
     }
     Ok(())
@@ -162,5 +165,5 @@ fn check_text(pointer: &'static str, text: Option<&str>, characters_max: usize) 
     if text.is_none_or(sound) {
         return Ok(());
     }
-    Err(Problem::field(pointer, "text_format", format!("One line of 1 to {characters_max} characters is expected.")))
+    Err(Problem::field(pointer, "text_format", format!("Use one line of 1 to {characters_max} characters.")))
 }

@@ -9,9 +9,12 @@ pub mod kyc;
 pub mod portfolio;
 pub mod profile;
 mod record;
+mod routes;
 pub mod suspension;
 pub mod tax;
 pub mod wallet;
+
+pub use routes::routes;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -21,37 +24,31 @@ use muniment_domain::investor::{self, Filter};
 use utoipa::IntoParams;
 
 use record::{Facts, ForStaff};
-pub use record::{masked_email, masked_name};
 
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
-use crate::error::{Problem, Result};
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::version::etag;
-
-/// Where an investor is found.
-pub fn path(id: &str) -> String {
-    format!("/v1/investors/{id}")
-}
+use crate::http::error::{Problem, Result};
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::version::etag;
 
 /// What the list of investors takes besides its page.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct Wanted {
-    /// One of the statuses of their identity, or several with commas between them.
+    /// One status of the identity check, or several separated by commas.
     #[param(example = "pending,in_review")]
     status: Option<String>,
-    /// Two capital letters.
+    /// Two capital letters (ISO 3166-1).
     #[param(example = "PT")]
     country: Option<String>,
-    /// A part of a name; not for an auditor, who sees none.
+    /// A part of the name. Not for auditors.
     #[param(example = "almeida")]
     q: Option<String>,
 }
 
-/// `GET /v1/investors`: the newest first.
+/// List investors, newest first.
 #[utoipa::path(
     get,
     path = "/v1/investors",
@@ -68,14 +65,14 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let filter = Filter { statuses, created, country: text("country"), name: text("q") };
     let masked = principal.0.sees_masked();
     if masked && filter.name.is_some() {
-        return Err(Problem::new(Code::Forbidden, "Who may not see names must not find them by asking."));
+        return Err(Problem::new(Code::Forbidden, "You cannot search by name, because you see only masked names."));
     }
     let mut tx = app.db.read().await?;
     let (rows, total) = investor::page(&mut tx, &filter, page.limit, page.offset()).await?;
     Ok(Json(page.list(rows.iter().map(|i| record::facts(i, tx.now(), masked)).collect(), total)))
 }
 
-/// `GET /v1/investors/{id}`: one of them, with everything that was decided.
+/// Read an investor with all decisions.
 #[utoipa::path(
     get,
     path = "/v1/investors/{id}",

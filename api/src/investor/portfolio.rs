@@ -14,44 +14,52 @@ use muniment_domain::{book, entitlement, holding, investor, wallet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::address::Typed;
-use crate::amount::Amount;
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
-use crate::error::{Problem, Result};
-use crate::instant::Instant;
-use crate::principal::Principal;
+use crate::field::address::Typed;
+use crate::field::amount::Amount;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
 
 /// How many payments are shown.
 const RECENT: i64 = 10;
 /// From which lag on the figures are called stale.
 const STALE_SECONDS: i64 = 60;
 
-/// What an investor has.
+/// The portfolio of an investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Portfolio)]
 pub struct Shown {
     investor_id: String,
     as_of: Instant,
-    /// Null where there are several: sums of several currencies are no sums.
+    /// The currency of the totals. Null if there are several currencies.
     currency: Option<String>,
     totals: Option<Totals>,
+    /// The totals for each currency.
     totals_by_currency: Vec<InCurrency>,
+    /// The holdings.
     holdings: Vec<Holding>,
+    /// The subscriptions that are not minted yet.
     pending: Vec<Pending>,
-    /// The last ten.
+    /// The last ten distributions.
     recent_distributions: Vec<Paid>,
+    /// The progress of reading the tokens.
     sync: Sync,
 }
 
-/// What it comes to.
+/// The totals of the distribution.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[schema(as = PortfolioTotals)]
 struct Totals {
+    /// The total of subscriptions that are not minted yet.
     committed: Amount,
+    /// The invested total.
     invested: Amount,
+    /// The total of distributions before withholding.
     distributions_gross: Amount,
     withholding: Amount,
+    /// The total of distributions after withholding.
     distributions_net: Amount,
 }
 
@@ -62,7 +70,7 @@ impl Default for Totals {
     }
 }
 
-/// The same of one currency.
+/// The totals of one currency.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioTotalsInCurrency)]
 struct InCurrency {
@@ -71,7 +79,7 @@ struct InCurrency {
     totals: Totals,
 }
 
-/// Units of a token in a wallet and a partition.
+/// The units of a token in one wallet and partition.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioHolding)]
 struct Holding {
@@ -84,27 +92,32 @@ struct Holding {
     quantity: String,
     base_units: String,
     locked_quantity: String,
+    /// The number of tokens that can be transferred.
     #[schema(example = "250.00")]
     transferable_quantity: String,
+    /// The locks.
     locks: Vec<Lock>,
     frozen: bool,
     currency: String,
-    /// What the units cost at their average price; null where they came by a transfer.
+    /// The cost of the units at the average price. Null if they came by a transfer.
     cost_basis: Option<Amount>,
+    /// The last known price of a token.
     last_price: Amount,
+    /// The estimated value.
     estimated_value: Amount,
+    /// The source of the estimated value.
     #[schema(example = "issue_price")]
     value_source: &'static str,
-    /// The block up to which the token is read.
+    /// The block up to which the token was read.
     synced_block: i64,
 }
 
-/// Units that cannot move yet.
+/// Units that cannot be transferred yet.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioLock)]
 struct Lock {
     quantity: String,
-    /// Null where they are held without end.
+    /// When the units can be transferred. Null if they are locked without an end.
     release_at: Option<Instant>,
 }
 
@@ -120,7 +133,7 @@ struct Pending {
     currency: String,
 }
 
-/// What a distribution brought.
+/// A payment of a distribution.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioPayment)]
 pub struct Paid {
@@ -142,17 +155,21 @@ pub struct Paid {
     paid_at: Option<Instant>,
 }
 
-/// How far the tokens are read.
+/// The progress of reading the tokens.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioSync)]
 struct Sync {
-    /// Null where the tokens are on several chains, or there are none.
+    /// The block up to which the tokens were read. Null if there are several chains or no tokens.
     block: Option<i64>,
+    /// The seconds that the data is behind.
     lag_seconds: i64,
+    /// Whether the data is older than expected.
     stale: bool,
 }
 
-/// The portfolio of one investor: an investor's own, or anybody's for the staff. That an id is nobody's is told to the staff alone.
+/// Read an investor's portfolio.
+///
+/// Investors read their own, staff any.
 #[utoipa::path(
     get,
     path = "/v1/investors/{id}/portfolio",
@@ -164,7 +181,7 @@ pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Pri
     if !principal.is_staff() {
         let own = muniment_domain::principal::investor_of(&mut tx, &principal.0.user_id).await?;
         if own.as_deref() != Some(id.as_str()) {
-            return Err(Problem::new(Code::Forbidden, "This portfolio is not yours."));
+            return Err(Problem::new(Code::Forbidden, "You can read only your own portfolio."));
         }
     }
     let owner = investor::find(&mut tx, &id).await?;

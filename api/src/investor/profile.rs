@@ -7,20 +7,21 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Investor, Kind, Move, TaxForm};
 use muniment_domain::point::Point;
-use muniment_domain::{Code as Refusal, Error, country};
+use muniment_domain::{Code as Refusal, Error};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::record::{self, Full};
-use crate::amount::Amount;
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::auth::register::check_name;
-use crate::body::Input;
-use crate::error::{Problem, Result};
-use crate::principal::Principal;
-use crate::version::{IfMatch, OptionalSeen, etag};
+use crate::field::amount::Amount;
+use crate::field::name::check_country;
+use crate::field::name::check_name;
+use crate::http::body::Input;
+use crate::http::error::Result;
+use crate::http::version::{IfMatch, OptionalSeen, etag};
 
-/// `GET /v1/investor/profile`: the caller as an investor.
+/// Read your investor profile.
 #[utoipa::path(
     get,
     path = "/v1/investor/profile",
@@ -38,7 +39,7 @@ async fn shown(tx: &mut Tx, i: &Investor) -> Result<Response> {
     Ok(([(header::ETAG, etag(i.version))], Json(body)).into_response())
 }
 
-/// What an investor says of himself. What is left out or null stays as it is.
+/// The fields to change. Missing and null fields stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = ChangeOfInvestor)]
 #[serde(deny_unknown_fields)]
@@ -54,13 +55,15 @@ pub struct Change {
     tax_form: Option<TaxForm>,
     #[schema(pattern = "^[A-Z]{2}$", example = "PT")]
     treaty_country: Option<String>,
-    /// What the investor earns in a year; of a company its revenue. Laws limit by it what may be put in.
+    /// The annual income, or the revenue of a company. Laws use it to limit investments.
     annual_income: Option<Amount>,
-    /// What the investor owns beyond what is owed, the home left out; of a company its net assets.
+    /// The net worth without the primary residence, or the net assets of a company.
     net_worth: Option<Amount>,
 }
 
-/// `PATCH /v1/investor/profile`: who somebody is can be corrected until it is looked at; taxes at any time.
+/// Change your investor profile.
+///
+/// Identity fields can change until the review starts. Tax fields can change at any time.
 #[utoipa::path(
     patch,
     path = "/v1/investor/profile",
@@ -86,11 +89,15 @@ pub async fn change(
     let mut tx = app.db.begin().await?;
     let mut i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     if seen.is_some_and(|IfMatch(version)| version != i.version) {
-        return Err(Error::refused(Refusal::VersionConflict, "The profile was changed since it was read.").into());
+        return Err(Error::refused(
+            Refusal::VersionConflict,
+            "The profile has changed since you read it. Read it again.",
+        )
+        .into());
     }
     let identity = body.kind.is_some() || body.legal_name.is_some() || body.country.is_some();
     if identity && i.kyc_status.next(Move::Submit).is_none() {
-        let detail = format!("Who you are is {}: it cannot be changed now.", i.kyc_status);
+        let detail = format!("Your identity is {} and cannot be changed.", i.kyc_status);
         return Err(Error::refused(Refusal::InvalidState, detail).into());
     }
     i.kind = body.kind.unwrap_or(i.kind);
@@ -105,12 +112,4 @@ pub async fn change(
     let answer = shown(&mut tx, &i).await?;
     tx.commit(Point::Account).await?;
     Ok(answer)
-}
-
-/// Refuses what is no country.
-pub fn check_country(pointer: &'static str, code: Option<&str>) -> Result<()> {
-    if code.is_none_or(country::is_known) {
-        return Ok(());
-    }
-    Err(Problem::field(pointer, "country_format", "Two capital letters of ISO 3166-1 are expected, such as DE."))
 }

@@ -11,11 +11,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::wallet::{Shown as Wallet, item as wallet_item};
-use crate::address::Typed;
-use crate::amount::Amount;
-use crate::instant::Instant;
+use crate::field::address::Typed;
+use crate::field::amount::Amount;
+use crate::field::name::{masked_email, masked_name};
+use crate::http::instant::Instant;
 
-/// An investor, as lists show it.
+/// An investor as lists show it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorFacts)]
 pub struct Facts {
@@ -24,20 +25,20 @@ pub struct Facts {
     user_id: Option<String>,
     #[serde(rename = "type")]
     kind: Kind,
-    /// For an auditor only the first letters.
+    /// The legal name. Masked for auditors.
     legal_name: String,
     country: String,
     accreditation: Accredited,
     kyc: Standing,
     sanctions: Screened,
-    /// When who the investor is was forgotten; what they bought and were paid stays.
+    /// When the personal data was erased. Subscriptions and payments stay stored. Null if it was not.
     erased_at: Option<Instant>,
     version: i64,
     created_at: Instant,
     updated_at: Instant,
 }
 
-/// Whether it was shown that the investor is accredited.
+/// The accreditation of the investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccreditationOfInvestor)]
 struct Accredited {
@@ -49,7 +50,7 @@ struct Accredited {
     expires_at: Option<Instant>,
 }
 
-/// How far the identity is proved.
+/// The status of the identity check.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorKyc)]
 pub struct Standing {
@@ -60,58 +61,62 @@ pub struct Standing {
     expires_at: Option<Instant>,
     #[schema(example = "documents_match")]
     reason_code: Option<String>,
-    /// What has to be shown next; nothing while it is looked at or was approved.
+    /// The documents to submit next. Empty during a review and after the approval.
     #[schema(example = json!(["identity_document", "proof_of_address"]))]
     required_documents: Vec<&'static str>,
 }
 
-/// What the lists of sanctions say.
+/// The result of the sanctions screening.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorSanctions)]
 struct Screened {
     status: Screening,
+    /// When the investor was last screened.
     last_screened_at: Option<Instant>,
 }
 
-/// Everything about one, as the investor sees it too. What was handed in is in no answer.
+/// The profile of an investor, without submitted documents.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorProfile)]
 pub struct Full {
     #[serde(flatten)]
     facts: Facts,
-    /// Where the person is reached; for an auditor only its first letter and the domain.
+    /// The e-mail address. Masked for auditors.
     email: Option<String>,
     #[schema(example = "PT")]
     tax_residency: Option<String>,
+    /// The withholding tax.
     tax: Taxes,
-    /// What the investor says to earn in a year, null until it was said. Not for an auditor.
+    /// The annual income that the investor declared. Null if none. Not shown to auditors.
     annual_income: Option<Amount>,
-    /// What the investor says to own, the same.
+    /// The net worth that the investor declared. Null if none. Not shown to auditors.
     net_worth: Option<Amount>,
     limits: Limits,
+    /// The wallets.
     wallets: Vec<Wallet>,
 }
 
-/// What is withheld, and why.
+/// The withholding tax of the investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorTax)]
 struct Taxes {
+    /// The tax form.
     form: TaxForm,
     /// `declared` or `missing`.
     #[schema(example = "declared")]
     status: &'static str,
-    /// Of a payment, in percent.
+    /// The withholding rate in percent.
     #[schema(example = "15.00")]
     withholding_rate: String,
     #[schema(example = "PT")]
     treaty_country: Option<String>,
-    /// For the staff, and in an export: every rate that was set, oldest first.
+    /// Every withholding rate that was set, oldest first. For staff and in an export.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     decisions: Option<Vec<TaxDecided>>,
 }
 
-/// A rate that was set.
+/// A withholding decision.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TaxDecision)]
 struct TaxDecided {
@@ -128,34 +133,38 @@ struct TaxDecided {
     created_at: Instant,
 }
 
-/// What an investor may still put in.
+/// The investment limits of the investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorLimits)]
 struct Limits {
-    /// Under the rule for crowdfunding, over all offerings of the last twelve months; null for somebody accredited, who has no limit.
+    /// The remaining investment limit under Regulation Crowdfunding, over all offerings of the last twelve months. Null for an accredited
+    /// investor, who has no limit.
     reg_cf_remaining: Option<Amount>,
 }
 
-/// What the person may take along besides: who decided what.
+/// The profile in an export, with all decisions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorProfileExport)]
 pub struct ForPerson {
     #[serde(flatten)]
     full: Full,
+    /// The decisions.
     decisions: Vec<Decided>,
+    /// The accreditation decisions.
     accreditations: Vec<AccreditationFound>,
 }
 
-/// What the staff sees besides: who decided what, and what a suspension asks to be frozen.
+/// An investor with the decisions and the freeze proposals, for staff.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Investor)]
 pub struct ForStaff {
     #[serde(flatten)]
     known: ForPerson,
+    /// The wallets to freeze.
     freeze_proposals: Vec<Proposed>,
 }
 
-/// One move of the standing.
+/// An identity decision.
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycDecision)]
 struct Decided {
@@ -173,13 +182,13 @@ struct Decided {
     evidence_sha256: Option<String>,
     screening: Option<Screening>,
     expires_at: Option<Instant>,
-    /// A person, or `system` for a timer.
+    /// The reviewer, or `system` for an expiry.
     #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
     decided_by: String,
     created_at: Instant,
 }
 
-/// What was found about an accreditation.
+/// An accreditation decision.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccreditationFinding)]
 struct AccreditationFound {
@@ -196,7 +205,7 @@ struct AccreditationFound {
     created_at: Instant,
 }
 
-/// A wallet that holds something in a token and is free there.
+/// A wallet that holds units of a token and is not frozen there.
 #[derive(Serialize, ToSchema)]
 #[schema(as = FreezeProposal)]
 struct Proposed {
@@ -300,7 +309,7 @@ pub fn facts(i: &Investor, now: DateTime<Utc>, masked: bool) -> Facts {
     }
 }
 
-/// How far the identity is proved.
+/// The status of the identity check.
 pub fn standing(i: &Investor) -> Standing {
     Standing {
         status: i.kyc_status,
@@ -364,19 +373,4 @@ fn required_documents(i: &Investor) -> Vec<&'static str> {
         wanted.push("source_of_funds");
     }
     wanted
-}
-
-/// A name of which only the first letters are left.
-pub fn masked_name(name: &str) -> String {
-    name.split_whitespace()
-        .filter_map(|word| word.chars().next())
-        .map(|first| format!("{first}…"))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// An address of which only the first letter and the domain are left.
-pub fn masked_email(email: &str) -> String {
-    let (local, domain) = email.split_once('@').unwrap_or_default();
-    format!("{}…@{domain}", local.chars().take(1).collect::<String>())
 }

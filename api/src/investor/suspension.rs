@@ -7,25 +7,25 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::Screening;
 use muniment_domain::kyc::Cause;
-use muniment_workflows::action::Action;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::investor::suspension::{self, Reinstate};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::suspension::{self, Reinstate};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::decision::check_screening;
-use super::path;
 use super::record::{self, ForStaff};
-use crate::act::check_reason;
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::cause::Digest;
-use crate::error::Result;
-use crate::idempotency::{self, IdempotencyKey};
-use crate::submission::{Intent, Submission};
+use crate::command::act::check_reason;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::cause::Digest;
+use crate::field::id::location;
+use crate::http::error::Result;
 
-/// Why somebody is suspended.
+/// The reason of the suspension.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Suspension)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +36,9 @@ pub struct Stop {
     investor_id: String,
 }
 
-/// `POST /v1/investors/{id}/suspend`: at once, and the answer says which freezes it proposes.
+/// Suspend an investor.
+///
+/// Takes effect at once. The answer proposes wallets to freeze.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/suspend",
@@ -62,11 +64,11 @@ impl Intent for Stop {
         let evidence = self.evidence_sha256.map(|digest| digest.0.to_string());
         let i = suspension::suspend(tx, &self.investor_id, self.reason_code, evidence.as_deref(), &by).await?;
         let body = json!(record::for_staff(tx, &i, false).await?).to_string();
-        Ok(Answer { status: 200, location: Some(path(&i.id)), body })
+        Ok(Answer { status: 200, location: Some(location(&i.id)), body })
     }
 }
 
-/// Why it is over.
+/// The reason to end the suspension.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Reinstatement)]
 #[serde(deny_unknown_fields)]
@@ -79,7 +81,9 @@ pub struct Return {
     investor_id: String,
 }
 
-/// `POST /v1/investors/{id}/reinstate`: 202, a second person has to allow it.
+/// Request the end of an investor's suspension.
+///
+/// Answers 202. A second person decides.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/reinstate",

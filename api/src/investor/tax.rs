@@ -12,23 +12,23 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::decision::check_code;
-use super::path;
-use crate::amount::Amount;
 use crate::app::App;
-use crate::cause::Digest;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::amount::Amount;
+use crate::field::cause::Digest;
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
 
 /// All of it.
 const BASIS_POINTS_MAX: i64 = 10_000;
 
-/// What was decided.
+/// The new withholding rate.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewWithholding)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    /// In percent, with two decimals: `26.38`.
+    /// The withholding rate in percent, with two decimals: `26.38`.
     withholding_rate: Amount,
     #[schema(max_length = 60, pattern = "^[a-z0-9_]+$", example = "treaty")]
     basis: String,
@@ -37,7 +37,7 @@ pub struct Body {
     investor_id: String,
 }
 
-/// What is withheld from now on.
+/// The new withholding rate.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Withholding)]
 pub struct Set<'a> {
@@ -45,11 +45,11 @@ pub struct Set<'a> {
     withholding_rate: Amount,
     #[schema(example = "treaty")]
     basis: &'a str,
-    /// The investor's version after it.
+    /// The version of the investor after this change.
     version: i64,
 }
 
-/// Sets the rate: 200.
+/// Set the withholding rate of an investor.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/tax",
@@ -72,7 +72,7 @@ impl Intent for Body {
             return Err(Problem::field(
                 "/withholding_rate",
                 "above_maximum",
-                "No more than 100.00 percent is withheld.",
+                "The rate can be at most 100.00 percent.",
             ));
         }
         check_code("/basis", &self.basis)
@@ -90,6 +90,6 @@ impl Intent for Body {
         let i = investor::withhold(tx, &self.investor_id, &rate).await?;
         let set =
             Set { investor_id: &i.id, withholding_rate: self.withholding_rate, basis: &self.basis, version: i.version };
-        Ok(Answer { status: 200, location: Some(path(&i.id)), body: json!(set).to_string() })
+        Ok(Answer { status: 200, location: Some(location(&i.id)), body: json!(set).to_string() })
     }
 }

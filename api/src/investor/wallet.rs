@@ -12,21 +12,21 @@ use muniment_domain::investor::{self, Frozen};
 use muniment_domain::point::Point;
 use muniment_domain::wallet::{self, Wallet};
 use muniment_domain::wallet_claim;
+use muniment_workflows::investor::wallet_proof::{self, Claim};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::wallet_proof::{self, Claim};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::address::Typed;
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::body::Input;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::address::Typed;
+use crate::http::body::Input;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
 
 /// An address is the same on every chain of this kind (CAIP-2).
 const NAMESPACE: &str = "eip155";
@@ -41,21 +41,21 @@ pub struct Shown {
     #[schema(example = "wal_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     address: Typed,
-    /// The kind of chains that it is on (CAIP-2).
+    /// The kind of chain (CAIP-2).
     #[schema(example = "eip155")]
     chain: &'static str,
     #[schema(example = "the cold one")]
     label: Option<String>,
-    /// Whether its key was shown.
+    /// Whether the investor proved that they control the key.
     #[schema(example = true)]
     verified: bool,
     verified_at: Option<Instant>,
-    /// Whether it is used where none is named.
+    /// Whether the wallet is used when a request names none.
     default: bool,
     retired_at: Option<Instant>,
-    /// What it was recovered to.
+    /// The wallet that replaced it after a recovery.
     successor: Option<Typed>,
-    /// The offerings in whose token it is frozen.
+    /// The offerings in whose token the wallet is frozen.
     #[schema(example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
     frozen_on: Vec<String>,
     created_at: Instant,
@@ -79,7 +79,7 @@ pub fn item(w: &Wallet, places: &[Frozen]) -> Shown {
     }
 }
 
-/// `GET /v1/investor/wallets`: the oldest first.
+/// List your wallets, oldest first.
 #[utoipa::path(
     get,
     path = "/v1/investor/wallets",
@@ -97,21 +97,21 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(page.list(wallets.iter().map(|w| item(w, &places)).collect(), total)))
 }
 
-/// An address that the investor says is theirs.
+/// The address that the investor claims.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WalletClaim)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
     address: Typed,
-    /// What the investor calls it.
+    /// A name for the wallet.
     #[schema(min_length = 1, max_length = 60, example = "the cold one")]
     label: Option<String>,
-    /// The chain on which a contract wallet is asked; the first one, if none is named.
+    /// The chain on which a contract wallet is verified. The first configured chain, by default.
     #[schema(example = json!(null))]
     chain_id: Option<i64>,
 }
 
-/// An address that was named, and how to show that it is the investor's.
+/// A wallet that is not verified yet, with the challenge to sign.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClaimedWallet)]
 pub struct Asked {
@@ -120,11 +120,13 @@ pub struct Asked {
     address: Typed,
     #[schema(example = "the cold one")]
     label: Option<String>,
+    /// Whether the wallet is verified.
     verified: bool,
+    /// The text to sign.
     challenge: Challenge,
 }
 
-/// The text to be signed (EIP-4361), by the wallet's key (EIP-191) or its contract (EIP-1271).
+/// The text to sign (EIP-4361), with the wallet's key (EIP-191) or by its contract (EIP-1271).
 #[derive(Serialize, ToSchema)]
 #[schema(as = WalletChallenge)]
 struct Challenge {
@@ -138,7 +140,9 @@ struct Challenge {
     expires_at: Instant,
 }
 
-/// `POST /v1/investor/wallets`: 201, and the text that has to be signed. Saying that an address is one's own takes it from nobody.
+/// Add a wallet.
+///
+/// Answers 201 with the text to sign. Another investor can still verify the address until you do.
 #[utoipa::path(
     post,
     path = "/v1/investor/wallets",
@@ -155,7 +159,7 @@ impl Intent for Named {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let sound = |label: &String| (1..=LABEL_CHARACTERS_MAX).contains(&label.trim().chars().count());
         if self.label.as_ref().is_some_and(|label| !sound(label) || label.chars().any(char::is_control)) {
-            let detail = format!("A label has 1 to {LABEL_CHARACTERS_MAX} characters.");
+            let detail = format!("The label must have 1 to {LABEL_CHARACTERS_MAX} characters.");
             return Err(Problem::field("/label", "text_format", detail));
         }
         Ok(())
@@ -188,16 +192,19 @@ impl Intent for Named {
     }
 }
 
-/// A signature.
+/// The signature.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = WalletSignature)]
 #[serde(deny_unknown_fields)]
 pub struct Signed {
+    /// The signature in hexadecimal.
     #[schema(pattern = "^0x([0-9a-fA-F]{2}){1,4096}$", example = "0x5c3a7e1d9b2f4860")]
     signature: String,
 }
 
-/// `POST /v1/investor/wallets/{id}/verify`: the signature under exactly the text that was asked for, once.
+/// Verify a wallet with a signature.
+///
+/// The signature must cover exactly the issued text, and works once.
 #[utoipa::path(
     post,
     path = "/v1/investor/wallets/{id}/verify",
@@ -213,7 +220,11 @@ pub async fn verify(
 ) -> Result<Json<Shown>> {
     let bytes = body.signature.strip_prefix("0x").and_then(|digits| hex::decode(digits).ok());
     let signature = bytes.filter(|bytes| (1..=SIGNATURE_BYTES_MAX).contains(&bytes.len())).ok_or_else(|| {
-        Problem::field("/signature", "signature_format", "A signature is 0x and an even number of hexadecimal digits.")
+        Problem::field(
+            "/signature",
+            "signature_format",
+            "The signature must be 0x and an even number of hexadecimal digits.",
+        )
     })?;
     let owner = investor::of_user(&mut app.db.read().await?, &principal.0.user_id).await?;
     let proved = wallet_proof::verify(&app.desk, &owner.id, &wallet_id, &signature).await?;
@@ -222,7 +233,7 @@ pub async fn verify(
     Ok(Json(item(&proved, &places)))
 }
 
-/// `POST /v1/investor/wallets/{id}/default`: used from now on where none is named.
+/// Make a wallet the default.
 #[utoipa::path(
     post,
     path = "/v1/investor/wallets/{id}/default",
@@ -242,7 +253,7 @@ pub async fn prefer(
     Ok(Json(item(&preferred, &places)))
 }
 
-/// `DELETE /v1/investor/wallets/{id}`: takes one back that was never used.
+/// Remove a wallet that was never used.
 #[utoipa::path(
     delete,
     path = "/v1/investor/wallets/{id}",

@@ -7,7 +7,7 @@ fn a_notice_says_what_it_is_about_and_opens_nothing() {
     let mail = Mail { command: "cat".into(), from: "a@b.example".into(), page: "https://p.example".into() };
     let now = Utc::now();
     for (subject, about) in
-        [("usr_1", "Subject: Failed logins"), ("apr_1", "Subject: An admin asks for something alone")]
+        [("usr_1", "Subject: Failed logins"), ("apr_1", "Subject: An admin wants to approve their own request")]
     {
         let link = EmailLink {
             id: "lnk_1".to_owned(),

@@ -9,21 +9,23 @@ use utoipa::IntoParams;
 
 use super::record::{self, Full};
 use super::{Audience, seeing};
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
-use crate::principal::Principal;
+use crate::http::error::Result;
 
 /// What a caller has of it already.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `detail`")]
 pub struct Known {
-    /// The ETag of what the caller has; where it still is so, the answer is 304.
+    /// The ETag that the caller has. The answer is 304 if the object has not changed.
     #[param(rename = "If-None-Match", example = "\"v7-11577240143062031124\"")]
     tag: Option<String>,
 }
 
-/// One offering. Everybody sees what is public; its issuer and the platform's staff see more of it.
+/// Read an offering.
+///
+/// Everybody sees public fields. The issuer and staff see more.
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}",

@@ -16,18 +16,19 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::write::unnamed;
-use super::{checked, path, running, seeing};
+use super::{checked, running, seeing};
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::cause::Digest;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::cause::Digest;
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
 
 const TITLE_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=200;
 
-/// A paper as answers show it.
+/// A document of an offering.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingDocument)]
 pub struct Item {
@@ -42,7 +43,7 @@ pub struct Item {
     created_at: Instant,
 }
 
-/// A paper as answers show it.
+/// A document of an offering.
 pub fn item(d: &Document) -> Item {
     Item {
         id: d.id.clone(),
@@ -55,14 +56,16 @@ pub fn item(d: &Document) -> Item {
     }
 }
 
-/// The papers of an offering, each kind with its newest version first.
+/// The documents of an offering, by kind, newest version first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingDocuments)]
 pub struct Papers {
     data: Vec<Item>,
 }
 
-/// The papers of an offering that the caller sees; they are few, and come all at once.
+/// List the documents of an offering.
+///
+/// Contains every document that the caller may see.
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}/documents",
@@ -79,7 +82,7 @@ pub async fn list(
     Ok(Json(Papers { data }))
 }
 
-/// A paper to be added.
+/// The document to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewOfferingDocument)]
 #[serde(deny_unknown_fields)]
@@ -94,7 +97,9 @@ pub struct Paper {
     asked: Option<(String, Scope)>,
 }
 
-/// Adds a paper as the next version of its kind: 201.
+/// Add a document to an offering.
+///
+/// Answers 201. The document becomes the next version of its kind.
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/documents",
@@ -116,10 +121,10 @@ pub async fn add(
 impl Intent for Paper {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if !TITLE_CHARACTERS.contains(&self.title.trim().chars().count()) || self.title.chars().any(char::is_control) {
-            return Err(Problem::field("/title", "length_out_of_range", "A title has 1 to 200 characters."));
+            return Err(Problem::field("/title", "length_out_of_range", "The title must have 1 to 200 characters."));
         }
         if !is_web_address(&self.url) {
-            return Err(Problem::field("/url", "url_forbidden", "An address that begins with https:// is expected."));
+            return Err(Problem::field("/url", "url_forbidden", "The URL must begin with https://."));
         }
         Ok(())
     }
@@ -129,7 +134,7 @@ impl Intent for Paper {
         let sha256 = format!("{:x}", self.sha256.0);
         let new = New { kind: self.kind, title: self.title.trim(), sha256: &sha256, url: &self.url };
         let stored = offering::add_document(tx, scope, id, new, &by).await?;
-        let location = Some(format!("{}/documents", path(id)));
+        let location = Some(format!("{}/documents", location(id)));
         Ok(Answer { status: 201, location, body: json!(item(&stored)).to_string() })
     }
 }

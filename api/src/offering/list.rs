@@ -9,11 +9,11 @@ use utoipa::IntoParams;
 
 use super::record::{self, Item};
 use super::seeing;
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
-use crate::error::{Problem, Result};
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
+use crate::http::error::{Problem, Result};
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
 
 const KNOWN: [&str; 7] = ["status", "page", "limit", "created_from", "created_to", "sort", "q"];
 const WORDS_CHARACTERS_MAX: usize = 100;
@@ -23,17 +23,19 @@ const WORDS_CHARACTERS_MAX: usize = 100;
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct Wanted {
-    /// One of the statuses, or several with commas between them. What is not public is for its issuer and the staff.
+    /// One status, or several separated by commas. Only the issuer and staff see offerings that are not public.
     #[param(example = "open,paused")]
     status: Option<String>,
     #[param(inline)]
     sort: Option<Order>,
-    /// A part of the name or of the symbol; for the staff.
+    /// A part of the name or symbol. Only for staff.
     #[param(max_length = 100)]
     q: Option<String>,
 }
 
-/// The offerings that the caller may see, newest first unless asked otherwise.
+/// List offerings, newest first by default.
+///
+/// The list contains the offerings that the caller may see.
 #[utoipa::path(
     get,
     path = "/v1/offerings",
@@ -58,14 +60,14 @@ fn filter(parameters: &Parameters, scope: &Scope) -> Result<Filter> {
     // What is not public can be asked for by those alone who have such offerings.
     let inner = matches!(scope, Scope::All | Scope::Org(_));
     if let Some(status) = statuses.iter().find(|status| !inner && !status.is_public()) {
-        return invalid(format!("The parameter status does not fit: {status} is not shown to you."));
+        return invalid(format!("The parameter status is invalid: you cannot see offerings with the status {status}."));
     }
     let words = parameters.text("q").map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     if words.is_some() && *scope != Scope::All {
-        return Err(Problem::new(Code::UnknownParameter, "q is for the platform's people."));
+        return Err(Problem::new(Code::UnknownParameter, "Only staff can use the parameter q."));
     }
     if words.as_ref().is_some_and(|text| text.chars().count() > WORDS_CHARACTERS_MAX) {
-        return invalid(format!("The parameter q has at most {WORDS_CHARACTERS_MAX} characters."));
+        return invalid(format!("The parameter q can have at most {WORDS_CHARACTERS_MAX} characters."));
     }
     Ok(Filter { statuses, created: parameters.created()?, words, order: parameters.word("sort")?.unwrap_or_default() })
 }

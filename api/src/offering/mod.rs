@@ -3,12 +3,16 @@
 pub mod act;
 pub mod detail;
 pub mod document;
-pub mod list;
+pub mod holder;
+mod list;
 mod record;
+mod routes;
 mod terms;
 pub mod timeline;
 mod token;
 pub mod write;
+
+pub use routes::routes;
 
 use axum::extract::Path;
 use muniment_domain::db::Tx;
@@ -16,13 +20,8 @@ use muniment_domain::offering::{self, Offering, Scope};
 use muniment_domain::user::Role;
 use muniment_domain::{Code, Error, id};
 
-use crate::error::Result;
-use crate::principal::Principal;
-
-/// Where an offering is found.
-pub fn path(id: &str) -> String {
-    format!("/v1/offerings/{id}")
-}
+use crate::access::principal::Principal;
+use crate::http::error::Result;
 
 /// The offering with this id, for whoever runs it: staff, and its own organisation. To everybody else there is none.
 pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &str) -> muniment_domain::Result<Offering> {
@@ -71,6 +70,6 @@ impl Audience {
 
 /// The id in a path, for a move that its body is stored with.
 fn checked(Path(id): Path<String>) -> Result<String> {
-    id::check("off", &id).map_err(|_| Error::refused(Code::NotFound, format!("There is no offering {id}.")))?;
+    id::check("off", &id).map_err(|_| Error::refused(Code::NotFound, format!("The offering {id} was not found.")))?;
     Ok(id)
 }

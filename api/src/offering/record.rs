@@ -14,17 +14,17 @@ use utoipa::ToSchema;
 
 use super::token::{Blockchain, TokenDeployment, blockchain, token_deployment};
 use super::{Audience, document as paper};
-use crate::amount::Amount;
 use crate::app::App;
-use crate::cause::Partition;
-use crate::instant::Instant;
+use crate::field::amount::Amount;
+use crate::field::cause::Partition;
+use crate::http::instant::Instant;
 
 /// An amount of cents as people read it.
 fn amount(minor: i64) -> Amount {
     Amount(Money::from_minor(minor))
 }
 
-/// An offering as the list shows it.
+/// An offering as lists show it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingItem)]
 pub struct Item {
@@ -50,7 +50,7 @@ pub struct Item {
     created_at: Instant,
 }
 
-/// An offering as the list shows it.
+/// An offering as lists show it.
 pub fn item(listed: &Listed) -> Item {
     let o = &listed.offering;
     Item {
@@ -73,7 +73,7 @@ pub fn item(listed: &Listed) -> Item {
     }
 }
 
-/// An offering and its contract metadata.
+/// An offering with the data of its token contract.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Offering)]
 pub struct Full {
@@ -81,44 +81,55 @@ pub struct Full {
     id: String,
     #[schema(example = "Solar Park Alentejo")]
     name: String,
+    /// The token deployment. Null before it was requested.
     #[serde(rename = "tokenDeployment")]
     token_deployment: TokenDeployment,
+    /// The token contract. Null before the deployment.
     blockchain: Blockchain,
     status: Status,
     #[serde(flatten)]
     terms: Terms,
+    /// The issuer.
     issuer: Issuer,
+    /// The total of active subscriptions.
     committed_total: Amount,
     raised_amount: Amount,
+    /// The number of investors.
     investor_count: i64,
     documents: Vec<paper::Item>,
+    /// When the offering was published. Null if it was not.
     published_at: Option<Instant>,
+    /// When the offering was closed. Null if it was not.
     closed_at: Option<Instant>,
+    /// The version of the terms.
     terms_version: i64,
+    /// The SHA-256 of the terms.
     terms_sha256: Option<String>,
     version: i64,
     created_at: Instant,
     updated_at: Instant,
-    /// Why it is as it is.
+    /// The reason of the current status.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
     status_reason: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
     submitted_at: Option<Option<Instant>>,
-    /// The moves that its state allows.
+    /// The actions that the current status allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<Move>, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
     allowed_transitions: Option<Vec<&'static str>>,
+    /// The user who submitted the offering.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["staff"]))))]
     submitted_by: Option<Option<String>>,
+    /// The user who approved the offering.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["staff"]))))]
     approved_by: Option<Option<String>>,
 }
 
-/// Whose it is.
+/// The issuer of the offering.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingIssuer)]
 struct Issuer {
@@ -128,7 +139,7 @@ struct Issuer {
     name: String,
 }
 
-/// What the issuer wrote, in the words in which it is written.
+/// The terms of an offering.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingTerms)]
 struct Terms {
@@ -147,18 +158,19 @@ struct Terms {
     token_decimals: i64,
     #[schema(value_type = Partition)]
     partition: String,
-    /// The key of the chain; null where it is configured no more.
+    /// The key of the chain in the configuration. Null if the chain is no longer configured.
     network: Option<String>,
     #[schema(value_type = Visibility)]
     visibility: String,
     opens_at: Option<Instant>,
     closes_at: Option<Instant>,
     auto_open: bool,
-    /// How far its clocks are ahead of UTC: there the day of a record date ends.
+    /// The time zone of the offering as minutes ahead of UTC. A record date ends at midnight in this zone.
     utc_offset_minutes: i64,
     exemption: Exemption,
     cooling_off: CoolingOff,
     lockup: Lockup,
+    /// When the lockup period ends. Null if unknown.
     lockup_release_at: Option<Instant>,
     #[schema(value_type = KycRequirement)]
     kyc_requirement: String,
@@ -173,7 +185,7 @@ struct Terms {
     payment_methods: Vec<String>,
 }
 
-/// Until when a commitment can be withdrawn.
+/// The cooling-off period of subscriptions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingCoolingOff)]
 struct CoolingOff {
@@ -181,7 +193,7 @@ struct CoolingOff {
     hours: i64,
 }
 
-/// From where its hours are counted.
+/// The start of the cooling-off period.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingCoolingOffMode)]
 #[serde(rename_all = "snake_case")]
@@ -190,7 +202,7 @@ enum CoolingOffMode {
     AfterCommitment,
 }
 
-/// For how long tokens stay locked.
+/// The lockup period of the tokens.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingLockup)]
 struct Lockup {
@@ -199,7 +211,7 @@ struct Lockup {
     days: Option<i64>,
 }
 
-/// From where its days are counted.
+/// The start of the lockup period.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingLockupRule)]
 #[serde(rename_all = "snake_case")]

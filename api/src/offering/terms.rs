@@ -10,11 +10,11 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::amount::Amount;
 use crate::app::App;
-use crate::cause::Partition;
-use crate::error::{Problem, Result};
-use crate::instant::Instant;
+use crate::field::amount::Amount;
+use crate::field::cause::Partition;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
 
 const COUNTRIES_MAX: usize = 250;
 /// A hundred years.
@@ -39,7 +39,7 @@ pub const NEEDED: [&str; 9] = [
 #[schema(as = OfferingTermsGiven)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
-    /// Whose it is; for a new one alone.
+    /// The issuer of the new offering. It cannot be changed later.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, pattern = "^iss_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     pub issuer_id: Option<String>,
@@ -100,7 +100,8 @@ pub struct Terms {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     auto_open: Option<bool>,
-    /// How far its clocks are ahead of UTC: there the day of a record date ends. A fixed offset knows no daylight saving time.
+    /// The time zone of the offering as minutes ahead of UTC. A record date ends at midnight in this zone. Daylight saving time is not
+    /// applied.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, minimum = -720, maximum = 840)]
     utc_offset_minutes: Option<i64>,
@@ -139,7 +140,7 @@ pub struct Terms {
     payment_methods: Option<Vec<PaymentMethod>>,
 }
 
-/// A longer time to withdraw than the exemption asks for.
+/// A cooling-off period that is longer than the exemption requires.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[schema(as = NewCoolingOff)]
 #[serde(deny_unknown_fields)]
@@ -157,7 +158,7 @@ enum CoolingOffMode {
     AfterCommitment,
 }
 
-/// For how long tokens stay locked.
+/// The lockup period of the tokens.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[schema(as = NewLockup)]
 #[serde(deny_unknown_fields)]
@@ -204,10 +205,10 @@ impl Terms {
             self.closes_at.is_some(),
         ];
         if self.issuer_id.as_ref().is_some_and(|id| id::check("iss", id).is_err()) {
-            return Err(Problem::field("/issuer_id", "id_format", "An issuer's id looks like iss_01k…."));
+            return Err(Problem::field("/issuer_id", "id_format", "The id of an issuer looks like iss_01k…."));
         }
         match NEEDED.iter().zip(given).find(|(_, is_there)| !is_there) {
-            Some((name, _)) => Err(Problem::field(format!("/{name}"), "required", "Every offering has it.")),
+            Some((name, _)) => Err(Problem::field(format!("/{name}"), "required", "The field is required.")),
             None => Ok(()),
         }
     }
@@ -215,19 +216,19 @@ impl Terms {
     /// Refuses what no offering could have.
     pub fn check(&self) -> Result<()> {
         if self.lockup.flatten().is_some_and(|lockup| lockup.enabled != lockup.days.is_some_and(|days| days > 0)) {
-            return Err(Problem::field("/lockup/days", "required", "A lockup has its days, and only a lockup has."));
+            return Err(Problem::field("/lockup/days", "required", "Give days exactly if the lockup is enabled."));
         }
         // What is counted from the end of an offering must stay within the years that both databases hold.
         if self.lockup.flatten().and_then(|lockup| lockup.days).is_some_and(|days| days > LOCKUP_DAYS_MAX) {
-            let detail = format!("Tokens are locked for {LOCKUP_DAYS_MAX} days at most.");
+            let detail = format!("The lockup can be at most {LOCKUP_DAYS_MAX} days.");
             return Err(Problem::field("/lockup/days", "above_maximum", detail));
         }
         if self.closes_at.is_some_and(|at| at.0.year() > CLOSING_YEAR_MAX) {
-            let detail = format!("It ends in the year {CLOSING_YEAR_MAX} at the latest.");
+            let detail = format!("The year can be at most {CLOSING_YEAR_MAX}.");
             return Err(Problem::field("/closes_at", "above_maximum", detail));
         }
         if self.cooling_off.flatten().is_some_and(|own| own.hours < 0) {
-            return Err(Problem::field("/cooling_off/hours", "below_minimum", "It is no hours or more."));
+            return Err(Problem::field("/cooling_off/hours", "below_minimum", "Cooling-off hours cannot be negative."));
         }
         for (pointer, list) in
             [("/allowed_countries", &self.allowed_countries), ("/blocked_countries", &self.blocked_countries)]
@@ -235,7 +236,7 @@ impl Terms {
             let Some(list) = list else { continue };
             let blank = |code: &String| code.is_empty() || code.contains(char::is_whitespace);
             if list.len() > COUNTRIES_MAX || list.iter().any(blank) {
-                return Err(Problem::field(pointer, "country_format", "Codes of ISO 3166-1 are expected, such as DE."));
+                return Err(Problem::field(pointer, "country_format", "Use ISO 3166-1 country codes such as DE."));
             }
         }
         Ok(())
@@ -246,7 +247,7 @@ impl Terms {
         let Some(key) = &self.network else { return Ok(None) };
         match app.chain_of(key) {
             Some(id) => Ok(Some(id)),
-            None => Err(Problem::field("/network", "unknown_chain", format!("No chain {key} is configured here."))),
+            None => Err(Problem::field("/network", "unknown_chain", format!("The chain {key} is not configured."))),
         }
     }
 

@@ -10,13 +10,13 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::find_run_by;
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
-use crate::instant::Instant;
-use crate::pages::{List, Page, Paging, Parameters};
-use crate::principal::Principal;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::{List, Page, Paging, Parameters};
 
-/// One event of an offering. What it does not say is null.
+/// An event of an offering. Fields that do not apply are null.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingEvent)]
 pub struct Told {
@@ -32,10 +32,10 @@ pub struct Told {
     #[schema(value_type = Option<Status>)]
     from: Option<String>,
     reason: Option<String>,
-    /// The names of the terms that changed.
+    /// The names of the changed terms.
     #[schema(example = json!(["closes_at"]))]
     changed: Option<Vec<String>>,
-    /// Who did it; of the platform's people that is told to themselves alone.
+    /// The person who caused it. Only staff see other staff.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, extensions(("x-shown-to" = json!(["staff"]))))]
     actor: Option<Option<String>>,
@@ -57,7 +57,9 @@ fn item(e: &Event, staff: bool) -> Told {
     }
 }
 
-/// The events of an offering, for whoever runs it.
+/// List the events of an offering.
+///
+/// For staff and for the issuer's members.
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}/timeline",

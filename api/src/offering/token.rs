@@ -6,30 +6,34 @@ use muniment_domain::token::Token;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::address::Typed;
 use crate::app::App;
+use crate::field::address::Typed;
 use crate::operation::predicted_address;
 
 /// The standard that every token of the platform follows.
 const STANDARD: &str = "ERC-7518";
 
-/// How far the token is, in the specification's own words.
+/// The token deployment. The field names are those of the specification.
 #[derive(Serialize, ToSchema)]
 pub struct TokenDeployment {
     status: DeploymentStatus,
+    /// The address of the token contract. Null until the deployment is final.
     #[serde(rename = "contractAddress")]
     contract_address: Option<Typed>,
+    /// The chain id (EIP-155).
     #[serde(rename = "chainId")]
     #[schema(example = 31337)]
     chain_id: i64,
+    /// The hash of the deployment transaction.
     #[serde(rename = "txHash")]
     #[schema(example = "0x7d1afa7b718fb893db30a3abc0cfc608aacfebb0f1a3c4d5e6f708192a3b4c5d")]
     tx_hash: Option<String>,
+    /// The address that the token will have.
     #[schema(value_type = Option<Typed>)]
     predicted_address: Option<String>,
 }
 
-/// How far the token is.
+/// The status of the token deployment.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum DeploymentStatus {
@@ -40,7 +44,7 @@ enum DeploymentStatus {
     Deployed,
 }
 
-/// What a portal needs to read the token itself.
+/// The data with which a portal can read the token itself.
 #[derive(Serialize, ToSchema)]
 pub struct Blockchain {
     #[schema(example = "Sepolia")]
@@ -48,13 +52,18 @@ pub struct Blockchain {
     #[schema(example = 31337)]
     chain_id: i64,
     token_address: Option<Typed>,
+    /// The token standard.
     #[schema(example = "ERC-7518")]
     standard: &'static str,
+    /// The page of the token on a block explorer.
     explorer_url: Option<String>,
+    /// The name of the token.
     #[schema(example = "Solar Park Alentejo")]
     token_name: Option<String>,
+    /// The maximum supply in base units.
     supply_units: Option<String>,
     holder_cap: Option<i64>,
+    /// The number of partitions.
     partition_count: Option<usize>,
 }
 

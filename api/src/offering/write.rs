@@ -19,16 +19,17 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::record::{self, Full};
 use super::terms::{self, Terms};
-use super::{Audience, checked, path, running};
+use super::{Audience, checked, running};
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
-use crate::version::{IfAnyMatch, OptionalSeen};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::http::version::{IfAnyMatch, OptionalSeen};
 
-/// A new offering.
+/// The terms of the new offering.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Draft {
@@ -39,7 +40,9 @@ pub struct Draft {
     chain_id: Option<i64>,
 }
 
-/// Writes a draft: 201 with where it is.
+/// Create a draft offering.
+///
+/// Answers 201 with its location.
 #[utoipa::path(
     post,
     path = "/v1/offerings",
@@ -58,10 +61,14 @@ pub async fn create(
     // The platform's people say whose it is, of everybody else it is known.
     let issuer_id = match (principal.is_staff(), body.terms.issuer_id.take(), own) {
         (true, Some(named), _) => named,
-        (true, None, _) => return Err(Problem::field("/issuer_id", "required", "Say for which organisation.")),
-        (false, _, None) => return Err(Problem::new(Code::Forbidden, "You belong to no organisation.")),
+        (true, None, _) => return Err(Problem::field("/issuer_id", "required", "The issuer is required.")),
+        (false, _, None) => return Err(Problem::new(Code::Forbidden, "You are not a member of an issuer.")),
         (false, Some(named), Some(own)) if named != own => {
-            return Err(Problem::field("/issuer_id", "unexpected", "An issuer writes for its own organisation."));
+            return Err(Problem::field(
+                "/issuer_id",
+                "unexpected",
+                "You can create offerings only for your own issuer.",
+            ));
         }
         (false, _, Some(own)) => own,
     };
@@ -132,7 +139,9 @@ struct Asked {
     seen: Option<i64>,
 }
 
-/// Changes it: a draft as a whole, later what may change in public. Of a draft alone the version need not be named.
+/// Change an offering.
+///
+/// A draft can change completely; later only some fields can. `If-Match` is required except for a draft.
 #[utoipa::path(
     patch,
     path = "/v1/offerings/{id}",
@@ -158,7 +167,7 @@ pub async fn change(
 impl Intent for Change {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.terms.issuer_id.is_some() {
-            return Err(Problem::field("/issuer_id", "unexpected", "An offering stays with its organisation."));
+            return Err(Problem::field("/issuer_id", "unexpected", "The issuer of an offering cannot be changed."));
         }
         self.terms.check()
     }
@@ -205,10 +214,10 @@ pub async fn answer(
 ) -> muniment_domain::Result<Answer> {
     let shown = show(tx, &Scope::All, &o.id).await?;
     let body = record::text(&record::full(app, tx, &shown, audience).await?)?;
-    Ok(Answer { status, location: (status == 201).then(|| path(&o.id)), body })
+    Ok(Answer { status, location: (status == 201).then(|| location(&o.id)), body })
 }
 
 /// A handler forgot to say what is meant.
 pub fn unnamed() -> Error {
-    Error::refused(muniment_domain::Code::NotFound, "No offering was named.")
+    Error::refused(muniment_domain::Code::NotFound, "The offering id is missing.")
 }

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use axum::http::Method;
 use serde_json::{Value, json};
 
+use crate::access::permission::Access;
+use crate::access::route::Route;
 use crate::code::Code;
 use crate::config::Limits;
-use crate::idempotency;
-use crate::permission::{Access, Permission};
-use crate::principal::asks_chain;
-use crate::rate::Rates;
+use crate::config::rates::Rates;
 
 const BEARER: &str = "bearer";
 
@@ -24,8 +22,8 @@ pub fn schemes() -> Value {
 }
 
 /// The requirement of one operation: OpenAPI 3.1 lets any scheme name what it needs.
-pub fn security(permission: &Permission) -> Value {
-    match permission.access {
+pub fn security(route: &Route) -> Value {
+    match route.access {
         Access::Open | Access::Door => json!([]),
         Access::Public => json!([{}, { BEARER: [] }]),
         Access::Person { .. } => json!([{ BEARER: [] }]),
@@ -34,24 +32,20 @@ pub fn security(permission: &Permission) -> Value {
 }
 
 /// The row of the table, for programs.
-pub fn extension(permission: &Permission) -> Value {
-    match permission.access {
+pub fn extension(route: &Route) -> Value {
+    match route.access {
         Access::Open => json!({ "kind": "open" }),
         Access::Door => json!({ "kind": "door" }),
         Access::Public => json!({ "kind": "public" }),
-        Access::Person { roles } if permission.step_up => json!({ "kind": "person", "roles": roles, "step_up": true }),
+        Access::Person { roles } if route.step_up => json!({ "kind": "person", "roles": roles, "step_up": true }),
         Access::Person { roles } => json!({ "kind": "person", "roles": roles }),
         Access::Caller { roles, scope } => json!({ "kind": "caller", "roles": roles, "scope": scope }),
     }
 }
 
-fn changes(permission: &Permission) -> bool {
-    permission.method != Method::GET.as_str()
-}
-
 /// Whether a session has to send its CSRF token.
-pub fn takes_csrf_token(permission: &Permission) -> bool {
-    changes(permission) && matches!(permission.access, Access::Person { .. } | Access::Caller { .. })
+pub fn takes_csrf_token(route: &Route) -> bool {
+    route.writes() && matches!(route.access, Access::Person { .. } | Access::Caller { .. })
 }
 
 /// Its header.
@@ -62,10 +56,10 @@ pub fn csrf_parameter() -> Value {
 }
 
 /// Who may, and how often, in words.
-pub fn in_words(permission: &Permission) -> String {
+pub fn in_words(route: &Route) -> String {
     let list =
         |roles: &[muniment_domain::user::Role]| roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", ");
-    let who = match permission.access {
+    let who = match route.access {
         Access::Open => "For everybody; no token is looked at.".to_owned(),
         Access::Door => "Without a token: here one gets one.".to_owned(),
         Access::Public => "For everybody; a token that is sent must be valid, and may show more.".to_owned(),
@@ -75,62 +69,52 @@ pub fn in_words(permission: &Permission) -> String {
         }
     };
     let fresh = " The person has to have shown again who they are, by POST /v1/auth/step-up.";
-    let who = if permission.step_up { who + fresh } else { who };
+    let who = if route.step_up { who + fresh } else { who };
     let (rates, body) = (Rates::default(), Limits::default().body_bytes_max);
-    let session = match (changes(permission), permission.path.starts_with("/blockchain/")) {
-        (true, _) if permission.path.ends_with("/bulk-retry") => rates.bulk_retry_per_minute,
-        (true, _) if permission.path.ends_with("/subscribe") => rates.subscribe_per_minute,
-        (false, _) if asks_chain(permission.path) => rates.token_read_per_minute,
-        (false, _) => rates.read_per_minute,
-        (true, true) => rates.operator_write_per_minute,
-        (true, false) => rates.write_per_minute,
-    };
-    let rate = match permission.access {
+    let session = route.rate.per_minute(&rates);
+    let rate = match route.access {
         Access::Open => return who,
-        Access::Door if permission.takes_guesses() => {
-            format!("{} requests a minute for each address", rates.login_per_minute)
-        }
-        Access::Door => format!("{} requests a minute for each address", rates.anonymous_per_minute),
+        Access::Door => format!("{session} requests a minute for each address"),
         Access::Public => {
             format!("{} requests a minute for each address, {session} with a token", rates.anonymous_per_minute)
         }
         Access::Person { .. } => format!("{session} requests a minute"),
         Access::Caller { .. } => format!("{session} requests a minute, {} for a key", rates.key_per_minute),
     };
-    let body = if changes(permission) { format!(", a body of {body} bytes") } else { String::new() };
+    let body = if route.writes() { format!(", a body of {body} bytes") } else { String::new() };
     format!("{who}\n\nLimits, unless configured otherwise: {rate}{body}.")
 }
 
 /// Every code that the route can answer: its own, which stand beside the handler, and those of the layers before it.
-pub fn codes(permission: &Permission, operation: &mut Value) -> BTreeSet<&'static str> {
+pub fn codes(route: &Route, operation: &mut Value) -> BTreeSet<&'static str> {
     let own = operation.as_object_mut().and_then(|fields| fields.remove("x-codes"));
     let named = |word: &Value| Code::ALL.iter().find(|code| Some(code.as_str()) == word.as_str());
     let mut codes: Vec<Code> = own.iter().flat_map(|own| own.as_array()).flatten().filter_map(named).copied().collect();
     codes.extend([Code::NotAcceptable, Code::UriTooLong, Code::HeadTooLarge]);
     codes.extend([Code::InternalError, Code::ServiceUnavailable]);
-    if permission.access != Access::Open {
+    if route.access != Access::Open {
         codes.push(Code::RateLimited);
     }
-    if permission.access == Access::Door {
+    if route.access == Access::Door {
         codes.push(Code::Forbidden);
     }
-    if !matches!(permission.access, Access::Open | Access::Door) {
+    if !matches!(route.access, Access::Open | Access::Door) {
         codes.extend([Code::TokenMissing, Code::TokenInvalid, Code::TokenExpired, Code::SessionRevoked]);
         codes.extend([Code::IpNotAllowed, Code::AccountDisabled]);
     }
-    if let Access::Person { roles } | Access::Caller { roles, .. } = permission.access {
+    if let Access::Person { roles } | Access::Caller { roles, .. } = route.access {
         codes.push(Code::RoleForbidden);
-        if permission.step_up || roles.iter().any(|role| role.is_staff()) {
+        if route.step_up || roles.iter().any(|role| role.is_staff()) {
             codes.push(Code::StepUpRequired);
         }
     }
-    if matches!(permission.access, Access::Caller { .. }) {
+    if matches!(route.access, Access::Caller { .. }) {
         codes.push(Code::ScopeInsufficient);
     }
-    if takes_csrf_token(permission) {
+    if takes_csrf_token(route) {
         codes.extend([Code::CsrfTokenMissing, Code::CsrfTokenInvalid, Code::CsrfTokenExpired]);
     }
-    if changes(permission) {
+    if route.writes() {
         codes.extend([Code::PayloadTooLarge, Code::UnsupportedMediaType]);
     }
     if operation["requestBody"].is_object() {
@@ -138,8 +122,8 @@ pub fn codes(permission: &Permission, operation: &mut Value) -> BTreeSet<&'stati
     }
     codes.extend(parameter_codes(operation));
     if codes.contains(&Code::IdempotencyKeyInvalid)
-        && matches!(permission.access, Access::Caller { .. })
-        && idempotency::is_needed(permission.path)
+        && matches!(route.access, Access::Caller { .. })
+        && route.requires_idempotency_key
     {
         codes.push(Code::IdempotencyKeyRequired);
     }

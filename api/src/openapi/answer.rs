@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::answer::PROBLEM_JSON;
 use crate::code::Code;
+use crate::http::error::PROBLEM_JSON;
 
 /// Adds the refusals, and the words and headers of the successes.
 pub fn complete(operation: &mut Value, codes: &BTreeSet<&'static str>, refusals: &mut Map<String, Value>) {
@@ -67,8 +67,10 @@ fn refusal(status: u16, codes: &[Code]) -> Value {
 
 fn example(code: Code) -> Value {
     let problem = match code {
-        Code::ValidationFailed => crate::error::Problem::field("/reason", "required", "The field reason is missing."),
-        code => crate::error::Problem::bare(code),
+        Code::ValidationFailed => {
+            crate::http::error::Problem::field("/reason", "required", "The field reason is missing.")
+        }
+        code => crate::http::error::Problem::bare(code),
     };
     problem.body("/v1/auth/me", "req_01jc8yq3k5e9v8w2m4n6p7r9st")
 }

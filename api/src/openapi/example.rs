@@ -99,7 +99,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("title", "A field does not fit"),
     ("token_symbol", "SOLAR"),
     ("tx_hash", "0x7d1afa7b718fb893db30a3abc0cfc608aacfebb0f1a3c4d5e6f708192a3b4c5d"),
-    ("type", "https://docs.example/errors/validation_failed"),
+    ("type", "/errors/validation_failed"),
     ("url", "https://files.example/risks.pdf"),
     ("user_agent", "Mozilla/5.0"),
     ("user_id", "usr_01jc8yq3k5e9v8w2m4n6p7r9st"),

@@ -4,44 +4,52 @@
 mod access;
 mod answer;
 mod example;
+mod field;
 mod link;
-mod paths;
 #[cfg(test)]
 mod tests;
 
-use std::sync::OnceLock;
-
-use axum::http::header;
-use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-use crate::permission::{PERMISSIONS, Permission};
+use crate::access::route::Route;
+use crate::http::error;
 
-/// `GET /openapi.json`: this document.
-#[utoipa::path(get, path = "/openapi.json", responses((status = 200, body = Object)))]
-pub async fn serve() -> impl IntoResponse {
-    static TEXT: OnceLock<String> = OnceLock::new();
-    let text = TEXT.get_or_init(|| document().to_string());
-    let kept = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    (kept, text.as_str())
-}
+/// The interface of the platform, as a portal integrates it.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Muniment",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+        description = "Offerings, subscriptions, tokens and distributions, for portals and operators.\n\n\
+            A refusal is `application/problem+json` (RFC 9457); its `code` is stable, and clients decide by it. Money is a string with two \
+            decimals. Times are RFC 3339 in UTC. Lists take `page` and `limit`. Paths under `/v1` change only by additions; those under \
+            `/blockchain` are for operators and carry no such promise."
+    ),
+    components(schemas(error::Body))
+)]
+struct Interface;
 
 /// The document as a file: written for people to compare.
-pub fn text() -> String {
-    format!("{:#}\n", document())
+pub fn text(routes: &[Route]) -> String {
+    format!("{:#}\n", document(routes))
 }
 
 /// The document.
-pub fn document() -> Value {
-    let mut document = json!(paths::Annotated::openapi());
+pub fn document(routes: &[Route]) -> Value {
+    let mut whole = Interface::openapi();
+    routes.iter().for_each(|route| whole.merge(route.document.clone()));
+    let mut document = json!(whole);
     require_what_is_always_there(&mut document["components"]["schemas"]);
+    field::describe(&mut document["components"]["schemas"]);
     let mut refusals = Map::new();
-    for permission in PERMISSIONS {
-        let path = document["paths"].get_mut(permission.path);
-        let Some(operation) = path.and_then(|path| path.get_mut(permission.method.to_lowercase())) else { continue };
-        describe(operation, permission);
-        let codes = access::codes(permission, operation);
+    for route in routes {
+        let path = document["paths"].get_mut(&route.path);
+        let Some(operation) = path.and_then(|path| path.get_mut(route.method.as_str().to_lowercase())) else {
+            continue;
+        };
+        describe(operation, route);
+        let codes = access::codes(route, operation);
         answer::complete(operation, &codes, &mut refusals);
     }
     document["components"]["responses"] = Value::Object(refusals);
@@ -54,8 +62,8 @@ pub fn document() -> Value {
 }
 
 /// What every operation has: a name, a noun to stand under, who may, how often, and the ids of its path.
-fn describe(operation: &mut Value, permission: &Permission) {
-    let (method, path) = (permission.method.to_lowercase(), permission.path);
+fn describe(operation: &mut Value, route: &Route) {
+    let (method, path) = (route.method.as_str().to_lowercase(), route.path.as_str());
     let words = path.split(['/', '-', '.']).filter(|word| !word.is_empty() && !word.starts_with('{'));
     operation["operationId"] = json!(format!("{method}_{}", words.collect::<Vec<_>>().join("_")));
     if path.ends_with('}') {
@@ -69,7 +77,7 @@ fn describe(operation: &mut Value, permission: &Permission) {
     let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
     operation["summary"] = json!(capital);
     let more = operation["description"].as_str().map(|text| format!("{text}\n\n")).unwrap_or_default();
-    operation["description"] = json!(format!("{more}{}", access::in_words(permission)));
+    operation["description"] = json!(format!("{more}{}", access::in_words(route)));
     // What may be left out is no `null`.
     let body = operation.pointer_mut("/requestBody/content/application~1json/schema");
     if let Some(schema) = body.filter(|schema| may_be_null(schema)) {
@@ -77,12 +85,12 @@ fn describe(operation: &mut Value, permission: &Permission) {
     }
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten();
     parameters.filter_map(|parameter| parameter.get_mut("schema")).for_each(cannot_be_null);
-    operation["security"] = access::security(permission);
-    operation["x-access"] = access::extension(permission);
+    operation["security"] = access::security(route);
+    operation["x-access"] = access::extension(route);
     let parameters = operation.as_object_mut().map(|fields| fields.entry("parameters").or_insert_with(|| json!([])));
     if let Some(Value::Array(parameters)) = parameters {
         parameters.extend(path_parameters(path));
-        if access::takes_csrf_token(permission) {
+        if access::takes_csrf_token(route) {
             parameters.push(json!({ "$ref": "#/components/parameters/CsrfToken" }));
         }
     }
@@ -122,8 +130,9 @@ const IDS: [(&str, &str); 17] = [
 ];
 
 /// What stands in a path and is no id: its name, its form and an example.
-const OTHERS: [(&str, &str, &str); 3] = [
+const OTHERS: [(&str, &str, &str); 4] = [
     ("address", "^0x[0-9a-fA-F]{40}$", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
+    ("code", "^[a-z_]{1,64}$", "validation_failed"),
     ("line", "^(aud_[0-7][0-9a-hjkmnp-tv-z]{25}|[1-9][0-9]{0,17})$", "aud_01jc8yq3k5e9v8w2m4n6p7r9st"),
     ("partition", "^(0|[1-9][0-9]{0,9})$", "1"),
 ];

@@ -2,6 +2,9 @@
 
 mod arguments;
 pub mod record;
+mod routes;
+
+pub use routes::routes;
 
 use std::collections::BTreeMap;
 
@@ -17,15 +20,11 @@ use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
-use crate::approval::record::Subject;
-use crate::error::Result;
-use crate::instant::Instant;
-use crate::pages::{Between, Page, Paging, Parameters, Place};
-
-/// Where an operation is found.
-pub fn path(id: &str) -> String {
-    format!("/blockchain/operations/{id}")
-}
+use crate::field::id::location;
+use crate::field::subject::Subject;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::{Between, Continued, Paging, Parameters, Place};
 
 const PARAMETERS: [&str; 13] = [
     "status",
@@ -51,7 +50,9 @@ pub struct Listed {
     pagination: Place,
 }
 
-/// `GET /blockchain/operations`: newest first. After an id, a page costs what it holds; a numbered one counts, up to a bound.
+/// List operations, newest first.
+///
+/// Pages after an id stay fast for any number of operations. Numbered pages count the operations, up to a limit.
 #[utoipa::path(
     get,
     path = "/blockchain/operations",
@@ -61,23 +62,13 @@ pub struct Listed {
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let parameters = Parameters::read(&uri, &PARAMETERS)?;
     let filter = filter(&parameters)?;
-    let page = Page::of(&parameters)?;
-    let page = if filter.after.is_none() { page } else { Page { number: 1, ..page } };
+    let page = Continued::of(&parameters, filter.after.as_ref())?;
     let mut tx = app.db.read().await?;
-    // One more than asked tells whether there is a next page.
-    let mut operations = operation::list(&mut tx, &filter, page.limit + 1, page.offset()).await?;
-    let more = usize::try_from(page.limit).is_ok_and(|limit| operations.len() > limit);
-    if more {
-        operations.pop();
-    }
-    let next_after = operations.last().filter(|_| more).map(|op| op.id.clone());
+    let mut operations = operation::list(&mut tx, &filter, page.limit(), page.offset()).await?;
+    let next_after = page.cut(&mut operations, |op| &op.id);
     let data: Vec<_> = operations.iter().map(|op| short(&app, op)).collect();
-    if filter.after.is_some() {
-        return Ok(Json(Listed { data, pagination: Place::after(page, next_after) }));
-    }
-    let total = operation::count(&mut tx, &filter).await?;
-    let pagination = Place::counted(page, total, total < operation::COUNTED_MAX, next_after);
-    Ok(Json(Listed { data, pagination }))
+    let total = if page.counts() { Some(operation::count(&mut tx, &filter).await?) } else { None };
+    Ok(Json(Listed { data, pagination: page.place(next_after, total, operation::COUNTED_MAX) }))
 }
 
 fn filter(parameters: &Parameters) -> Result<Filter> {
@@ -100,10 +91,10 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct Wanted {
-    /// One of the statuses, or several with commas between them.
+    /// One status, or several separated by commas.
     #[param(example = "failed,dead_letter")]
     status: Option<String>,
-    /// One of the types, or several.
+    /// One type, or several separated by commas.
     #[param(rename = "type", example = "mint")]
     kind: Option<String>,
     needs_attention: Option<bool>,
@@ -114,15 +105,15 @@ pub struct Wanted {
     #[param(pattern = "^0x[0-9a-fA-F]{40}$")]
     signer: Option<String>,
     batch_id: Option<String>,
-    /// The hash of any of its transactions.
+    /// The hash of one of the operation's transactions.
     #[param(pattern = "^0x[0-9a-fA-F]{64}$")]
     q: Option<String>,
-    /// The id after which the page begins; `page` is ignored then.
+    /// The id after which the page starts. `page` is then ignored.
     #[param(pattern = "^op_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     after: Option<String>,
 }
 
-/// `GET /blockchain/operations/{id}`: everything about one.
+/// Read an operation with its steps, attempts and history.
 #[utoipa::path(
     get,
     path = "/blockchain/operations/{id}",
@@ -149,32 +140,39 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Js
     Ok(Json(record::full(&app, &parts)))
 }
 
-/// How much is unfinished.
+/// The numbers of unfinished operations.
 #[derive(Serialize, ToSchema)]
 pub struct Stats {
-    /// By status.
+    /// The numbers by status.
     #[schema(example = json!({ "pending": 2, "submitted": 1, "failed": 0, "dead_letter": 0 }))]
     unfinished: BTreeMap<&'static str, i64>,
-    /// By type, and for each by status.
+    /// The numbers by kind and status.
     #[schema(example = json!({ "mint": { "pending": 2, "submitted": 1 } }))]
     by_type: BTreeMap<&'static str, BTreeMap<&'static str, i64>>,
     needs_attention: i64,
+    /// The age of the oldest pending operation in seconds.
     oldest_pending_seconds: Option<i64>,
+    /// The age of the oldest submitted operation in seconds.
     oldest_submitted_seconds: Option<i64>,
+    /// The time from submission to finality.
     submitted_to_final: Times,
     as_of: Instant,
 }
 
-/// How long finality took lately.
+/// The time to finality of recent operations.
 #[derive(Serialize, ToSchema)]
 struct Times {
+    /// The number of measured operations.
     sample: usize,
+    /// The median in milliseconds.
     p50_milliseconds: Option<i64>,
+    /// The 95th percentile in milliseconds.
     p95_milliseconds: Option<i64>,
 }
 
-/// `GET /blockchain/operations/stats`: what is unfinished or waits for a person, and how long finality took lately. Finished ones are
-/// not counted.
+/// Count unfinished operations and measure the time to finality.
+///
+/// Finished operations are not counted.
 #[utoipa::path(
     get,
     path = "/blockchain/operations/stats",
@@ -220,10 +218,10 @@ pub fn accepted(app: &App, op: &Operation) -> Answer {
 
 /// An operation as the answer to what was asked of it, with where it is found.
 pub fn answer(app: &App, op: &Operation, status: i64) -> Answer {
-    Answer { status, location: Some(path(&op.id)), body: json!(short(app, op)).to_string() }
+    Answer { status, location: Some(location(&op.id)), body: json!(short(app, op)).to_string() }
 }
 
-/// An operation as lists and acceptances show it.
+/// An operation as lists show it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Operation)]
 pub struct Short {
@@ -231,7 +229,7 @@ pub struct Short {
     #[serde(rename = "type")]
     kind: Kind,
     status: Status,
-    /// How a person closed it, where one did.
+    /// How an operator resolved the operation.
     resolution: Option<Resolution>,
     needs_attention: bool,
     subject: Subject,
@@ -239,16 +237,18 @@ pub struct Short {
     batch_id: Option<String>,
     chain_id: i64,
     network: String,
-    /// Set when its effect is final.
+    /// The transaction that had the effect. Null until it is final.
     tx_hash: Option<String>,
-    /// Where the token of a deployment will stand.
+    /// The address that the deployed token will have.
     predicted_address: Option<String>,
+    /// The reason why the operation waits: a code, a colon and a sentence. Null if it does not wait.
     blocked_reason: Option<String>,
     error: Option<record::Trouble>,
     requested_by: String,
     created_at: Instant,
     submitted_at: Option<Instant>,
     confirmed_at: Option<Instant>,
+    /// When the operation failed. Null if it did not.
     failed_at: Option<Instant>,
     updated_at: Instant,
     version: i64,

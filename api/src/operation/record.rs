@@ -8,15 +8,15 @@ use muniment_domain::lane::Lane;
 use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_domain::wish::{Kind as WishKind, Wish};
-use muniment_workflows::{retry, suggestion};
+use muniment_workflows::operator::{retry, suggestion};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{Short, arguments, short};
-use crate::address::Typed;
 use crate::app::App;
-use crate::instant::Instant;
+use crate::field::address::Typed;
+use crate::http::instant::Instant;
 
 /// What the record is made of, read in one view of the database.
 pub struct Parts {
@@ -30,41 +30,53 @@ pub struct Parts {
     pub wishes: Vec<Wish>,
 }
 
-/// The record: the short form, and everything that explains it.
+/// An operation with its steps, attempts and history.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationInFull)]
 pub struct Full {
     #[serde(flatten)]
     short: Short,
     contract_address: Option<Typed>,
+    /// The address of the signer.
     signer_address: Option<Typed>,
+    /// The index of the operation in its batch.
     batch_index: i64,
-    /// What was asked for, as it was hashed.
+    /// The requested arguments, as they were hashed.
     #[schema(value_type = Object, example = json!({ "offering_id": "off_01jc8yq3k5e9v8w2m4n6p7r9st" }))]
     arguments: Value,
     payload_sha256: String,
+    /// The steps.
     steps: Vec<Shown>,
+    /// The attempts.
     attempts: Attempts,
+    /// The signed transactions.
     candidates: Vec<Candidate>,
+    /// The number of confirmations.
     confirmations: Option<i64>,
+    /// The rule of finality.
     finality: Option<Final>,
-    /// What a person might do next: `action` and `why`. Nothing acts by itself.
-    #[schema(value_type = Option<Object>, example = json!({ "action": "retry", "why": "Its nonce is open." }))]
+    /// The suggested next action of an operator: `action` and `why`. Nothing happens automatically.
+    #[schema(value_type = Option<Object>, example = json!({ "action": "retry", "why": "The nonce is still open." }))]
     suggested_action: Option<Value>,
     approval_id: Option<String>,
+    /// The Idempotency-Key of the request.
     idempotency_key: Option<String>,
     request_id: Option<String>,
     history: Vec<Told>,
+    /// The accepted operator commands.
     wishes: Vec<Wished>,
 }
 
-/// How often it was tried.
+/// The number of attempts.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationAttempts)]
 struct Attempts {
+    /// The number of attempts.
     count: i64,
+    /// The maximum number of attempts.
     max: u32,
     cycle: i64,
+    /// When the next attempt is due. Null if there is none.
     next_attempt_at: Option<Instant>,
 }
 
@@ -98,17 +110,20 @@ pub fn full(app: &App, parts: &Parts) -> Full {
     }
 }
 
-/// What is wrong with an operation.
+/// The error of an operation.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationTrouble)]
 pub struct Trouble {
+    /// The stage at which it failed.
     stage: Option<Stage>,
     #[schema(example = "reverted")]
     code: String,
     message: Option<String>,
-    /// What the contract said, decoded.
+    /// The decoded error of the contract.
     revert_reason: Option<String>,
+    /// The raw revert data of the contract.
     revert_data: Option<String>,
+    /// Whether a retry is allowed.
     retryable: bool,
 }
 
@@ -128,21 +143,26 @@ pub fn problem(op: &Operation) -> Option<Trouble> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Step)]
 struct Shown {
+    /// The index of the step.
     index: i64,
     #[schema(example = "mint")]
     name: String,
+    /// The contract function.
     #[schema(example = "mint")]
     function: String,
-    /// The arguments in a few words: long lists by their count and their sum.
+    /// A summary of the arguments: long lists as a count and a total.
     #[schema(value_type = Object, example = json!({ "lines": { "count": 2, "units": "500" } }))]
     args_summary: Value,
     contract_address: Typed,
     status: step::State,
     error: Option<Trouble>,
     outcome: Option<Outcome>,
+    /// The operation number on the contract.
     op_number: Option<i64>,
+    /// The hash of the call.
     payload_hash: Option<String>,
     nonce: Option<i64>,
+    /// The gas limit.
     gas_limit: Option<i64>,
     tx_hash: Option<String>,
     block_number: Option<i64>,
@@ -152,6 +172,7 @@ struct Shown {
     #[schema(value_type = Option<i64>)]
     effective_gas_price: Option<Value>,
     signed_at: Option<Instant>,
+    /// When the step became final. Null if it is not.
     final_at: Option<Instant>,
 }
 
@@ -188,15 +209,17 @@ fn concerns(op: &Operation, step: &Step) -> bool {
     op.error_code.is_some() && (bad(step.outcome) || step.outcome.is_none() && step.state != State::Included)
 }
 
-/// What a person asked of the operation later.
+/// An accepted operator command that a worker carries out later.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Wish)]
 struct Wished {
     kind: WishKind,
     actor: String,
     reason: String,
+    /// The id of the bulk retry. Null if it is not part of one.
     bulk_id: Option<String>,
     bump_percent: Option<i64>,
+    /// When the operator requested it.
     asked_at: Instant,
     due_at: Instant,
     done_at: Option<Instant>,
@@ -219,21 +242,26 @@ fn wish(wish: &Wish) -> Wished {
     }
 }
 
-/// One signed transaction.
+/// A signed transaction of a step.
 #[derive(Serialize, ToSchema)]
 struct Candidate {
     tx_hash: String,
+    /// The index of the step in the operation.
     step_index: i64,
     cycle: i64,
     number: i64,
     kind: AttemptKind,
     nonce: i64,
-    /// In wei.
+    /// The maximum fee per gas, in wei.
     max_fee_per_gas: String,
+    /// The maximum priority fee per gas, in wei.
     max_priority_fee_per_gas: String,
     signed_at: Instant,
+    /// When the transaction was first sent. Null if it was not.
     broadcast_at: Option<Instant>,
+    /// How often the transaction was sent.
     sends: i64,
+    /// The last answer of a node to the transaction.
     last_answer: Option<String>,
     /// `signed`, `broadcast`, `mined` or `superseded`.
     #[schema(example = "broadcast")]
@@ -269,13 +297,14 @@ fn confirmations(step: &Step, chain: Option<&Chain>) -> Option<i64> {
     chain.map(|chain| (chain.head_number - mined + 1).max(0))
 }
 
-/// When a block counts as final.
+/// The rule by which a block becomes final.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Finality)]
 struct Final {
     /// `finalized_tag` or `confirmations`.
     #[schema(example = "finalized_tag")]
     mode: &'static str,
+    /// The number of confirmations that make a block final.
     required: Option<u64>,
 }
 
@@ -286,7 +315,7 @@ fn finality(app: &App, chain_id: i64) -> Option<Final> {
     })
 }
 
-/// One line of the history.
+/// A change of the status of the approval.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationTransition)]
 struct Told {

@@ -9,67 +9,92 @@ use utoipa::ToSchema;
 
 use super::Plain;
 use crate::app::App;
-use crate::pages::{LIMIT_DEFAULT, LIMIT_MAX};
+use crate::http::pages::{LIMIT_DEFAULT, LIMIT_MAX};
 
-/// By what they bound.
+/// The limits of the configuration and of the program.
 #[derive(Serialize, ToSchema)]
 pub struct Fixed {
+    /// The limits of requests.
     requests: Requests,
+    /// The durations of sessions.
     sessions: Sessions,
+    /// The limits of the engine.
     engine: Engine,
-    /// Requests a minute of each caller; 0 is no limit.
+    /// Requests per minute of each caller. 0 means no limit.
     #[schema(value_type = Object, example = json!({ "read_per_minute": 600, "write_per_minute": 120 }))]
     rates: Value,
     chains: Vec<OnChain>,
 }
 
-/// What one request may be.
+/// The limits of a request.
 #[derive(Serialize, ToSchema)]
 pub struct Requests {
+    /// The default number of items on a page.
     page_limit_default: i64,
+    /// The maximum number of items on a page.
     page_limit_max: i64,
+    /// The maximum size of a body in bytes.
     body_bytes_max: usize,
+    /// The maximum duration of a request in seconds.
     request_timeout_seconds: u64,
+    /// The hours for which answers to an Idempotency-Key are kept.
     idempotency_hours: i64,
 }
 
-/// How long somebody stays logged in.
+/// The durations of sessions.
 #[derive(Serialize, ToSchema)]
 pub struct Sessions {
+    /// The lifetime of an access token in seconds.
     access_seconds: i64,
+    /// The lifetime of a CSRF token in seconds.
     csrf_seconds: i64,
+    /// The seconds for which a step-up counts.
     step_up_seconds: i64,
+    /// The seconds without use after which a session ends.
     idle_seconds: i64,
+    /// The maximum duration of a session in seconds.
     absolute_seconds: i64,
+    /// The seconds without use after which a staff session ends.
     staff_idle_seconds: i64,
+    /// The maximum duration of a staff session in seconds.
     staff_absolute_seconds: i64,
 }
 
-/// What the engine bears.
+/// The limits of the engine.
 #[derive(Serialize, ToSchema)]
 pub struct Engine {
+    /// The maximum number of attempts.
     attempts_max: u32,
+    /// The first delay before another attempt, in seconds.
     backoff_base_seconds: u64,
+    /// The longest delay before another attempt, in seconds.
     backoff_cap_seconds: u64,
+    /// The maximum number of holders on a page of a mint.
     mint_page_holders: usize,
+    /// The maximum number of payees on a page of a payout.
     payout_page_holders: usize,
+    /// The seconds between two sweeps for overdue rows.
     sweep_seconds: u64,
 }
 
-/// What holds on one chain.
+/// The limits of a chain.
 #[derive(Serialize, ToSchema)]
 pub struct OnChain {
     #[schema(example = "sepolia")]
     network: String,
-    /// `tag`, or how many blocks.
+    /// `tag`, or a number of blocks.
     finality: Plain,
+    /// The number of endpoints that must agree.
     quorum: usize,
     in_flight_max: u32,
+    /// The seconds after which the fee is raised.
     bump_after_seconds: u64,
     bump_percent: u64,
+    /// The maximum number of fee bumps.
     bumps_max: u32,
+    /// The seconds after which a transaction counts as stuck.
     stuck_after_seconds: u64,
-    /// The most that is paid out of each coin in one day, in its smallest units; null for no ceiling.
+    /// The maximum payout of each token in one day, in base units. Null means no limit.
     #[schema(example = "250000000000")]
     payout_ceiling_daily: Option<String>,
 }

@@ -11,45 +11,52 @@ use muniment_domain::approval;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::policy::{self as domain, BOUNDS, Policy};
-use muniment_workflows::action::Action;
-use muniment_workflows::policy::{self, Change};
+use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
+use muniment_workflows::staff::policy::{self, Change};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::act::check_reason;
-use crate::amount::Amount;
+use crate::access::permission::{ADMIN, STAFF};
+use crate::access::route::{Route, route};
 use crate::app::App;
 use crate::approval::Asked;
-use crate::error::Result;
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::pages::Parameters;
-use crate::submission::{Intent, Submission};
-use crate::version::{self, IfMatch, etag};
+use crate::command::act::check_reason;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::amount::Amount;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::Parameters;
+use crate::http::version::{self, IfMatch, etag};
 
-/// The business limits, which two admins can change while the platform runs.
+/// The endpoints of policies.
+pub fn routes() -> Vec<Route> {
+    vec![route!(read, STAFF), route!(change, ADMIN).step_up()]
+}
+
+/// The business limits. Two admins can change them while the platform runs.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = BusinessLimits)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// From which amount on a mint takes two people, in the currency of its offering: of one offering, in one day.
+    /// Mints of one offering in one day that reach this amount need two people, in the currency of the offering.
     mint_dual_control_threshold: Amount,
-    /// From which total on the execution of a payout takes two people.
+    /// Payouts with at least this total need two people.
     payout_dual_control_threshold: Amount,
-    /// What an investor must at least get to be paid now; less is held.
+    /// The smallest net amount that is paid. Smaller amounts are held.
     payout_dust_threshold: Amount,
-    /// How long a subscription may stay unpaid after its cooling-off time.
+    /// Days after the cooling-off period until a subscription must be paid.
     #[schema(minimum = 1, maximum = 90)]
     payment_due_days: u32,
-    /// How long an approval waits for a second person.
+    /// Hours until a pending approval expires.
     #[schema(minimum = 25, maximum = 336)]
     approval_hours: u32,
-    /// How long the approval of an identity holds.
+    /// Months until an identity approval expires.
     #[schema(minimum = 1, maximum = 36)]
     kyc_months: u32,
-    /// The same for somebody of high risk.
+    /// Months until an identity approval expires for a high-risk investor.
     #[schema(minimum = 1, maximum = 12)]
     kyc_months_at_high_risk: u32,
 }
@@ -80,20 +87,22 @@ impl Limits {
     }
 }
 
-/// Between what a limit can be chosen.
+/// The allowed range of a limit.
 #[derive(Serialize, ToSchema)]
 pub struct Bound {
     #[schema(example = "approval_hours")]
     name: &'static str,
+    /// The smallest allowed value.
     minimum: Plain,
+    /// The largest allowed value.
     maximum: Plain,
 }
 
-/// A number; or money or a word, as a text.
+/// A number, or a string for money and words.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum Plain {
-    /// Money, or a word.
+    /// A string for money or a word.
     Text(String),
     /// A number.
     Number(i64),
@@ -108,25 +117,29 @@ impl Plain {
     }
 }
 
-/// Every limit that there is.
+/// All limits of the platform.
 #[derive(Serialize, ToSchema)]
 pub struct Policies {
-    /// Of the business limits; 0 where the configuration's hold.
+    /// The version of the business limits. 0 means those of the configuration.
     version: i64,
     limits: Limits,
+    /// The allowed ranges of the limits.
     bounds: Vec<Bound>,
-    /// Since when they hold, and why; null for those of the configuration.
+    /// Since when the limits apply. Null for the limits of the configuration.
     since: Option<Instant>,
     reason: Option<String>,
-    /// Who asked for them, who allowed it, and by which approval.
+    /// The person who requested the limits. See also `checker` and `approval_id`.
     maker: Option<String>,
+    /// The person who approved the limits.
     checker: Option<String>,
     approval_id: Option<String>,
-    /// What the configuration, or the program itself, says: it is changed by whoever runs the platform.
+    /// The limits that the configuration or the program sets.
     fixed: fixed::Fixed,
 }
 
-/// `GET /v1/policies`: every limit that the platform has, with its value; which of them can be changed here, and between what.
+/// List all limits of the platform.
+///
+/// Shows which limits can be changed here, and their allowed range.
 #[utoipa::path(
     get,
     path = "/v1/policies",
@@ -170,7 +183,7 @@ async fn shown(app: &App, tx: &mut Tx, found: Option<Policy>) -> Result<Policies
     })
 }
 
-/// Other business limits: all of them.
+/// The new business limits, complete.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WantedPolicies)]
 #[serde(deny_unknown_fields)]
@@ -182,8 +195,9 @@ pub struct Wanted {
     base_version: i64,
 }
 
-/// `PUT /v1/policies`: 202, another admin has to allow it. What was asked for under the old limits goes on by them; what is asked for afterwards
-/// is judged by the new ones, in every process at once.
+/// Request a change of the business limits.
+///
+/// Answers 202. Another admin decides. Requests made before the change keep the old limits.
 #[utoipa::path(
     put,
     path = "/v1/policies",

@@ -13,17 +13,19 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{PAGE, Report, answer, asked};
-use crate::address::Typed;
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
-use crate::error::{Problem, Result};
-use crate::holder::percentage;
-use crate::instant;
-use crate::investor::masked_name;
-use crate::pages::Parameters;
-use crate::principal::Principal;
+use crate::field::address::Typed;
+use crate::field::name::masked_name;
+use crate::http::error::{Problem, Result};
+use crate::http::instant;
+use crate::http::pages::Parameters;
+use crate::offering::holder::percentage;
 
-/// The holders of a token, in the order of their wallets, with the sum of each partition. An auditor sees the first letters of a name.
+/// Report the holders of a token, with the total of each partition.
+///
+/// Ordered by wallet. Auditors see masked names.
 #[utoipa::path(
     get,
     path = "/v1/reports/cap-table",
@@ -39,7 +41,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let mut tx = app.db.read().await?;
     let (filter, format) = asked(&mut tx, &parameters).await?;
     let Some(offering_id) = filter.offering_id else {
-        return Err(Problem::new(Code::InvalidParameter, "Name the offering: offering_id=off_…."));
+        return Err(Problem::new(Code::InvalidParameter, "The parameter offering_id is required."));
     };
     let decimals = offering::find(&mut tx, &offering_id).await?.decimals();
     let place = cap_table::place(&mut tx, &offering_id).await?;
@@ -48,7 +50,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(answer(app, CapTable { offering_id, decimals, place, masked, after, sums: BTreeMap::new() }, format))
 }
 
-/// The report, as the document shows it.
+/// A report as JSON.
 #[derive(ToSchema)]
 #[schema(as = CapTable)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
@@ -56,33 +58,33 @@ pub struct Shown {
     #[schema(example = "cap-table")]
     report: String,
     offering_id: String,
-    /// The final block that all lines are of; null before any of the token is read.
+    /// The final block of all lines. Null if the token has not been read yet.
     block_number: Option<i64>,
     read_at: Option<instant::Instant>,
     lines: Vec<Line>,
     totals: Vec<Total>,
 }
 
-/// A wallet's units of a partition.
+/// The units of one wallet in one partition.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CapTableLine)]
 pub struct Line {
     wallet_address: Typed,
     partition: String,
-    /// Null for a wallet that nobody is known for.
+    /// The investor who owns the wallet. Null if unknown.
     investor_id: Option<String>,
     legal_name: Option<String>,
     country: Option<String>,
     quantity: String,
     base_units: String,
-    /// Of the partition, rounded down.
+    /// The share of the partition in percent, rounded down.
     #[schema(example = "33.3333")]
     percentage: String,
-    /// Now, and not at that block.
+    /// Whether the wallet is frozen now, not at the block of the report.
     frozen: bool,
 }
 
-/// The sum of a partition.
+/// The total of a partition.
 #[derive(ToSchema)]
 #[schema(as = CapTableTotal)]
 #[allow(dead_code, reason = "the document reads it")]
@@ -90,6 +92,7 @@ struct Total {
     partition: String,
     quantity: String,
     base_units: String,
+    /// The number of holders.
     holders: i64,
 }
 

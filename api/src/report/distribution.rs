@@ -16,16 +16,18 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{OfTime, Report, answer, asked};
-use crate::amount::Amount;
 use crate::app::App;
-use crate::error::Result;
-use crate::instant::Instant;
-use crate::pages::Parameters;
+use crate::field::amount::Amount;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::Parameters;
 
 /// How many distributions are summed up by one statement: each may have many thousand parts.
 const PAGE: i64 = 20;
 
-/// The distributions whose payment date lies in the year (UTC), with what was owed, withheld, paid and held, and the sums of each currency.
+/// Report the distributions paid in a year.
+///
+/// Contains distributions with a payment date in the year (UTC): owed, withheld, paid and held amounts, with totals for each currency.
 #[utoipa::path(
     get,
     path = "/v1/reports/distributions",
@@ -39,7 +41,7 @@ pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
     Ok(answer(app, Distributions { filter, after: Some(String::new()), sums: BTreeMap::new() }, format))
 }
 
-/// The report, as the document shows it.
+/// A report as JSON.
 #[derive(ToSchema)]
 #[schema(as = DistributionsReport)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
@@ -53,7 +55,7 @@ pub struct Shown {
     totals: Vec<Total>,
 }
 
-/// A distribution.
+/// A distribution in the report.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionsReportLine)]
 pub struct Line {
@@ -77,7 +79,7 @@ pub struct Line {
     sums: Sums,
 }
 
-/// Sums of parts, by what became of them: `paid` to `open` add up to `net`.
+/// Sums of entitlements by status. `paid` to `open` add up to `net`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionsReportSums)]
 struct Sums {
@@ -107,7 +109,7 @@ impl Sums {
     }
 }
 
-/// The sums of a currency.
+/// The totals of a currency.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionsReportTotal)]
 struct Total {

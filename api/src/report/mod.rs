@@ -3,8 +3,11 @@
 
 pub mod cap_table;
 pub mod distribution;
+mod routes;
 pub mod tax;
 pub mod transaction;
+
+pub use routes::routes;
 
 use axum::body::Body;
 use axum::http::header;
@@ -19,10 +22,10 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::code::Code;
-use crate::csv;
-use crate::error::{Problem, Result};
-use crate::instant::Instant;
-use crate::pages::Parameters;
+use crate::http::csv;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
+use crate::http::pages::Parameters;
 
 /// How many lines, or things that may have some, are read at once.
 const PAGE: i64 = 500;
@@ -35,7 +38,7 @@ const YEAR_MAX: i64 = 9_000;
 pub struct OfTime {
     #[param(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
     offering_id: Option<String>,
-    /// All years, if none is named.
+    /// The year. All years, by default.
     #[param(minimum = 1, maximum = 9000, example = 2026)]
     year: Option<i32>,
     #[param(pattern = "^(json|csv)$", example = "json")]
@@ -48,7 +51,7 @@ pub trait Report: Send + Sized + 'static {
     const NAME: &'static str;
     /// The fields of its lines, in the order of the table.
     const COLUMNS: &'static [&'static str];
-    /// One of them.
+    /// A public key.
     type Line: Serialize + Send;
 
     /// What it is of, in JSON, before its lines.
@@ -74,7 +77,10 @@ async fn asked(tx: &mut Tx, parameters: &Parameters) -> Result<(Filter, Format)>
         "csv" => Format::Csv,
         "json" => Format::Json,
         other => {
-            return Err(Problem::new(Code::InvalidParameter, format!("The format {other} is none of csv and json.")));
+            return Err(Problem::new(
+                Code::InvalidParameter,
+                format!("The format {other} is not supported. Use csv or json."),
+            ));
         }
     };
     let year = match parameters.text("year") {
@@ -125,7 +131,7 @@ async fn part<R: Report>(
     };
     let lines = report.next(&mut app.db.read().await?).await.inspect_err(|error| {
         // The status is sent: whoever reads sees that the end is missing.
-        tracing::error!(report.name = R::NAME, "a report was broken off: {error}");
+        tracing::error!(report.name = R::NAME, "a report stopped: {error}");
     })?;
     Ok(Some(match lines {
         Some(lines) => {

@@ -15,16 +15,18 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{OfTime, PAGE, Report, answer, asked};
-use crate::amount::Amount;
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
-use crate::instant::Instant;
-use crate::investor::masked_name;
-use crate::pages::Parameters;
-use crate::principal::Principal;
+use crate::field::amount::Amount;
+use crate::field::name::masked_name;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::Parameters;
 
-/// Each investor with what was finally paid in the year (UTC): a line for each currency and rate, and the sums of each currency. An auditor
-/// sees the first letters of a name.
+/// Report the payments to each investor in a year.
+///
+/// Contains final payments of the year (UTC): one line for each investor, currency and rate, with totals for each currency. Auditors see
+/// masked names.
 #[utoipa::path(
     get,
     path = "/v1/reports/tax",
@@ -39,7 +41,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(answer(app, Tax { filter, masked, after: Some(String::new()), sums: BTreeMap::new() }, format))
 }
 
-/// The report, as the document shows it.
+/// A report as JSON.
 #[derive(ToSchema)]
 #[schema(as = TaxReport)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
@@ -53,7 +55,7 @@ pub struct Shown {
     totals: Vec<Total>,
 }
 
-/// What an investor was paid in one currency at one rate.
+/// The payments to an investor in one currency at one rate.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TaxReportLine)]
 pub struct Line {
@@ -66,7 +68,7 @@ pub struct Line {
     #[schema(example = "PT")]
     treaty_country: Option<String>,
     currency: String,
-    /// In percent, as it was when the parts were calculated.
+    /// The withholding rate in percent at the time of the calculation.
     #[schema(example = "15.00")]
     withholding_rate: String,
     payments: i64,
@@ -75,7 +77,7 @@ pub struct Line {
     net: Amount,
 }
 
-/// The sums of a currency.
+/// The totals of a currency.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TaxReportTotal)]
 struct Total {

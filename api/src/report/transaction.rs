@@ -14,14 +14,15 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{OfTime, PAGE, Report, answer, asked};
-use crate::address::Typed;
 use crate::app::App;
-use crate::error::Result;
-use crate::instant::Instant;
-use crate::pages::Parameters;
+use crate::field::address::Typed;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::Parameters;
 
-/// The transactions of operations that were confirmed in the year (UTC), in the order of the operations, with their gas and the sums of each
-/// chain.
+/// Report the transactions of a year.
+///
+/// Contains the transactions of operations that were confirmed in the year (UTC), with their gas and totals for each chain.
 #[utoipa::path(
     get,
     path = "/v1/reports/transactions",
@@ -35,7 +36,7 @@ pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
     Ok(answer(app, Transactions { filter, after: Some(String::new()), sums: BTreeMap::new() }, format))
 }
 
-/// The report, as the document shows it.
+/// A report as JSON.
 #[derive(ToSchema)]
 #[schema(as = TransactionsReport)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
@@ -49,7 +50,7 @@ pub struct Shown {
     totals: Vec<Total>,
 }
 
-/// A transaction.
+/// A transaction in the report.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TransactionsReportLine)]
 pub struct Line {
@@ -57,28 +58,31 @@ pub struct Line {
     operation_id: String,
     #[serde(rename = "type")]
     kind: Kind,
+    /// The index of the step.
     #[schema(example = "mint")]
     step: String,
     offering_id: Option<String>,
     chain_id: i64,
     contract_address: Typed,
     block_number: Option<i64>,
-    /// Null where somebody else sent it.
+    /// The gas that was used. Null for a foreign transaction.
     gas_used: Option<u64>,
     effective_gas_price: Option<u64>,
-    /// What it cost, in the smallest units of the chain's own coin.
+    /// The fee in the smallest unit of the chain's native coin.
     #[schema(example = "2500000000000000")]
     fee: Option<String>,
     confirmed_at: Instant,
 }
 
-/// The sums of a chain.
+/// The totals of a chain.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TransactionsReportTotal)]
 struct Total {
     chain_id: i64,
+    /// The number of transactions.
     transactions: i64,
     gas_used: u64,
+    /// The fee.
     #[schema(example = "2500000000000000")]
     fee: String,
 }

@@ -74,7 +74,7 @@ pub fn load(path: &Path) -> Result<Stored, Failure> {
     let wrong = |why: &dyn Display| failed(path, why);
     let others = std::fs::metadata(path).map_err(|error| wrong(&error))?.permissions().mode() & 0o007;
     if others != 0 {
-        return Err(wrong(&"everybody on this machine can read it; take that away by `chmod 600`"));
+        return Err(wrong(&"every user of the machine can read it; run `chmod 600`"));
     }
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
@@ -88,7 +88,7 @@ pub fn load(path: &Path) -> Result<Stored, Failure> {
         Some(Entry { from, signing: Some(signing.clone()), public, secret: old.secret.clone() })
     };
     let generations = old.signing.iter().rev().map(entry).collect::<Option<_>>();
-    Ok(Stored { generations: generations.ok_or_else(|| wrong(&"a signing key is no Ed25519 key"))? })
+    Ok(Stored { generations: generations.ok_or_else(|| wrong(&"a signing key is not an Ed25519 key"))? })
 }
 
 /// A generation, ready to be used; none if it is no key.

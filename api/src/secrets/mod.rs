@@ -139,7 +139,9 @@ pub async fn follow(secrets: Arc<Secrets>, stop: CancellationToken) -> Result<()
         match secrets.look_again() {
             Ok(false) => {}
             Ok(true) => tracing::info!(auth.generations = secrets.ring().all().count(), "the secrets were read again"),
-            Err(failure) => tracing::error!(error.cause = %failure, "the secrets that were read before stay in use"),
+            Err(failure) => {
+                tracing::error!(error.cause = %failure, "the secrets could not be read, the previous ones stay in use")
+            }
         }
     }
     Ok(())

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::write::Rotation;
 use super::*;
-use crate::access_token::AccessTokens;
+use crate::access::csrf;
+use crate::auth::access_token::AccessTokens;
 use crate::code::Code;
-use crate::csrf;
 
 const SECONDS: i64 = 900;
 

@@ -66,7 +66,7 @@ pub fn rotate(
         replace(path, &stored).map_err(wrong)?;
     }
     let next = stored.generations.last().and_then(|entry| Some((entry.from, ripen(entry)?.key.kid)));
-    let (from, kid) = next.ok_or_else(|| failed(path, &"it has no generation"))?;
+    let (from, kid) = next.ok_or_else(|| failed(path, &"it has no generation of secrets"))?;
     Ok(Rotation { kid, from, made: !waits })
 }
 
@@ -81,7 +81,7 @@ fn retire(generations: &mut [Entry], now: DateTime<Utc>, token_seconds: i64) {
 }
 
 fn generate(from: DateTime<Utc>, random: &impl Fn() -> [u8; 16]) -> std::io::Result<Entry> {
-    let broken = || std::io::Error::other("no signing key could be made");
+    let broken = || std::io::Error::other("a signing key could not be created");
     let pkcs8 = Ed25519KeyPair::generate_pkcs8(&ring::rand::SystemRandom::new()).map_err(|_| broken())?;
     let public = public_of(pkcs8.as_ref()).ok_or_else(broken)?;
     let (signing, secret) = (Some(BASE64.encode(pkcs8.as_ref())), BASE64.encode([random(), random()].concat()));

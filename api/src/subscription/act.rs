@@ -1,6 +1,6 @@
 //! The moves of a subscription, each a `POST` on its path: cancel, reconfirm, accept, reject.
 
-use axum::extract::Path;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -10,18 +10,19 @@ use muniment_domain::reason::Rejection;
 use muniment_domain::subscription::Scope;
 use muniment_domain::user::Role;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::subscription::{self as moves, By};
+use muniment_workflows::subscription as moves;
+use muniment_workflows::subscription::By;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{Shown, acting_as, shown};
-use crate::act::{check_reason, moves};
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
+use crate::command::act::check_reason;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::http::error::{Problem, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
@@ -31,19 +32,19 @@ enum Act {
     Reject,
 }
 
-/// What each of them says besides its path; a field of another one is not known.
+/// The request body of an action on a subscription. A field of another action is refused.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = MoveOfSubscription)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    /// To cancel; staff has to say it.
+    /// The reason. Only to cancel; required for staff.
     #[schema(max_length = 500)]
     reason: Option<String>,
-    /// To reconfirm: what is said yes to.
+    /// The version of the offering that the investor confirms. Only to reconfirm.
     offering_version: Option<i64>,
-    /// To accept a part.
+    /// The quantity to accept, if only a part is accepted. Only to accept.
     quantity: Option<String>,
-    /// To reject.
+    /// The reason. Only to reject.
     reason_code: Option<Rejection>,
     #[serde(skip)]
     asked: Option<(Act, By, Scope, String)>,
@@ -59,15 +60,15 @@ impl Body {
             ("/reason_code", self.reason_code.is_some(), act == Act::Reject),
         ];
         if let Some((pointer, ..)) = given.iter().find(|(_, is_given, belongs)| *is_given && !belongs) {
-            return Err(Problem::field(*pointer, "unknown_field", "This move does not take it."));
+            return Err(Problem::field(*pointer, "unknown_field", "This action does not accept the field."));
         }
         let required = |pointer, detail: &str| Err(Problem::field(pointer, "required", detail));
         match act {
-            Act::Cancel if by == By::Staff && self.reason.is_none() => required("/reason", "Say why it is called off."),
+            Act::Cancel if by == By::Staff && self.reason.is_none() => required("/reason", "A reason is required."),
             Act::Reconfirm if self.offering_version.is_none() => {
-                required("/offering_version", "Name the version of the offering that you say yes to.")
+                required("/offering_version", "The version of the offering is required.")
             }
-            Act::Reject if self.reason_code.is_none() => required("/reason_code", "Say why, by a code."),
+            Act::Reject if self.reason_code.is_none() => required("/reason_code", "A reason code is required."),
             _ => Ok(()),
         }
     }
@@ -88,47 +89,80 @@ async fn act(
     idempotency::once(app, &submission).await
 }
 
-moves! {
-    /// Calls it off: its investor while the cooling-off time runs, staff with a reason until it is minted.
-    #[utoipa::path(
-        post,
-        path = "/v1/subscriptions/{id}/cancel",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 200, body = Shown)),
-        extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
-    )]
-    cancel = Cancel;
-    /// Says yes to changed terms.
-    #[utoipa::path(
-        post,
-        path = "/v1/subscriptions/{id}/reconfirm",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 200, body = Shown)),
-        extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
-    )]
-    reconfirm = Reconfirm;
-    /// Takes it, once it has passed every gate.
-    #[utoipa::path(
-        post,
-        path = "/v1/subscriptions/{id}/accept",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 200, body = Shown)),
-        extensions(("x-codes" = json!(["invalid_state"]))),
-    )]
-    accept = Accept;
-    /// Turns it down.
-    #[utoipa::path(
-        post,
-        path = "/v1/subscriptions/{id}/reject",
-        request_body = Body,
-        params(IdempotencyKey),
-        responses((status = 200, body = Shown)),
-        extensions(("x-codes" = json!(["invalid_state"]))),
-    )]
-    reject = Reject;
+/// Cancel a subscription.
+///
+/// The investor can cancel during the cooling-off period. Staff can cancel with a reason until it is minted.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/cancel",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
+)]
+pub async fn cancel(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Cancel, id, &principal, submission).await
+}
+
+/// Confirm changed terms.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/reconfirm",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
+)]
+pub async fn reconfirm(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Reconfirm, id, &principal, submission).await
+}
+
+/// Accept a subscription.
+///
+/// Every condition (`gates`) must be met.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/accept",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn accept(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Accept, id, &principal, submission).await
+}
+
+/// Reject a subscription.
+#[utoipa::path(
+    post,
+    path = "/v1/subscriptions/{id}/reject",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = Shown)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn reject(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    act(&app, Act::Reject, id, &principal, submission).await
 }
 
 impl Intent for Body {
@@ -138,7 +172,10 @@ impl Intent for Body {
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((act, part, scope, id)) = &self.asked else {
-            return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No subscription was named."));
+            return Err(muniment_domain::Error::refused(
+                muniment_domain::Code::NotFound,
+                "The subscription id is missing.",
+            ));
         };
         match act {
             Act::Cancel => {
@@ -164,7 +201,7 @@ mod tests {
     use super::*;
 
     fn refused(act: Act, by: By, body: Value) -> Option<(String, String)> {
-        let read = crate::body::parse::<Body>(body.to_string().as_bytes());
+        let read = crate::http::body::parse::<Body>(body.to_string().as_bytes());
         let problem = read.and_then(|body| body.check_for(act, by)).err()?.body("/", "req");
         let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
         Some((of("pointer"), of("code")))

@@ -3,8 +3,11 @@
 pub mod act;
 pub mod payment;
 pub mod record;
+mod routes;
 pub mod subscribe;
 pub mod wallet;
+
+pub use routes::routes;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -18,17 +21,12 @@ use utoipa::IntoParams;
 
 pub use record::Shown;
 
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
+use crate::http::error::Result;
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::version::etag;
 use crate::offering;
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::version::etag;
-
-/// Where a subscription is found.
-pub fn path(id: &str) -> String {
-    format!("/v1/subscriptions/{id}")
-}
 
 /// Which subscriptions a caller sees: staff all of them, an investor the own ones, an issuer those in the organisation's offerings.
 pub fn scope(principal: &principal::Principal) -> Scope {
@@ -54,17 +52,17 @@ fn within(principal: &principal::Principal, parts: &[Role]) -> Scope {
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct Wanted {
-    /// One of the statuses, or several with commas between them.
+    /// One status, or several separated by commas.
     #[param(example = "committed,accepted")]
     status: Option<String>,
     #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     offering_id: Option<String>,
-    /// For the staff.
+    /// The fields for staff.
     #[param(pattern = "^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     investor_id: Option<String>,
 }
 
-/// `GET /v1/subscriptions`: newest first.
+/// List subscriptions, newest first.
 #[utoipa::path(
     get,
     path = "/v1/subscriptions",
@@ -87,11 +85,13 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
     page(&mut app.db.read().await?, &scope(&principal), &filter, Page::of(&parameters)?).await
 }
 
-/// `GET /v1/offerings/{id}/subscriptions`: newest first, each with how far its mint is.
+/// List the subscriptions of an offering, newest first.
+///
+/// Each shows the progress of its mint.
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}/subscriptions",
-    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "accepted"), Between, Paging),
+    params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "accepted"), Between, Paging),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn of_offering(
@@ -114,7 +114,7 @@ async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result
     Ok(Json(page.list(data, total)))
 }
 
-/// `GET /v1/subscriptions/{id}`: one of them.
+/// Read a subscription.
 #[utoipa::path(
     get,
     path = "/v1/subscriptions/{id}",

@@ -9,22 +9,24 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::terms::PaymentMethod;
 use muniment_domain::subscription::{Payment, PaymentKind, Scope};
 use muniment_workflows::requester::Requester;
-use muniment_workflows::subscription::{self, Receipt};
+use muniment_workflows::subscription;
+use muniment_workflows::subscription::Receipt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, path, shown};
-use crate::amount::Amount;
+use super::{Shown, shown};
 use crate::app::App;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::amount::Amount;
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
 
 const REFERENCE_CHARACTERS_MAX: usize = 140;
 
-/// What a bank shows.
+/// The payment or the refund.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewPayment)]
 #[serde(deny_unknown_fields)]
@@ -33,7 +35,7 @@ pub struct Body {
     kind: PaymentKind,
     amount: Amount,
     method: PaymentMethod,
-    /// What the bank calls it, without spaces around it.
+    /// The reference of the bank, without spaces around it.
     #[schema(max_length = 140)]
     external_reference: String,
     received_at: Option<Instant>,
@@ -41,19 +43,22 @@ pub struct Body {
     id: String,
 }
 
-/// What a bank shows of a refund, which is all the money that is there.
+/// The full refund.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refund {
     method: PaymentMethod,
     #[schema(max_length = 140)]
     external_reference: String,
+    /// When the money was refunded.
     refunded_at: Option<Instant>,
     #[serde(skip)]
     id: String,
 }
 
-/// Enters money that came or went: 201 with the payment and the subscription.
+/// Record a payment or a refund.
+///
+/// Answers 201 with the payment and the subscription.
 #[utoipa::path(
     post,
     path = "/v1/subscriptions/{id}/payments",
@@ -70,7 +75,7 @@ pub async fn payments(
     idempotency::once_for(&app, "sub", id, submission, |body, id| body.id = id).await
 }
 
-/// Enters that all the money of a subscription that ended went back: 200.
+/// Record the full refund of a subscription that ended.
 #[utoipa::path(
     post,
     path = "/v1/subscriptions/{id}/refund",
@@ -90,7 +95,7 @@ pub async fn refund(
 impl Intent for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.amount.0.minor() == 0 {
-            return Err(Problem::field("/amount", "below_minimum", "The amount must be above zero."));
+            return Err(Problem::field("/amount", "below_minimum", "The amount must be greater than zero."));
         }
         check_reference(&self.external_reference)
     }
@@ -131,14 +136,14 @@ fn check_reference(text: &str) -> Result<()> {
     let pointer = "/external_reference";
     let length = text.trim().chars().count();
     if length == 0 {
-        return Err(Problem::field(pointer, "required", "It must not be empty."));
+        return Err(Problem::field(pointer, "required", "The field must not be empty."));
     }
     if length > REFERENCE_CHARACTERS_MAX {
-        let detail = format!("It may have {REFERENCE_CHARACTERS_MAX} characters.");
+        let detail = format!("The reference can have at most {REFERENCE_CHARACTERS_MAX} characters.");
         return Err(Problem::field(pointer, "above_maximum", detail));
     }
     if text.trim().chars().any(char::is_control) {
-        return Err(Problem::field(pointer, "text_format", "One line is expected."));
+        return Err(Problem::field(pointer, "text_format", "Use one line."));
     }
     Ok(())
 }
@@ -156,11 +161,11 @@ async fn answer(tx: &mut Tx, status: i64, payment: &Payment) -> muniment_domain:
         created_at: Instant(payment.created_at),
         subscription,
     });
-    let location = (status == 201).then(|| path(&payment.subscription_id));
+    let location = (status == 201).then(|| location(&payment.subscription_id));
     Ok(Answer { status, location, body: body.to_string() })
 }
 
-/// Money that moved, and the subscription after it.
+/// The recorded payment with the subscription.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PaymentEntered)]
 pub struct Entered {
@@ -176,5 +181,6 @@ pub struct Entered {
     external_reference: String,
     received_at: Instant,
     created_at: Instant,
+    /// The subscription.
     subscription: Shown,
 }

@@ -7,11 +7,11 @@ use muniment_domain::subscription::{Listed, PaymentStatus, Status};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::address::Typed;
-use crate::amount::Amount;
-use crate::instant::Instant;
+use crate::field::address::Typed;
+use crate::field::amount::Amount;
+use crate::http::instant::Instant;
 
-/// A subscription. What is derived here is stored nowhere: whether it may be withdrawn, what it still lacks, how far its mint is.
+/// A subscription. Its conditions, its cooling-off period and the progress of its mint are computed when it is read.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Subscription)]
 pub struct Shown {
@@ -35,7 +35,7 @@ pub struct Shown {
     cooling_off_expires_at: Instant,
     reconfirm_by: Option<Instant>,
     payment: Paid,
-    /// What has to be so before it is minted.
+    /// The conditions for the mint.
     gates: Vec<Gate>,
     mint: Minted,
     accepted_at: Option<Instant>,
@@ -44,22 +44,25 @@ pub struct Shown {
     updated_at: Instant,
 }
 
-/// The time in which it may be withdrawn without a reason.
+/// The cooling-off period, in which the subscription can be withdrawn without a reason.
 #[derive(Serialize, ToSchema)]
 struct CoolingOff {
     expires_at: Instant,
+    /// Whether the period is running.
     active: bool,
 }
 
-/// How far it is paid.
+/// The payment status.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SubscriptionPayment)]
 struct Paid {
     status: PaymentStatus,
     due_at: Option<Instant>,
+    /// The received amount.
     received_amount: Amount,
+    /// The refunded amount.
     refunded_amount: Amount,
-    /// What is there beyond the amount: it can go back at any time.
+    /// The amount paid in excess. It can be refunded at any time.
     excess_amount: Amount,
     #[schema(example = "bank_transfer")]
     method: Option<String>,
@@ -67,15 +70,16 @@ struct Paid {
     reference: String,
 }
 
-/// One condition.
+/// A condition of the mint.
 #[derive(Serialize, ToSchema)]
 struct Gate {
     #[schema(example = "kyc_required")]
     code: &'static str,
+    /// Whether the condition is met.
     satisfied: bool,
 }
 
-/// How far its tokens are.
+/// The progress of the mint.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SubscriptionMint)]
 struct Minted {
@@ -85,7 +89,9 @@ struct Minted {
     operation_id: Option<String>,
     tx_hash: Option<String>,
     block_number: Option<i64>,
+    /// When the tokens were minted. Null if they are not.
     minted_at: Option<Instant>,
+    /// When the lockup of the minted tokens ends. Null if they are not locked.
     lock_release_at: Option<Instant>,
 }
 

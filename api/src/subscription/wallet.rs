@@ -14,14 +14,14 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{Shown, acting_as, shown};
-use crate::address::Typed;
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
-use crate::idempotency::{self, IdempotencyKey};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::address::Typed;
+use crate::http::error::Result;
 
-/// What may be changed.
+/// The fields to change.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ChangeOfSubscription)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub struct Body {
     asked: Option<(Scope, String)>,
 }
 
-/// Names another wallet.
+/// Change the wallet of a subscription.
 #[utoipa::path(
     patch,
     path = "/v1/subscriptions/{id}",
@@ -57,7 +57,10 @@ impl Intent for Body {
 
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((scope, id)) = &self.asked else {
-            return Err(muniment_domain::Error::refused(muniment_domain::Code::NotFound, "No subscription was named."));
+            return Err(muniment_domain::Error::refused(
+                muniment_domain::Code::NotFound,
+                "The subscription id is missing.",
+            ));
         };
         subscription::change_wallet(tx, scope, id, self.wallet_address.0, &by).await?;
         let (_, body) = shown(tx, scope, id).await?;

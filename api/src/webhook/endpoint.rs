@@ -21,40 +21,41 @@ use utoipa::ToSchema;
 
 use super::record::{Headers, Made, Shown, item};
 use super::{owner, wanted};
+use crate::access::principal::Principal;
 use crate::api_key::{OVERLAP_HOURS_DEFAULT, check_overlap};
 use crate::app::App;
-use crate::body::Input;
 use crate::code::Code;
-use crate::error::{Problem, Result};
-use crate::idempotency::{self, IdempotencyKey};
-use crate::instant::Instant;
-use crate::pages::{Between, List, Page, Paging, Parameters};
-use crate::principal::Principal;
-use crate::submission::{Intent, Submission};
-use crate::version::{IfMatch, OptionalSeen, etag};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::id::location;
+use crate::http::body::Input;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
+use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::version::{IfMatch, OptionalSeen, etag};
 
-/// An endpoint that is wanted.
+/// The webhook endpoint to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WantedEndpoint)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
-    /// Of the open internet, by https.
+    /// A public HTTPS URL.
     #[schema(max_length = 2048, example = "https://hooks.portal.example/in")]
     url: String,
     #[serde(default)]
     #[schema(max_length = 500, example = "The portal")]
     description: String,
-    /// Kinds of GET /v1/webhooks/event-types, patterns such as `subscription.*`, or `*` for all.
+    /// The events to send: types of `GET /v1/webhooks/event-types`, patterns such as `subscription.*`, or `*` for all.
     #[schema(min_items = 1, max_items = 100, example = json!(["subscription.*", "wallet.frozen"]))]
     event_types: Vec<String>,
-    /// Only what is about these; null for all.
+    /// The offerings whose events are sent. Null means all.
     #[schema(min_items = 1, max_items = 100, example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
     offering_ids: Option<Vec<String>>,
-    /// At most five that are sent along; their values are not shown again.
+    /// At most five extra headers to send. Their values are not shown again.
     #[serde(default)]
     #[schema(example = json!({ "x-portal": "its own secret" }))]
     headers: BTreeMap<String, String>,
-    /// How many are sent in a minute at most.
+    /// The maximum number of requests per minute.
     #[schema(minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<i64>,
     // Whose it will be, and what it is told of as a row has it.
@@ -62,7 +63,7 @@ pub struct Wanted {
     whose: Option<(Owner, String)>,
 }
 
-/// What is to be different. A field that is null is emptied; one that is absent stays.
+/// The fields to change. Null clears a field; a missing field stays unchanged.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ChangeOfEndpoint)]
 #[serde(deny_unknown_fields)]
@@ -73,20 +74,21 @@ pub struct Change {
     description: Option<String>,
     #[schema(min_items = 1, max_items = 100, example = json!(["*"]))]
     event_types: Option<Vec<String>>,
-    /// Null for all.
+    /// The offerings whose events are sent. Null means all.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100, example = json!(null))]
     offering_ids: Option<Option<Vec<String>>>,
+    /// Extra headers to send.
     #[schema(example = json!({ "x-portal": "its own secret" }))]
     headers: Option<BTreeMap<String, String>>,
-    /// Null for as fast as it goes.
+    /// The maximum number of requests per minute. Null means no limit.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<Option<i64>>,
     status: Option<Switch>,
 }
 
-/// What an owner may switch.
+/// The status that the owner can set.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[schema(as = EndpointSwitch)]
 #[serde(rename_all = "snake_case")]
@@ -99,7 +101,9 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Opt
     T::deserialize(field).map(Some)
 }
 
-/// `POST /v1/webhooks/endpoints`: 201, and its secret. The owner is the investor, the organisation, or for staff the platform.
+/// Create a webhook endpoint.
+///
+/// Answers 201 with its secret. The owner is the investor, the issuer, or the platform for staff.
 #[utoipa::path(
     post,
     path = "/v1/webhooks/endpoints",
@@ -130,7 +134,7 @@ impl Intent for Wanted {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let unnamed = || Error::refused(Refusal::NotFound, "No owner was named.");
+        let unnamed = || Error::refused(Refusal::NotFound, "The owner is missing.");
         let (owner, event_types) = self.whose.as_ref().ok_or_else(unnamed)?;
         let id = tx.new_id("whe");
         let offering_ids = self.offering_ids.as_ref().map(|ids| ids.join(" "));
@@ -150,7 +154,7 @@ impl Intent for Wanted {
         let (secret_id, shown, sealed) = new_secret(app)?;
         secret::insert(tx, &secret_id, &id, &sealed).await?;
         let body = json!(Made::of(item(app, made), shown));
-        Ok(Answer { status: 201, location: Some(path(&id)), body: body.to_string() })
+        Ok(Answer { status: 201, location: Some(location(&id)), body: body.to_string() })
     }
 
     fn etag(answer: &Answer) -> Option<String> {
@@ -158,11 +162,11 @@ impl Intent for Wanted {
     }
 }
 
-/// `GET /v1/webhooks/endpoints`: the owner's.
+/// List your webhook endpoints.
 #[utoipa::path(
     get,
     path = "/v1/webhooks/endpoints",
-    params(("status" = Option<String>, Query, description = "One of the statuses, or several with commas between them.", example = "enabled"), Between, Paging),
+    params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "enabled"), Between, Paging),
     responses((status = 200, body = List<Shown>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
@@ -175,7 +179,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(page.list(rows.into_iter().map(|row| item(&app, row)).collect(), total)))
 }
 
-/// `GET /v1/webhooks/endpoints/{id}`: one of them.
+/// Read a webhook endpoint.
 #[utoipa::path(
     get,
     path = "/v1/webhooks/endpoints/{id}",
@@ -187,7 +191,9 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     Ok(tagged(&app, webhook::find(&mut tx, &id, &owner).await?))
 }
 
-/// `PATCH /v1/webhooks/endpoints/{id}`: on the version that the caller saw, if they say which.
+/// Change a webhook endpoint.
+///
+/// With `If-Match`, only if it has not changed since it was read.
 #[utoipa::path(
     patch,
     path = "/v1/webhooks/endpoints/{id}",
@@ -210,7 +216,7 @@ pub async fn change(
     let owner = owner(&mut tx, &principal).await?;
     let mut endpoint = webhook::find(&mut tx, &id, &owner).await?;
     if seen.is_some_and(|IfMatch(version)| version != endpoint.version) {
-        return Err(Problem::new(Code::VersionConflict, format!("It is at version {} now.", endpoint.version)));
+        return Err(Problem::new(Code::VersionConflict, format!("The current version is {}.", endpoint.version)));
     }
     endpoint.url = body.url.unwrap_or(endpoint.url);
     if let Some(description) = body.description {
@@ -238,8 +244,7 @@ pub async fn change(
             (endpoint.first_failed_at, endpoint.consecutive_failures) = (None, 0);
         }
         Some(Switch::Disabled) => {
-            (endpoint.status, endpoint.disabled_reason) =
-                (Status::Disabled, Some("switched off by its owner".to_owned()));
+            (endpoint.status, endpoint.disabled_reason) = (Status::Disabled, Some("disabled by its owner".to_owned()));
         }
         None => {}
     }
@@ -248,7 +253,9 @@ pub async fn change(
     Ok(tagged(&app, endpoint))
 }
 
-/// `DELETE /v1/webhooks/endpoints/{id}`: nothing is sent there any more.
+/// Delete a webhook endpoint.
+///
+/// Nothing more is sent to it.
 #[utoipa::path(
     delete,
     path = "/v1/webhooks/endpoints/{id}",
@@ -263,12 +270,12 @@ pub async fn remove(State(app): State<App>, Path(id): Path<String>, principal: P
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// How a secret is exchanged.
+/// The replacement of a signing secret.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = SecretRotation)]
 #[serde(deny_unknown_fields)]
 pub struct Rotation {
-    /// For how long the old one signs as well.
+    /// How many hours the old secret also signs.
     #[schema(minimum = 0, maximum = 72, default = 24)]
     overlap_hours: Option<i64>,
     /// Whose and which one, by the caller and the path.
@@ -277,20 +284,22 @@ pub struct Rotation {
     asked: Option<(Owner, String)>,
 }
 
-/// A new secret of an endpoint.
+/// The new signing secret of a webhook endpoint.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RotatedSecret)]
 pub struct Rotated {
     #[schema(example = "whe_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
-    /// It is shown here and nowhere else.
+    /// The signing secret. It is shown only here.
     #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDaa2fYpJhZHs=")]
     secret: String,
+    /// When the old secret stops signing.
     old_secret_expires_at: Instant,
 }
 
-/// `POST /v1/webhooks/endpoints/{id}/rotate-secret`: both secrets sign until the exchange is over. Whoever asks again under one Idempotency-Key gets
-/// the same new one.
+/// Replace the secret of a webhook endpoint.
+///
+/// Both secrets sign until the overlap ends. A repeated request with the same Idempotency-Key returns the same new secret.
 #[utoipa::path(
     post,
     path = "/v1/webhooks/endpoints/{id}/rotate-secret",
@@ -316,7 +325,7 @@ impl Intent for Rotation {
     }
 
     async fn accept(&self, app: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
-        let unnamed = || Error::refused(Refusal::NotFound, "No endpoint was named.");
+        let unnamed = || Error::refused(Refusal::NotFound, "The endpoint id is missing.");
         let (owner, id) = self.asked.as_ref().ok_or_else(unnamed)?;
         let endpoint = webhook::find(tx, id, owner).await?;
         let (secret_id, shown, sealed) = new_secret(app)?;
@@ -339,10 +348,6 @@ fn new_secret(app: &App) -> muniment_domain::Result<(String, String, String)> {
 fn sealed_headers(app: &App, id: &str, headers: &Headers) -> muniment_domain::Result<Option<String>> {
     let text = (!headers.is_empty()).then(|| json!(headers).to_string());
     text.map(|text| app.seal(id, text.as_bytes())).transpose()
-}
-
-fn path(id: &str) -> String {
-    format!("/v1/webhooks/endpoints/{id}")
 }
 
 fn tagged(app: &App, endpoint: Endpoint) -> Response {

@@ -14,20 +14,20 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::owner;
+use crate::access::principal::Principal;
 use crate::app::App;
-use crate::error::Result;
-use crate::instant::Instant;
-use crate::pages::{Page, Parameters, Place};
-use crate::principal::Principal;
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::{Page, Parameters, Place};
 
-/// What there is to be told.
+/// The list of event types.
 #[derive(Serialize, ToSchema)]
 #[schema(as = EventCatalog)]
 pub struct Catalog {
     data: Vec<Described>,
 }
 
-/// A kind of event.
+/// An event type.
 #[derive(Serialize, ToSchema)]
 #[schema(as = EventType)]
 struct Described {
@@ -36,17 +36,17 @@ struct Described {
     kind: &'static str,
     #[schema(example = "The tokens are the investor's.")]
     description: &'static str,
-    /// `staff`, `organisation`, `investor`.
+    /// The receivers: `staff`, `organisation` or `investor`.
     #[schema(example = json!(["staff", "organisation", "investor"]))]
     audience: Vec<&'static str>,
     #[schema(example = "2026-11-01")]
     api_version: &'static str,
-    /// What is sent, as JSON Schema.
+    /// The JSON Schema of the event's data.
     #[schema(value_type = Object, example = json!({ "type": "object" }))]
     schema: Value,
 }
 
-/// `GET /v1/webhooks/event-types`: every kind of event, so that a portal can be written before there is a contract.
+/// List the event types.
 #[utoipa::path(
     get,
     path = "/v1/webhooks/event-types",
@@ -80,7 +80,7 @@ fn schema(name: &str, subject: &str) -> Value {
             "timestamp": { "type": "string", "format": "date-time" }, "api_version": { "const": API_VERSION },
             "sequence": { "type": "integer", "description": "The version of the subject: an older one can be dropped." },
             "subject": { "type": "object", "required": ["type", "id"], "properties": {
-                "type": { "type": "string", "description": format!("What it is about: usually {subject}.") }, "id": { "type": "string" } } },
+                "type": { "type": "string", "description": format!("The subject, usually {subject}.") }, "id": { "type": "string" } } },
             "data": { "type": "object" },
         },
     })
@@ -94,19 +94,19 @@ pub struct Wanted {
     /// One kind.
     #[param(rename = "type", example = "subscription.minted")]
     kind: Option<String>,
-    /// It happened then or later.
+    /// Only events at or after this time.
     created_from: Option<DateTime<Utc>>,
-    /// It happened then or earlier.
+    /// Only events at or before this time.
     created_to: Option<DateTime<Utc>>,
-    /// The id after which the page begins: `next_after` of the page before.
+    /// The id after which the page starts: `next_after` of the previous page.
     #[param(pattern = "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     after: Option<String>,
-    /// How many items a page holds.
+    /// The number of items on a page.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
 }
 
-/// What happened.
+/// An event.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Event)]
 pub struct Told {
@@ -115,18 +115,19 @@ pub struct Told {
     #[serde(rename = "type")]
     #[schema(example = "subscription.minted")]
     kind: String,
+    /// When the event happened.
     timestamp: Instant,
     #[schema(example = "2026-11-01")]
     api_version: &'static str,
-    /// The version of the subject: an older one can be dropped.
+    /// The version of the subject. Ignore an event that is older than one you have.
     sequence: i64,
     subject: Subject,
-    /// It differs with what happened, and only ever gains fields.
+    /// The data of the event. It depends on the type, and only ever gains fields.
     #[schema(value_type = Object, example = json!({ "status": "minted" }))]
     data: Value,
 }
 
-/// What it is about.
+/// The subject of an event.
 #[derive(Serialize, ToSchema)]
 #[schema(as = EventSubject)]
 struct Subject {
@@ -137,7 +138,7 @@ struct Subject {
     id: String,
 }
 
-/// Some of what happened.
+/// A page of events.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Events)]
 pub struct Listed {
@@ -145,7 +146,9 @@ pub struct Listed {
     pagination: Place,
 }
 
-/// `GET /v1/events`: oldest first. What is younger than a minute is shown and comes again behind `next_after`: know events by their ids.
+/// List events, oldest first.
+///
+/// Events of the last minute can appear again after `next_after`; identify events by their id.
 #[utoipa::path(
     get,
     path = "/v1/events",
@@ -163,7 +166,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(Listed { data: found.events.into_iter().map(shown).collect(), pagination }))
 }
 
-/// `GET /v1/events/{id}`: one of them.
+/// Read an event.
 #[utoipa::path(
     get,
     path = "/v1/events/{id}",

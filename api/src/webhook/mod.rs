@@ -3,15 +3,18 @@
 pub mod endpoint;
 pub mod event;
 pub mod record;
+mod routes;
 mod wanted;
+
+pub use routes::routes;
 
 use muniment_domain::db::Tx;
 use muniment_domain::principal as domain;
 use muniment_domain::user::Role;
 use muniment_domain::webhook::Owner;
 
-use crate::error::Result;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
+use crate::http::error::Result;
 
 /// Whose events a caller is told. Who belongs to no organisation yet, or is no investor yet, has only what will be theirs: nothing.
 async fn owner(tx: &mut Tx, principal: &Principal) -> Result<Owner> {

@@ -7,12 +7,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::instant::Instant;
+use crate::http::instant::Instant;
 
 /// What is sent along, by the names.
 pub type Headers = BTreeMap<String, String>;
 
-/// Where somebody is told.
+/// A webhook endpoint.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Endpoint)]
 pub struct Shown {
@@ -26,14 +26,14 @@ pub struct Shown {
     event_types: Vec<String>,
     #[schema(example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
     offering_ids: Option<Vec<String>>,
-    /// Only their names: the values may be somebody's secrets.
+    /// The names of the extra headers. Their values are secret and not shown.
     #[schema(example = json!({ "x-portal": "•••" }))]
     headers: BTreeMap<String, String>,
     status: Status,
     rate_limit_per_minute: Option<i64>,
-    #[schema(example = "switched off by its owner")]
+    #[schema(example = "disabled by its owner")]
     disabled_reason: Option<String>,
-    /// The form of what is sent.
+    /// The version of the event format.
     #[schema(example = "2026-11-01")]
     api_version: String,
     failure: Failing,
@@ -42,21 +42,23 @@ pub struct Shown {
     version: i64,
 }
 
-/// Since when it does not answer.
+/// The failures since the last successful delivery.
 #[derive(Serialize, ToSchema)]
 #[schema(as = EndpointFailure)]
 struct Failing {
+    /// The time of the first of these failures.
     first_failed_at: Option<Instant>,
+    /// The number of failures in a row.
     consecutive_failures: i64,
 }
 
-/// A new endpoint, with the secret that what is sent is signed with.
+/// A new webhook endpoint with its signing secret.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewEndpoint)]
 pub struct Made {
     #[serde(flatten)]
     endpoint: Shown,
-    /// It is shown here and nowhere else.
+    /// The signing secret. It is shown only here.
     #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDaa2fYpJhZHs=")]
     secret: String,
 }

@@ -8,8 +8,8 @@ use muniment_domain::id;
 use muniment_domain::webhook::{Owner, network, url};
 
 use crate::app::App;
-use crate::body;
-use crate::error::{Problem, Result};
+use crate::http::body;
+use crate::http::error::{Problem, Result};
 
 const DESCRIPTION_CHARACTERS_MAX: usize = 500;
 const TYPES_MAX: usize = 100;
@@ -41,7 +41,8 @@ const RESERVED_BEGINNINGS: &[&str] = &["webhook-", "content-", "proxy-", "sec-",
 /// Refuses an address that is not of the open internet, by its text and by what its name leads to.
 pub async fn check_url(app: &App, text: &str) -> Result<()> {
     let insecure = app.webhooks.allow_insecure;
-    let forbidden = |why: &str| Problem::field("/url", "url_forbidden", format!("An endpoint cannot be here: {why}."));
+    let forbidden =
+        |why: &str| Problem::field("/url", "url_forbidden", format!("The endpoint URL is not allowed: {why}."));
     let (host, port) = url::check(text, insecure).map_err(forbidden)?;
     if insecure {
         return Ok(());
@@ -50,7 +51,7 @@ pub async fn check_url(app: &App, text: &str) -> Result<()> {
     if let Ok(Ok(found)) = tokio::time::timeout(LOOKUP, tokio::net::lookup_host((host.as_str(), port))).await {
         for address in found {
             if !network::is_global(address.ip()) {
-                return Err(forbidden("its host leads into a private or reserved network"));
+                return Err(forbidden("its host is in a private or reserved network"));
             }
         }
     }
@@ -60,7 +61,7 @@ pub async fn check_url(app: &App, text: &str) -> Result<()> {
 /// The kinds as they are stored. Each is one that the owner is told of, or a pattern over such.
 pub fn check_types(owner: &Owner, types: &[String]) -> Result<String> {
     if types.is_empty() || types.len() > TYPES_MAX {
-        let detail = format!("Name 1 to {TYPES_MAX} kinds of events, or * for all.");
+        let detail = format!("Name 1 to {TYPES_MAX} event types, or * for all.");
         return Err(Problem::field("/event_types", "required", detail));
     }
     for (index, wanted) in types.iter().enumerate() {
@@ -69,11 +70,11 @@ pub fn check_types(owner: &Owner, types: &[String]) -> Result<String> {
             None => wanted == "*" || wanted == name,
         };
         if !CATALOG.iter().any(|kind| owner.is_told(kind) && fits(kind.name)) {
-            let detail = "You are told nothing of this kind; GET /v1/webhooks/event-types has them all.";
+            let detail = "You receive no events of this type. GET /v1/webhooks/event-types lists all types.";
             return Err(Problem::field(format!("/event_types/{index}"), "event_type_unknown", detail));
         }
         if types[..index].contains(wanted) {
-            return Err(Problem::field(format!("/event_types/{index}"), "duplicate", "This kind is named twice."));
+            return Err(Problem::field(format!("/event_types/{index}"), "duplicate", "The event type is named twice."));
         }
     }
     Ok(types.join(" "))
@@ -88,7 +89,11 @@ pub fn check_offerings(offerings: Option<&[String]>) -> Result<Option<String>> {
     }
     for (index, offering) in offerings.iter().enumerate() {
         if id::check("off", offering).is_err() {
-            return Err(Problem::field(format!("/offering_ids/{index}"), "reference_format", "off_… is expected."));
+            return Err(Problem::field(
+                format!("/offering_ids/{index}"),
+                "reference_format",
+                "Use an id such as off_01k….",
+            ));
         }
     }
     Ok(Some(offerings.join(" ")))
@@ -99,7 +104,7 @@ pub fn check_description(text: &str) -> Result<()> {
     if text.chars().count() <= DESCRIPTION_CHARACTERS_MAX {
         return Ok(());
     }
-    let detail = format!("At most {DESCRIPTION_CHARACTERS_MAX} characters.");
+    let detail = format!("The description can have at most {DESCRIPTION_CHARACTERS_MAX} characters.");
     Err(Problem::field("/description", "too_long", detail))
 }
 
@@ -108,13 +113,17 @@ pub fn check_rate(per_minute: Option<i64>) -> Result<()> {
     if per_minute.is_none_or(|rate| (1..=PER_MINUTE_MAX).contains(&rate)) {
         return Ok(());
     }
-    Err(Problem::field("/rate_limit_per_minute", "out_of_range", format!("1 to {PER_MINUTE_MAX} requests a minute.")))
+    Err(Problem::field(
+        "/rate_limit_per_minute",
+        "out_of_range",
+        format!("The limit must be 1 to {PER_MINUTE_MAX} requests per minute."),
+    ))
 }
 
 /// Refuses headers that are not the owner's to set.
 pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
     if headers.len() > HEADERS_MAX {
-        return Err(Problem::field("/headers", "too_long", format!("At most {HEADERS_MAX} headers.")));
+        return Err(Problem::field("/headers", "too_long", format!("At most {HEADERS_MAX} headers are allowed.")));
     }
     for (name, value) in headers {
         let pointer = format!("/headers{}", body::step(name));
@@ -124,15 +133,15 @@ pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
             return Err(Problem::field(
                 pointer,
                 "header_format",
-                "A name has letters, digits and hyphens, at most 64.",
+                "A header name has at most 64 letters, digits and hyphens.",
             ));
         }
         if RESERVED.contains(&lower.as_str()) || RESERVED_BEGINNINGS.iter().any(|start| lower.starts_with(start)) {
-            return Err(Problem::field(pointer, "header_reserved", "This header is not yours to set."));
+            return Err(Problem::field(pointer, "header_reserved", "This header cannot be set."));
         }
         let visible = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
         if !visible || value.len() > HEADER_CHARACTERS_MAX {
-            let detail = format!("At most {HEADER_CHARACTERS_MAX} visible ASCII characters.");
+            let detail = format!("A header value can have at most {HEADER_CHARACTERS_MAX} visible ASCII characters.");
             return Err(Problem::field(pointer, "header_format", detail));
         }
     }

@@ -1,21 +1,23 @@
-//! What a lone admin asked for that takes two: he may allow it himself after a day, unless another admin was there meanwhile.
+//! Actions of a lone admin that normally take two admins. After a day without another admin, the requester may approve them alone.
 
 use super::Approval;
+use crate::Result;
 use crate::db::Tx;
-use crate::{Result, on};
+use crate::sql::sql;
 
-/// Another admin is there: what a lone one asked for needs two again, also when the other one leaves.
+/// Ends the right to approve alone: another admin exists now, and it stays ended if that admin leaves again.
 pub async fn end_alone(tx: &mut Tx) -> Result<()> {
-    on!(tx, conn => sqlx::query("update approvals set alone_from = null where alone_from is not null")
-        .execute(conn).await?.rows_affected());
+    sql("update approvals set alone_from = null where alone_from is not null").execute(tx).await?;
     Ok(())
 }
 
-/// Uses the right up; false if its time has not come, or it has ended.
+/// Uses the right to approve alone. False if its time has not come or the right has ended.
 pub async fn take_alone(tx: &mut Tx, a: &mut Approval) -> Result<bool> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query("update approvals set alone_from = null where id = $1 and version = $2 and alone_from <= $3")
-        .bind(&a.id).bind(a.version).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update approvals set alone_from = null where id = $1 and version = $2 and alone_from <= $3")
+        .bind((&a.id, a.version, now))
+        .execute(tx)
+        .await?;
     a.alone_from = None;
     Ok(rows == 1)
 }

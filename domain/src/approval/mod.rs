@@ -1,4 +1,4 @@
-//! Approvals: what one person asked for and another one has to allow, kept as it was asked for.
+//! Approvals: one person requests an action and another approves it. The payload is kept exactly as requested.
 
 mod alone;
 mod list;
@@ -12,13 +12,14 @@ pub use alone::{end_alone, take_alone};
 pub use list::{Filter, executed, find, list, missing, of_operation, overdue, see};
 pub use state::{Move, Status};
 
-use crate::audit::Facts;
+use crate::recorder::Facts;
 use crate::db::{Tx, touched};
-use crate::{Code, Error, Result, canonical, event, on};
+use crate::sql::{insert_into, sql, update_table};
+use crate::{Code, Error, Result, canonical, event};
 
 /// One row of `approvals`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0012_approval.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0007_approval.sql explains those that need it.
 pub struct Approval {
     pub id: String,
     pub action: String,
@@ -51,7 +52,7 @@ pub struct Approval {
     pub alone_from: Option<DateTime<Utc>>,
 }
 
-/// What a maker asks for.
+/// A requested action.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct NewApproval {
@@ -61,25 +62,22 @@ pub struct NewApproval {
     pub offering_id: Option<String>,
     pub amount: Option<(i64, String)>,
     pub payload: Value,
-    /// Nobody else may ask for the same while this is live.
+    /// Only one live approval may have this key.
     pub live_key: String,
     pub maker: String,
     pub reason: Option<String>,
     pub request_id: Option<String>,
     pub idempotency_key: Option<String>,
     pub expires_at: DateTime<Utc>,
-    /// From when on its maker may allow it himself; only where nobody else could.
+    /// From this time the requester may approve it alone; only if no other approver exists.
     pub alone_from: Option<DateTime<Utc>>,
 }
 
 impl Approval {
-    /// The payload, proved to be what was asked for: its text has the stored hash, and the shown value has that text.
+    /// Returns the payload after checking it against its stored hash, so that exactly the requested payload is executed.
     pub fn sealed(&self) -> Result<Value> {
         let changed = || {
-            let detail = format!(
-                "The payload of {} is not what was asked for: its hash differs. Nothing was executed.",
-                self.id
-            );
+            let detail = format!("The payload of {} does not match its stored hash. Nothing was executed.", self.id);
             Error::refused(Code::SnapshotMismatch, detail)
         };
         let shown = canonical::text(&self.payload.0).map_err(|_| changed())?;
@@ -90,7 +88,7 @@ impl Approval {
     }
 }
 
-/// Stores what was asked for. While the same is live already, it is refused and nothing is written.
+/// Stores a requested action. If the same action is already live, nothing is written and the request is refused.
 pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
     let (id, now) = (tx.new_id("apr"), tx.now());
     let text = canonical::text(&new.payload).map_err(|e| Error::Unreadable {
@@ -100,15 +98,32 @@ pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
     })?;
     let sha256 = canonical::sha256(&text);
     let (amount, currency) = new.amount.unzip();
-    let inserted = on!(tx, conn => sqlx::query_as::<_, Approval>(
-        "insert into approvals (id, action, status, subject_type, subject_id, offering_id, amount, currency, payload, payload_canonical, \
-         payload_sha256, live_key, maker, reason, request_id, idempotency_key, next_action_at, version, created_at, expires_at, updated_at, alone_from) \
-         values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 1, $17, $16, $17, $18) \
-         on conflict do nothing returning *")
-        .bind(&id).bind(new.action).bind(new.subject_type).bind(&new.subject_id).bind(&new.offering_id).bind(amount).bind(&currency)
-        .bind(Json(&new.payload)).bind(&text).bind(&sha256).bind(&new.live_key).bind(&new.maker).bind(&new.reason)
-        .bind(&new.request_id).bind(&new.idempotency_key).bind(new.expires_at).bind(now).bind(new.alone_from)
-        .fetch_optional(conn).await?);
+    let inserted = insert_into("approvals")
+        .set("id", &id)
+        .set("action", new.action)
+        .set("status", "pending")
+        .set("subject_type", new.subject_type)
+        .set("subject_id", &new.subject_id)
+        .set("offering_id", &new.offering_id)
+        .set("amount", amount)
+        .set("currency", &currency)
+        .set("payload", Json(&new.payload))
+        .set("payload_canonical", &text)
+        .set("payload_sha256", &sha256)
+        .set("live_key", &new.live_key)
+        .set("maker", &new.maker)
+        .set("reason", &new.reason)
+        .set("request_id", &new.request_id)
+        .set("idempotency_key", &new.idempotency_key)
+        .set("next_action_at", new.expires_at)
+        .set("version", 1)
+        .set("created_at", now)
+        .set("expires_at", new.expires_at)
+        .set("updated_at", now)
+        .set("alone_from", new.alone_from)
+        .push(" on conflict do nothing returning *")
+        .optional::<Approval>(tx)
+        .await?;
     let Some(approval) = inserted else {
         return Err(in_progress(tx, &new.live_key).await?);
     };
@@ -117,20 +132,19 @@ pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
 }
 
 async fn in_progress(tx: &mut Tx, live_key: &str) -> Result<Error> {
-    let live = on!(tx, conn => sqlx::query_scalar::<_, String>("select id from approvals where live_key = $1")
-        .bind(live_key).fetch_optional(conn).await?);
+    let live = sql("select id from approvals where live_key = $1").bind(live_key).optional_scalar::<String>(tx).await?;
     let detail = match live {
-        Some(id) => format!("The same waits for approval in {id}. Decide on it, or cancel it, first."),
-        None => "The same was asked for at this moment. Look for its approval.".to_owned(),
+        Some(id) => format!("The same request is waiting for approval in {id}. Decide on it or cancel it first."),
+        None => "The same request was made at this moment. Look for its approval.".to_owned(),
     };
     Ok(Error::refused(Code::OperationInProgress, detail))
 }
 
-/// Moves an approval, with its history and its event, if nobody moved it since it was read.
+/// Moves an approval and writes its history and event, unless the row has changed since it was read.
 pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, reason: &str) -> Result<()> {
     let (from, read) = (a.status, a.version);
     let to = from.next(by).ok_or_else(|| not_pending(a))?;
-    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &a.id).await?)) } else { None };
+    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &a.id).await?)) } else { None };
     a.status = to;
     a.version += 1;
     a.updated_at = tx.now();
@@ -142,22 +156,32 @@ pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, re
         a.next_action_at = None;
         a.alone_from = None;
     }
-    let rows = on!(tx, conn => sqlx::query(
-        "update approvals set status = $3, live_key = $4, checker = $5, decision_reason = $6, error_code = $7, error_message = $8, \
-         operation_id = $9, batch_id = $10, next_action_at = $11, version = $12, decided_at = $13, updated_at = $14, alone_from = $15 \
-         where id = $1 and version = $2")
-        .bind(&a.id).bind(read).bind(a.status).bind(&a.live_key).bind(&a.checker).bind(&a.decision_reason).bind(&a.error_code)
-        .bind(&a.error_message).bind(&a.operation_id).bind(&a.batch_id).bind(a.next_action_at).bind(a.version).bind(a.decided_at)
-        .bind(a.updated_at).bind(a.alone_from)
-        .execute(conn).await?.rows_affected());
+    let rows = update_table("approvals")
+        .set("status", a.status)
+        .set("live_key", &a.live_key)
+        .set("checker", &a.checker)
+        .set("decision_reason", &a.decision_reason)
+        .set("error_code", &a.error_code)
+        .set("error_message", &a.error_message)
+        .set("operation_id", &a.operation_id)
+        .set("batch_id", &a.batch_id)
+        .set("next_action_at", a.next_action_at)
+        .set("version", a.version)
+        .set("decided_at", a.decided_at)
+        .set("updated_at", a.updated_at)
+        .set("alone_from", a.alone_from)
+        .with(" where id = ", &a.id)
+        .with(" and version = ", read)
+        .execute(tx)
+        .await?;
     touched(rows, "approval", &a.id)?;
     if let Some(before) = before {
-        tx.doing().changed(&a.id, before, facts(a));
+        tx.recorder().changed(&a.id, before, facts(a));
     }
     record(tx, a, Some(from), actor, reason).await
 }
 
-/// What the audit log may show of it.
+/// The fields for the audit log.
 fn facts(a: &Approval) -> Facts {
     let open = json!({
         "status": a.status, "checker": a.checker, "error_code": a.error_code, "operation_id": a.operation_id, "batch_id": a.batch_id,
@@ -166,35 +190,44 @@ fn facts(a: &Approval) -> Facts {
     Facts::new(open, json!({ "decision_reason": a.decision_reason }))
 }
 
-/// Notes what came of an approval whose action is done by another request: one operation or one batch, once.
+/// Records the operation or batch of an approval whose action another request carries out. Possible once.
 pub async fn link(tx: &mut Tx, id: &str, operation_id: Option<&str>, batch_id: Option<&str>) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update approvals set operation_id = $2, batch_id = $3, updated_at = $4 \
-         where id = $1 and status = 'executed' and operation_id is null and batch_id is null")
-        .bind(id).bind(operation_id).bind(batch_id).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update approvals set operation_id = $2, batch_id = $3, updated_at = $4
+        where id = $1 and status = 'executed' and operation_id is null and batch_id is null")
+    .bind((id, operation_id, batch_id, now))
+    .execute(tx)
+    .await?;
     touched(rows, "approval", id)
 }
 
-/// The refusal of a move on an approval that has been decided.
+/// The error for a move on an approval that is already decided.
 pub fn not_pending(a: &Approval) -> Error {
     let by = a.checker.as_ref().map(|checker| format!(", decided by {checker}")).unwrap_or_default();
     Error::refused(Code::ApprovalNotPending, format!("The approval {} is {}{by}.", a.id, a.status))
 }
 
-/// Moves the next time alone, and leaves the version: whoever is looking at it must not find it changed by this.
+/// Changes only the next action time. The version stays, so that a reader's version is not invalidated.
 pub async fn postpone(tx: &mut Tx, a: &Approval, until: DateTime<Utc>) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query("update approvals set next_action_at = $3 where id = $1 and version = $2")
-        .bind(&a.id).bind(a.version).bind(until).execute(conn).await?.rows_affected());
+    let rows = sql("update approvals set next_action_at = $3 where id = $1 and version = $2")
+        .bind((&a.id, a.version, until))
+        .execute(tx)
+        .await?;
     touched(rows, "approval", &a.id)
 }
 
 async fn record(tx: &mut Tx, a: &Approval, from: Option<Status>, actor: &str, reason: &str) -> Result<()> {
     let at = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into approval_history (approval_id, version, from_status, to_status, at, actor, reason) values ($1, $2, $3, $4, $5, $6, $7)")
-        .bind(&a.id).bind(a.version).bind(from).bind(a.status).bind(at).bind(actor).bind(reason)
-        .execute(conn).await?.rows_affected());
+    insert_into("approval_history")
+        .set("approval_id", &a.id)
+        .set("version", a.version)
+        .set("from_status", from)
+        .set("to_status", a.status)
+        .set("at", at)
+        .set("actor", actor)
+        .set("reason", reason)
+        .execute(tx)
+        .await?;
     let name = if from.is_none() { "approval.requested".to_owned() } else { format!("approval.{}", a.status) };
     let data = json!({ "action": a.action, "from": from, "status": a.status, "subject": { "type": a.subject_type, "id": a.subject_id },
         "offering_id": a.offering_id, "operation_id": a.operation_id, "batch_id": a.batch_id,
@@ -202,7 +235,7 @@ async fn record(tx: &mut Tx, a: &Approval, from: Option<Status>, actor: &str, re
     event::write(tx, &name, "approval", &a.id, a.version, data).await
 }
 
-/// One line of an approval's history.
+/// One entry of an approval's history.
 #[derive(Clone, Debug, sqlx::FromRow, serde::Serialize)]
 #[allow(missing_docs)]
 pub struct Transition {
@@ -216,9 +249,11 @@ pub struct Transition {
     pub reason: String,
 }
 
-/// Everything that happened to an approval, oldest first.
+/// The history of an approval, oldest first.
 pub async fn history(tx: &mut Tx, id: &str) -> Result<Vec<Transition>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Transition>(
-        "select version, from_status, to_status, at, actor, reason from approval_history where approval_id = $1 order by version")
-        .bind(id).fetch_all(conn).await?))
+    sql("select version, from_status, to_status, at, actor, reason from approval_history
+         where approval_id = $1 order by version")
+    .bind(id)
+    .rows(tx)
+    .await
 }

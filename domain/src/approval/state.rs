@@ -1,45 +1,45 @@
-//! The statuses of an approval and every move between them; the CHECK in the migration is compared by a test.
+//! The statuses of an approval and the moves between them. A test compares them with the CHECK in the migration.
 
 crate::words! {
-    /// Where an approval stands.
+    /// The status of an approval.
     Status {
-        /// Waits for a second person.
+        /// Waits for the approver.
         Pending = "pending",
-        /// Allowed; the engine has yet to do it, because the chain must be asked first.
+        /// Approved; the engine has not executed it yet, because it must ask the chain first.
         Approved = "approved",
-        /// Done: the operation exists.
+        /// Executed: the operation exists.
         Executed = "executed",
-        /// Allowed, but what it was about had changed meanwhile. Nothing was done.
+        /// Approved, but the subject changed before execution. Nothing was done.
         ExecutionFailed = "execution_failed",
-        /// A second person said no.
+        /// The approver rejected it.
         Rejected = "rejected",
-        /// Nobody decided in time.
+        /// It expired without a decision.
         Expired = "expired",
-        /// Its maker took it back.
+        /// The requester cancelled it.
         Cancelled = "cancelled",
     }
 }
 
 crate::words! {
-    /// What moves an approval.
+    /// A move of an approval.
     Move {
-        /// A second person says yes.
+        /// The approver approves.
         Approve = "approve",
-        /// What was allowed is done.
+        /// The engine executes the approved action.
         Execute = "execute",
-        /// What was allowed cannot be done any more.
+        /// The approved action cannot be executed any more.
         Fail = "fail",
-        /// A second person says no.
+        /// The approver rejects.
         Reject = "reject",
-        /// Its time is over.
+        /// The time for a decision is over.
         Expire = "expire",
-        /// Its maker takes it back.
+        /// The requester cancels.
         Cancel = "cancel",
     }
 }
 
 impl Status {
-    /// The status after a move, or none where the move is not allowed.
+    /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         match (self, by) {
             (Self::Pending, Move::Approve) => Some(Self::Approved),
@@ -52,7 +52,7 @@ impl Status {
         }
     }
 
-    /// Whether something may still come of it.
+    /// Whether it can still be executed.
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Pending | Self::Approved)
     }
@@ -64,7 +64,7 @@ mod tests {
     use crate::table_test::{assert_checked, cells};
 
     #[test]
-    fn every_cell_of_the_table_is_as_designed() {
+    fn the_state_table_allows_exactly_these_moves() {
         let allowed = cells(Status::ALL, Move::ALL, Status::next);
         use {Move as M, Status as S};
         assert_eq!(
@@ -82,6 +82,6 @@ mod tests {
 
     #[test]
     fn the_migration_checks_the_same_words() {
-        assert_checked(include_str!("../../../migrations/0012_approval.sql"), "status", Status::ALL);
+        assert_checked(include_str!("../../../migrations/0007_approval.sql"), "status", Status::ALL);
     }
 }

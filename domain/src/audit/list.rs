@@ -1,14 +1,15 @@
-//! Reading the log: newest first, by who, by what, by what it was done to.
+//! Reads the audit log: newest first, filtered by actor, action and object.
 
 use super::Line;
+use crate::Result;
 use crate::db::Tx;
 use crate::narrow::Created;
-use crate::{Result, on};
+use crate::sql::{Sql, sql};
 
-/// How far lines are counted.
+/// The count of entries stops here.
 pub const COUNTED_MAX: i64 = 10_000;
 
-/// Which lines are wanted.
+/// The filter of a list.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Filter {
@@ -16,47 +17,28 @@ pub struct Filter {
     pub action: Option<String>,
     pub object_id: Option<String>,
     pub created: Created,
-    /// Only those that are older than this line.
+    /// Only entries older than this one.
     pub after: Option<String>,
 }
 
-macro_rules! conditions {
-    ($query:expr, $filter:expr) => {{
-        let mut word = " where ";
-        macro_rules! also {
-            ($text:literal, $value:expr) => {
-                if let Some(value) = $value {
-                    $query.push(word).push($text).push_bind(value);
-                    word = " and ";
-                }
-            };
-        }
-        also!("actor = ", &$filter.actor);
-        also!("action = ", &$filter.action);
-        also!("object_id = ", &$filter.object_id);
-        also!("at >= ", $filter.created.from);
-        also!("at <= ", $filter.created.to);
-        also!("id < ", &$filter.after);
-        _ = word;
-    }};
+fn matching(select: Sql, filter: &Filter) -> Sql {
+    select
+        .push(" from audit_log where 1 = 1")
+        .with_some(" and actor = ", filter.actor.as_ref())
+        .with_some(" and action = ", filter.action.as_ref())
+        .with_some(" and object_id = ", filter.object_id.as_ref())
+        .with_some(" and at >= ", filter.created.from)
+        .with_some(" and at <= ", filter.created.to)
+        .with_some(" and id < ", filter.after.as_ref())
 }
 
-/// The lines, newest first.
+/// Entries, newest first.
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Line>> {
-    Ok(on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new("select * from audit_log");
-        conditions!(&mut query, filter);
-        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
-        query.build_query_as::<Line>().fetch_all(conn).await?
-    }))
+    matching(sql("select *"), filter).push(" order by id desc").page(limit, offset).rows(tx).await
 }
 
-/// How many there are, up to a bound.
+/// The number of entries, up to the limit.
 pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<i64> {
-    Ok(on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new("select count(*) from (select 1 from audit_log");
-        conditions!(&mut query, filter);
-        query.push(format!(" limit {COUNTED_MAX}) as counted"));
-        query.build_query_scalar::<i64>().fetch_one(conn).await?
-    }))
+    let counted = matching(sql("select count(*) from (select 1"), filter);
+    counted.push(format_args!(" limit {COUNTED_MAX}) as counted")).scalar(tx).await
 }

@@ -1,18 +1,18 @@
-//! One hash over many in their order, as in RFC 6962: whoever knows it needs a few hashes to see that one of them is among them.
+//! Merkle trees as in RFC 6962: one root hash over an ordered list of hashes, with short proofs.
 
 use crate::canonical::sha256;
 
 crate::words! {
-    /// On which side of the way up a hash stands.
+    /// The side of a sibling hash on the path to the root.
     Side {
-        /// Before it.
+        /// The sibling comes before.
         Left = "left",
-        /// Behind it.
+        /// The sibling comes after.
         Right = "right",
     }
 }
 
-/// A hash on the way up.
+/// A sibling hash on the path to the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Sibling {
@@ -20,7 +20,7 @@ pub struct Sibling {
     pub hash: String,
 }
 
-/// The root over hashes in their order.
+/// The root over hashes in this order.
 pub(super) fn root(hashes: &[String]) -> String {
     let mut level: Vec<_> = hashes.iter().map(|hash| leaf(hash)).collect();
     while level.len() > 1 {
@@ -29,13 +29,13 @@ pub(super) fn root(hashes: &[String]) -> String {
     level.pop().unwrap_or_default()
 }
 
-/// What stands beside the way from one of them up to the root.
+/// The sibling hashes from a leaf up to the root.
 pub(super) fn way(hashes: &[String], mut index: usize) -> Vec<Sibling> {
     let mut level: Vec<_> = hashes.iter().map(|hash| leaf(hash)).collect();
     let mut way = Vec::new();
     while level.len() > 1 {
         let (beside, side) = if index.is_multiple_of(2) { (index + 1, Side::Right) } else { (index - 1, Side::Left) };
-        // The last one of an odd number goes up as it is.
+        // The last hash of an odd level has no sibling and moves up unchanged.
         way.extend(level.get(beside).map(|hash| Sibling { side, hash: hash.clone() }));
         (level, index) = (above(&level), index / 2);
     }
@@ -46,7 +46,7 @@ fn above(level: &[String]) -> Vec<String> {
     level.chunks(2).map(|pair| if let [left, right] = pair { node(left, right) } else { pair[0].clone() }).collect()
 }
 
-// The bytes in front keep a leaf from being shown as an inner node.
+// Leaves and inner nodes have different prefix bytes, so that a leaf cannot be presented as an inner node.
 fn leaf(hash: &str) -> String {
     sha256(&format!("\0{hash}"))
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_hash_leads_to_the_root_by_its_own_way_alone() {
+    fn each_hash_leads_to_the_root_only_by_its_own_path() {
         for count in 1..20 {
             let hashes: Vec<String> = (0..count).map(|number| sha256(&number.to_string())).collect();
             let whole = root(&hashes);

@@ -1,30 +1,31 @@
-//! Verifying: the chain is computed again from the lines, and the first place where it does not fit is named.
+//! Verifies the audit chain: computes it again from the entries and reports the first position that does not match.
 
 use std::collections::HashMap;
 
 use super::anchor::{Weighed, weighed};
 use super::{BEGINNING, Line, head};
+use crate::Result;
 use crate::db::Tx;
-use crate::{Result, on};
+use crate::sql::sql;
 
-/// How many seals one look takes.
+/// Positions in one read.
 const PORTION: i64 = 1_000;
 
 crate::words! {
-    /// What is wrong with a position.
+    /// What is wrong at a position.
     Flaw {
-        /// There is no seal.
+        /// The chain has no hash there.
         SealMissing = "seal_missing",
-        /// The seal does not follow the one before.
+        /// The hash does not follow the previous one.
         ChainBroken = "chain_broken",
-        /// There is no line under the seal.
+        /// The entry is missing.
         LineMissing = "line_missing",
-        /// The line is another one than was sealed.
+        /// The entry was changed after it was chained.
         LineChanged = "line_changed",
     }
 }
 
-/// The first position that does not fit.
+/// The first position that does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Bad {
@@ -33,29 +34,29 @@ pub struct Bad {
     pub flaw: Flaw,
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// The first position that was looked at.
+    /// First position checked.
     pub from: i64,
-    /// The last one; everything behind it is not looked at.
+    /// Last position checked.
     pub to: i64,
-    /// The first position that does not fit.
+    /// First position that does not match.
     pub first_bad: Option<Bad>,
-    /// The hash at the last position that fits. Noted elsewhere, it shows later whether the chain was written anew.
+    /// The hash at the last matching position. If it is noted elsewhere, it shows later whether the chain was rewritten.
     pub hash: String,
-    /// Position and hash of the newest seal.
+    /// Position and hash of the newest chained entry.
     pub head: Option<(i64, String)>,
-    /// Lines that wait for their seal.
+    /// Entries that are not chained yet.
     pub unsealed: i64,
-    /// Lines more than are sealed or wait; fewer, if it is negative. Both are somebody's work past the platform.
+    /// Entries neither chained nor waiting; negative if entries are missing. Anything but zero means that somebody bypassed the platform.
     pub unaccounted: i64,
-    /// The newest anchors, whatever part was asked for.
+    /// The newest anchors, checked whatever range was requested.
     pub anchors: Vec<Weighed>,
 }
 
 impl Verdict {
-    /// Whether nothing was found.
+    /// Whether everything matches.
     pub fn is_ok(&self) -> bool {
         self.first_bad.is_none() && self.unaccounted == 0 && self.anchors.iter().all(|weighed| weighed.flaw.is_none())
     }
@@ -69,17 +70,18 @@ struct Seal {
     hash: String,
 }
 
-/// Computes the chain again from one position to another; without a last one, up to so many.
+/// Computes the chain again between two positions; without an end, up to `positions_max` positions.
 pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64) -> Result<Verdict> {
     let head = head(tx).await?;
     let newest = head.as_ref().map_or(0, |(position, _)| *position);
     let to = to.unwrap_or(newest).min(newest).min(from.saturating_add(positions_max - 1));
-    // One statement, so that all three are of one moment.
-    let (lines, sealed, unsealed) = on!(tx, conn => sqlx::query_as::<_, (i64, i64, i64)>(
-        "select (select count(*) from audit_log), (select count(*) from audit_seals), (select count(*) from audit_unsealed)")
-        .fetch_one(conn).await?);
-    let before = on!(tx, conn => sqlx::query_scalar::<_, String>("select hash from audit_seals where position = $1")
-        .bind(from - 1).fetch_optional(conn).await?);
+    // One statement, so that the three counts are of the same moment.
+    let (lines, sealed, unsealed) = sql("select (select count(*) from audit_log), (select count(*) from audit_seals),
+            (select count(*) from audit_unsealed)")
+    .row::<(i64, i64, i64)>(tx)
+    .await?;
+    let before =
+        sql("select hash from audit_seals where position = $1").bind(from - 1).optional_scalar::<String>(tx).await?;
     let (mut hash, mut first_bad, mut next) = (before.unwrap_or_else(|| BEGINNING.to_owned()), None, from);
     while next <= to && first_bad.is_none() {
         let until = to.min(next + PORTION - 1);
@@ -87,7 +89,7 @@ pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64)
         let mut seals = seals.into_iter().peekable();
         for position in next..=until {
             let seal = seals.next_if(|seal| seal.position == position);
-            match judge(&hash, seal.as_ref(), &lines) {
+            match follow(&hash, seal.as_ref(), &lines) {
                 Ok(followed) => hash = followed,
                 Err(flaw) => {
                     first_bad = Some(Bad { position, audit_id: seal.map(|seal| seal.audit_id), flaw });
@@ -102,16 +104,20 @@ pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64)
 }
 
 async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<String, Line>)> {
-    let seals = on!(tx, conn => sqlx::query_as::<_, Seal>("select * from audit_seals where position between $1 and $2 order by position")
-        .bind(from).bind(to).fetch_all(conn).await?);
-    let lines = on!(tx, conn => sqlx::query_as::<_, Line>(
-        "select a.* from audit_seals s join audit_log a on a.id = s.audit_id where s.position between $1 and $2")
-        .bind(from).bind(to).fetch_all(conn).await?);
+    let seals = sql("select * from audit_seals where position between $1 and $2 order by position")
+        .bind((from, to))
+        .rows::<Seal>(tx)
+        .await?;
+    let lines = sql("select a.* from audit_seals s join audit_log a on a.id = s.audit_id
+        where s.position between $1 and $2")
+    .bind((from, to))
+    .rows::<Line>(tx)
+    .await?;
     Ok((seals, lines.into_iter().map(|line| (line.id.clone(), line)).collect()))
 }
 
-/// The hash that the next seal follows, if this one fits.
-fn judge(previous: &str, seal: Option<&Seal>, lines: &HashMap<String, Line>) -> Result<String, Flaw> {
+/// Returns the hash after this position if the position matches.
+fn follow(previous: &str, seal: Option<&Seal>, lines: &HashMap<String, Line>) -> Result<String, Flaw> {
     let seal = seal.ok_or(Flaw::SealMissing)?;
     if seal.prev_hash != previous {
         return Err(Flaw::ChainBroken);

@@ -1,4 +1,4 @@
-//! What a second person says yes to: one hash over the snapshot, the amounts, the coin, the payer and the very list that is paid.
+//! The content that an approver agrees to: one hash over snapshot, amounts, coin, payer and the complete payout list.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -9,7 +9,7 @@ use crate::db::Tx;
 use crate::entitlement::{self, Entitlement};
 use crate::{Code, Error, Result, snapshot};
 
-/// Everything that is agreed on. Two are equal only if nothing of it moved.
+/// The agreed content of a payout. Two values are equal only if nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Agreement {
@@ -21,11 +21,11 @@ pub struct Agreement {
     pub funding_wallet: String,
     pub list_sha256: String,
     pub recipient_count: usize,
-    /// Cents that leave the payer.
+    /// Total that leaves the payer, in cents.
     pub net_total: i64,
 }
 
-/// The agreement as it stands now, with the list that it is about.
+/// The present content of a payout, with its list.
 pub async fn agreement(tx: &mut Tx, d: &Distribution) -> Result<(Agreement, Vec<Entitlement>)> {
     let unready =
         || Error::refused(Code::InvalidState, format!("The distribution is {}; calculate it first.", d.status));
@@ -51,9 +51,9 @@ pub async fn agreement(tx: &mut Tx, d: &Distribution) -> Result<(Agreement, Vec<
 }
 
 impl Agreement {
-    /// One hash for all of it.
+    /// One hash over all fields.
     pub fn sha256(&self) -> String {
-        // The fields of a struct have one order, so equal agreements have equal bytes.
+        // The fields of a struct are serialised in a fixed order, so equal agreements have equal bytes.
         format!("{:x}", Sha256::digest(serde_json::to_vec(self).unwrap_or_default()))
     }
 }

@@ -1,4 +1,4 @@
-//! Distributions: money for the holders of a token, from a draft to the last receipt.
+//! Distributions: money for the holders of a token, from the draft to the last receipt.
 
 mod agreement;
 mod list;
@@ -15,40 +15,41 @@ pub use list::{Filter, Scope, about_to_pay, due, find, list, lock, operations_of
 pub use new::{New, insert};
 pub use state::{Move, Status};
 
-use crate::audit::Facts;
+use crate::recorder::Facts;
 use crate::column::Hex;
 use crate::db::{Tx, touched};
-use crate::{Code, Error, Result, event, on};
+use crate::sql::{sql, update_table};
+use crate::{Code, Error, Result, event};
 
 crate::words! {
-    /// What is paid.
+    /// The kind of income.
     Kind {
         /// A share of profit.
         Dividend = "dividend",
-        /// The price of a loan.
+        /// Interest on a loan.
         Interest = "interest",
-        /// What tenants pay.
+        /// Rent from tenants.
         Rent = "rent",
-        /// Money that was invested, given back.
+        /// Repayment of invested money.
         Principal = "principal",
-        /// Anything else.
+        /// Another kind.
         Other = "other",
     }
 }
 
 crate::words! {
-    /// By which way it is paid.
+    /// The way of payment.
     Method {
-        /// From the payer straight to each holder.
+        /// Straight from the payer to each holder.
         DirectPayout = "direct_payout",
-        /// Through the escrow of the distributor.
+        /// Through the escrow of the distributor contract.
         Distributor = "distributor",
     }
 }
 
 /// One row of `distributions`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0014_distribution.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0017_distribution.sql explains those that need it.
 pub struct Distribution {
     pub id: String,
     pub offering_id: String,
@@ -86,24 +87,24 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The id that contracts know it by.
+    /// The id of this distribution in contracts.
     pub fn chain_key(&self) -> B256 {
         alloy_primitives::keccak256(&self.id)
     }
 
-    /// Whether a wallet is left out of it.
+    /// Whether a wallet is excluded.
     pub fn excludes(&self, wallet: Address) -> bool {
         self.excluded_addresses.0.iter().any(|excluded| excluded.parse() == Ok(wallet))
     }
 
-    /// What a net amount of cents is in units of the payout token; its decimals are two at least.
+    /// A net amount in units of the payout token, which has at least two decimals.
     pub fn units(&self, net: i64) -> u128 {
         let more = u32::try_from(self.payout_decimals - 2).unwrap_or(0);
         u128::from(net.unsigned_abs()) * 10u128.pow(more)
     }
 }
 
-/// Moves a distribution, with its event, if nobody moved it since it was read.
+/// Moves a distribution and writes its event, unless the row has changed since it was read.
 pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str, reason: &str) -> Result<()> {
     let from = d.status;
     let to = allowed(d, by)?;
@@ -122,11 +123,11 @@ pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str
     tell(tx, d, told_as(by, to), json!({ "from": from, "actor": actor, "reason": reason })).await
 }
 
-/// Where a move leads from where a distribution is; a refusal if it is not allowed there.
+/// The status after a move; an error if the move is not allowed.
 pub fn allowed(d: &Distribution, by: Move) -> Result<Status> {
     d.status.next(by).ok_or_else(|| {
         let detail = format!(
-            "The distribution is {}; the move {by} is not allowed there. Allowed are: {}.",
+            "The distribution is {}; the move {by} is not allowed. Allowed moves: {}.",
             d.status,
             d.status.moves().join(", ")
         );
@@ -134,8 +135,7 @@ pub fn allowed(d: &Distribution, by: Move) -> Result<Status> {
     })
 }
 
-/// The word in the event's name, which follows the catalogue of events where that differs from the status.
-/// Under which name a move is told.
+/// The last part of the event's name. The event catalog has its own names for some moves.
 pub const fn told_as(by: Move, to: Status) -> &'static str {
     match (by, to) {
         (Move::Ask, _) => "approval_requested",
@@ -144,28 +144,39 @@ pub const fn told_as(by: Move, to: Status) -> &'static str {
     }
 }
 
-/// Writes the columns that move, guarded by the version that was read.
+/// Writes the changed columns if the version is still the one that was read.
 pub async fn save(tx: &mut Tx, d: &mut Distribution) -> Result<()> {
-    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &Scope::All, &d.id).await?)) } else { None };
+    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &Scope::All, &d.id).await?)) } else { None };
     let read = d.version;
     d.version += 1;
     d.updated_at = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update distributions set status = $3, total_amount = $4, entitlements_root = $5, list_sha256 = $6, approval_id = $7, \
-         next_action_at = $8, problem_code = $9, problem_detail = $10, audit_report_sha256 = $11, audit_tx_hash = $12, version = $13, \
-         updated_at = $14, executed_at = $15, completed_at = $16 where id = $1 and version = $2")
-        .bind(&d.id).bind(read).bind(d.status).bind(d.total_amount).bind(d.entitlements_root).bind(&d.list_sha256)
-        .bind(&d.approval_id).bind(d.next_action_at).bind(&d.problem_code).bind(&d.problem_detail).bind(d.audit_report_sha256)
-        .bind(d.audit_tx_hash).bind(d.version).bind(d.updated_at).bind(d.executed_at).bind(d.completed_at)
-        .execute(conn).await?.rows_affected());
+    let rows = update_table("distributions")
+        .set("status", d.status)
+        .set("total_amount", d.total_amount)
+        .set("entitlements_root", d.entitlements_root)
+        .set("list_sha256", &d.list_sha256)
+        .set("approval_id", &d.approval_id)
+        .set("next_action_at", d.next_action_at)
+        .set("problem_code", &d.problem_code)
+        .set("problem_detail", &d.problem_detail)
+        .set("audit_report_sha256", d.audit_report_sha256)
+        .set("audit_tx_hash", d.audit_tx_hash)
+        .set("version", d.version)
+        .set("updated_at", d.updated_at)
+        .set("executed_at", d.executed_at)
+        .set("completed_at", d.completed_at)
+        .with(" where id = ", &d.id)
+        .with(" and version = ", read)
+        .execute(tx)
+        .await?;
     touched(rows, "distribution", &d.id)?;
     if let Some(before) = before {
-        tx.doing().changed(&d.id, before, facts(d));
+        tx.recorder().changed(&d.id, before, facts(d));
     }
     Ok(())
 }
 
-/// What the audit log may show of it.
+/// The fields for the audit log.
 fn facts(d: &Distribution) -> Facts {
     let open = json!({
         "status": d.status, "total_amount": d.total_amount, "entitlements_root": d.entitlements_root.map(|root| root.to_string()),
@@ -176,14 +187,16 @@ fn facts(d: &Distribution) -> Facts {
     Facts::new(open, json!({}))
 }
 
-/// Moves the next look alone, and leaves the version.
+/// Changes only the time of the next check; the version stays.
 pub async fn postpone(tx: &mut Tx, d: &Distribution, until: DateTime<Utc>) -> Result<()> {
-    on!(tx, conn => sqlx::query("update distributions set next_action_at = $2 where id = $1 and status = 'snapshotting'")
-        .bind(&d.id).bind(until).execute(conn).await?.rows_affected());
+    sql("update distributions set next_action_at = $2 where id = $1 and status = 'snapshotting'")
+        .bind((&d.id, until))
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// Tells of a distribution what happened to it.
+/// Writes an event of a distribution.
 pub async fn tell(tx: &mut Tx, d: &Distribution, what: &str, data: Value) -> Result<()> {
     let mut data = data;
     data["offering_id"] = json!(d.offering_id);

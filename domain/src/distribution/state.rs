@@ -1,61 +1,61 @@
-//! The statuses of a distribution and every move between them.
+//! The statuses of a distribution and the moves between them.
 
 crate::words! {
-    /// Where a distribution stands.
+    /// The status of a distribution.
     Status {
-        /// Being written.
+        /// Not started yet.
         Draft = "draft",
-        /// The balances of its record date are being looked for.
+        /// The balances at the record date are being read.
         Snapshotting = "snapshotting",
-        /// The balances are known and proved.
+        /// The balances are read and checked.
         Snapshotted = "snapshotted",
-        /// Each holder's part is fixed.
+        /// The amount of each holder is fixed.
         Calculated = "calculated",
-        /// A second person is asked.
+        /// Waits for the approver.
         AwaitingApproval = "awaiting_approval",
-        /// It may be executed.
+        /// Approved; it can be executed.
         Approved = "approved",
         /// Operations pay it.
         Executing = "executing",
-        /// Everybody was paid who is to be paid.
+        /// Everybody is paid or excluded.
         Completed = "completed",
-        /// Nothing is under way, and somebody is held or was not paid.
+        /// No operation is running, and some holders are held or not paid.
         PartiallyCompleted = "partially_completed",
-        /// Called off before anybody was paid.
+        /// Cancelled before anybody was paid.
         Cancelled = "cancelled",
     }
 }
 
 crate::words! {
-    /// What moves a distribution.
+    /// A move of a distribution.
     Move {
-        /// The record date has come: its balances are asked for.
+        /// The record date has come and the balances are read.
         Snapshot = "snapshot",
-        /// They were proved and stored.
+        /// The balances are checked and stored.
         Take = "take",
-        /// Each part is fixed.
+        /// The amounts are calculated.
         Calculate = "calculate",
-        /// A second person is asked.
+        /// Approval is requested.
         Ask = "ask",
-        /// A second person said yes, or none is needed.
+        /// The approver approves, or no approval is needed.
         Approve = "approve",
-        /// What was to be approved changed, or a second person said no.
+        /// The list changed after the request, or the approver rejected it.
         Revise = "revise",
-        /// Its operations were accepted.
+        /// Its operations are accepted.
         Execute = "execute",
-        /// The last operation ended and nobody is left.
+        /// The last operation has ended and nobody is left.
         Complete = "complete",
-        /// The last operation ended and somebody is left.
+        /// The last operation has ended and somebody is left.
         CompletePartly = "complete_partly",
-        /// Somebody who was left is paid after all.
+        /// A holder who was left is paid now.
         Resume = "resume",
-        /// A person calls it off.
+        /// A person cancels it.
         Cancel = "cancel",
     }
 }
 
 impl Status {
-    /// The status after a move, or none where the move is not allowed.
+    /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         use Status::*;
         match (self, by) {
@@ -74,17 +74,17 @@ impl Status {
         }
     }
 
-    /// The moves that are allowed from here, as words.
+    /// The moves that are allowed from this status.
     pub fn moves(self) -> Vec<&'static str> {
         Move::ALL.iter().filter(|by| self.next(**by).is_some()).map(|by| by.as_str()).collect()
     }
 
-    /// Whether the entitlements may be held, released and excluded, because nothing of them is under way or over.
+    /// Whether entitlements can be held, released and excluded, because no payment has begun.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Calculated | Self::AwaitingApproval | Self::Approved)
     }
 
-    /// Whether its operations were accepted and some of it may be left to do.
+    /// Whether it was executed and part of it can still be open.
     pub const fn was_executed(self) -> bool {
         matches!(self, Self::Executing | Self::PartiallyCompleted)
     }

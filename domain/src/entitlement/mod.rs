@@ -1,4 +1,4 @@
-//! Entitlements: what one holder is to get of a distribution. The amounts are written once; only what becomes of them moves.
+//! Entitlements: what one holder gets from a distribution. Amounts never change; only the status does.
 
 mod list;
 mod new;
@@ -17,15 +17,16 @@ pub use new::{New, insert_all};
 pub use pay::{Paid, fail, queue, set_paid, take_over, withhold};
 pub use state::{HoldReason, Move, Status};
 
-use crate::audit::Facts;
+use crate::recorder::Facts;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
 use crate::money::Money;
-use crate::{Code, Error, Result, event, on};
+use crate::sql::{sql, update_table};
+use crate::{Code, Error, Result, event};
 
 /// One row of `entitlements`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0014_distribution.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0018_entitlement.sql explains those that need it.
 pub struct Entitlement {
     pub id: String,
     pub distribution_id: String,
@@ -51,14 +52,16 @@ pub struct Entitlement {
     pub updated_at: DateTime<Utc>,
 }
 
-/// One entitlement of a distribution; `not_found` if it is not there.
+/// One entitlement of a distribution; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, distribution_id: &str, id: &str) -> Result<Entitlement> {
-    on!(tx, conn => sqlx::query_as::<_, Entitlement>("select * from entitlements where id = $1 and distribution_id = $2")
-        .bind(id).bind(distribution_id).fetch_optional(conn).await?)
-    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no entitlement {id} in {distribution_id}.")))
+    sql("select * from entitlements where id = $1 and distribution_id = $2")
+        .bind((id, distribution_id))
+        .optional::<Entitlement>(tx)
+        .await?
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no entitlement {id} in {distribution_id}.")))
 }
 
-/// Moves one entitlement by a person's word, with its event, if nobody moved it since it was read.
+/// Moves an entitlement by a person's decision and writes its event, unless the row has changed since it was read.
 pub async fn transition(
     tx: &mut Tx,
     e: &mut Entitlement,
@@ -69,7 +72,7 @@ pub async fn transition(
 ) -> Result<()> {
     let from = e.status;
     e.status = from.next(by).ok_or_else(|| {
-        Error::refused(Code::InvalidState, format!("The entitlement is {from}; the move {by} is not allowed there."))
+        Error::refused(Code::InvalidState, format!("The entitlement is {from}; the move {by} is not allowed."))
     })?;
     e.hold_reason = reason;
     e.note = Some(note.to_owned());
@@ -81,36 +84,42 @@ pub async fn transition(
 }
 
 async fn save(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
-    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &e.distribution_id, &e.id).await?)) } else { None };
+    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &e.distribution_id, &e.id).await?)) } else { None };
     let read = e.version;
     e.version += 1;
     e.updated_at = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update entitlements set status = $3, hold_reason = $4, note = $5, investor_id = $6, version = $7, updated_at = $8 \
-         where id = $1 and version = $2")
-        .bind(&e.id).bind(read).bind(e.status).bind(e.hold_reason).bind(&e.note).bind(&e.investor_id).bind(e.version)
-        .bind(e.updated_at).execute(conn).await?.rows_affected());
+    let rows = update_table("entitlements")
+        .set("status", e.status)
+        .set("hold_reason", e.hold_reason)
+        .set("note", &e.note)
+        .set("investor_id", &e.investor_id)
+        .set("version", e.version)
+        .set("updated_at", e.updated_at)
+        .with(" where id = ", &e.id)
+        .with(" and version = ", read)
+        .execute(tx)
+        .await?;
     touched(rows, "entitlement", &e.id)?;
     if let Some(before) = before {
-        tx.doing().changed(&e.id, before, facts(e));
+        tx.recorder().changed(&e.id, before, facts(e));
     }
     Ok(())
 }
 
-/// What the audit log may show of it.
+/// The fields for the audit log.
 fn facts(e: &Entitlement) -> Facts {
     let open =
         json!({ "status": e.status, "hold_reason": e.hold_reason, "investor_id": e.investor_id, "version": e.version });
     Facts::new(open, json!({ "note": e.note }))
 }
 
-/// What an event says of an entitlement.
+/// The data of an event.
 fn told(e: &Entitlement, from: Option<Status>) -> serde_json::Value {
     json!({ "distribution_id": e.distribution_id, "from": from, "status": e.status, "net_amount": Money::from_minor(e.net).to_string(),
         "hold_reason": e.hold_reason, "operation_id": e.operation_id, "tx_hash": e.tx_hash.map(|h| h.to_string()) })
 }
 
-/// What is told of one among many.
+/// An event of one of many entitlements.
 fn news(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
     event::New {
         name: format!("distribution.entitlement_{what}"),
@@ -121,14 +130,16 @@ fn news(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
     }
 }
 
-/// Lets everything unpaid of a recovered wallet follow to the one that replaced it. What the distributor keeps for the old one is paid
-/// to its successor by the contract itself. Called by the commit that confirms the recovery.
+/// Redirects unpaid entitlements of a recovered wallet to its replacement, in the commit that confirms the recovery. Money withheld
+/// by the distributor is not redirected here: the contract itself pays the replacement.
 pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, old: Address, new: Address) -> Result<u64> {
     let now = tx.now();
-    let followed = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
-        "update entitlements set payee_address = $2, version = version + 1, updated_at = $3 where payee_address = $1 \
-         and offering_id = $4 and status in ('calculated', 'held', 'queued', 'failed') returning *")
-        .bind(Hex(old)).bind(Hex(new)).bind(now).bind(offering_id).fetch_all(conn).await?);
+    let followed = sql("update entitlements set payee_address = $2, version = version + 1, updated_at = $3
+        where payee_address = $1 and offering_id = $4 and status in ('calculated', 'held', 'queued', 'failed')
+        returning *")
+    .bind((Hex(old), Hex(new), now, offering_id))
+    .rows::<Entitlement>(tx)
+    .await?;
     let count = followed.len() as u64;
     let events: Vec<_> = followed.iter().map(|e| news("redirected", e, Some(e.status))).collect();
     event::write_all(tx, &events).await?;

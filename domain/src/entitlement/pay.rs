@@ -1,4 +1,4 @@
-//! What operations do to entitlements, a page of them in one statement. Each update says how many rows it must touch.
+//! Updates of entitlements by operations, a page in one statement. Each update checks how many rows it changed.
 
 use alloy_primitives::{Address, B256};
 use serde_json::json;
@@ -7,25 +7,27 @@ use super::{Entitlement, HoldReason, Status, news, told};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::distribution::Distribution;
-use crate::{Error, Result, event, on};
+use crate::sql::{sql, update_table};
+use crate::{Error, Result, event};
 
 const ROWS_PER_STATEMENT: usize = 500;
 
-/// Puts entitlements into operations, each with the operation and the line that pays it. One that somebody moved meanwhile makes the whole commit stale.
+/// Queues entitlements in operations, each with its operation and line. If one of them has changed, the whole commit is stale.
 pub async fn queue(tx: &mut Tx, places: &[(&str, i64, &str)]) -> Result<()> {
     let now = tx.now();
     for chunk in places.chunks(ROWS_PER_STATEMENT) {
-        let rows = on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "update entitlements set status = 'queued', hold_reason = null, version = version + 1, updated_at = ");
-            query.push_bind(now).push(", operation_id = v.column1, line_index = v.column2 from (");
-            query.push_values(chunk, |mut row, (operation_id, line, id)| {
-                row.push_bind(*operation_id).push_bind(*line).push_bind(*id);
-            });
-            query.push(") as v where entitlements.id = v.column3 and (entitlements.status in ('calculated', 'failed') or \
-                entitlements.hold_reason in ('withheld_frozen', 'withheld_transfer_failed'))");
-            query.build().execute(conn).await?.rows_affected()
-        });
+        let rows = sql("update entitlements
+            set status = 'queued', hold_reason = null, version = version + 1, updated_at = ")
+        .value(now)
+        .push(", operation_id = v.column1, line_index = v.column2 from (")
+        .values(chunk, |(operation_id, line, id)| (*operation_id, *line, *id))
+        .push(
+            ") as v where entitlements.id = v.column3
+                and (entitlements.status in ('calculated', 'failed')
+                or entitlements.hold_reason in ('withheld_frozen', 'withheld_transfer_failed'))",
+        )
+        .execute(tx)
+        .await?;
         if rows != chunk.len() as u64 {
             return Err(Error::Stale { what: "entitlements of", id: chunk[0].0.to_owned() });
         }
@@ -33,21 +35,23 @@ pub async fn queue(tx: &mut Tx, places: &[(&str, i64, &str)]) -> Result<()> {
     Ok(())
 }
 
-/// Gives the entitlements of an operation that was never signed to another one, from one of its lines on.
+/// Moves the entitlements of an operation that was never signed to another operation, with new line numbers.
 pub async fn take_over(tx: &mut Tx, from_operation: &str, to_operation: &str, ids: &[String]) -> Result<()> {
     let now = tx.now();
     let mut moved = 0;
     for (chunk, from) in ids.chunks(ROWS_PER_STATEMENT).zip((0i64..).step_by(ROWS_PER_STATEMENT)) {
-        moved += on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new("update entitlements set version = version + 1, operation_id = ");
-            query.push_bind(to_operation).push(", updated_at = ").push_bind(now).push(", line_index = v.column2 from (");
-            query.push_values(chunk.iter().zip(from..), |mut row, (id, line)| {
-                row.push_bind(id).push_bind(line);
-            });
-            query.push(") as v where entitlements.id = v.column1 and entitlements.status = 'queued' and entitlements.operation_id = ")
-                .push_bind(from_operation);
-            query.build().execute(conn).await?.rows_affected()
-        });
+        moved += sql("update entitlements set version = version + 1, operation_id = ")
+            .value(to_operation)
+            .with(", updated_at = ", now)
+            .push(", line_index = v.column2 from (")
+            .values(chunk.iter().zip(from..), |(id, line)| (id, line))
+            .with(
+                ") as v where entitlements.id = v.column1 and entitlements.status = 'queued'
+                and entitlements.operation_id = ",
+                from_operation,
+            )
+            .execute(tx)
+            .await?;
     }
     if moved == ids.len() as u64 {
         Ok(())
@@ -56,27 +60,34 @@ pub async fn take_over(tx: &mut Tx, from_operation: &str, to_operation: &str, id
     }
 }
 
-/// The final payment of the lines of one transaction.
+/// The final payment of one transaction.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Paid<'a> {
     pub operation_id: &'a str,
-    /// The place of the transaction's first line in the operation.
+    /// Index of the transaction's first line in the operation.
     pub first_line: i64,
-    /// Who got the money, line by line; none where the distributor kept it.
+    /// The payee of each line; none where the distributor withholds the money.
     pub payees: &'a [Option<Address>],
     pub tx_hash: B256,
     pub block_number: i64,
 }
 
-/// Marks lines as paid, with a receipt for each, in the commit that confirms them.
+/// Marks lines as paid and stores their receipts, in the commit that confirms the operation.
 pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()> {
     let (now, end) = (tx.now(), p.first_line + i64::try_from(p.payees.len()).unwrap_or(i64::MAX));
-    let paid = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
-        "update entitlements set status = 'paid', tx_hash = $4, block_number = $5, paid_at = $6, version = version + 1, updated_at = $6 \
-         where operation_id = $1 and line_index >= $2 and line_index < $3 and status = 'queued' returning *")
-        .bind(p.operation_id).bind(p.first_line).bind(end).bind(Hex(p.tx_hash)).bind(p.block_number).bind(now)
-        .fetch_all(conn).await?);
+    let paid = update_table("entitlements")
+        .set("status", "paid")
+        .set("tx_hash", Hex(p.tx_hash))
+        .set("block_number", p.block_number)
+        .set("paid_at", now)
+        .set("updated_at", now)
+        .with(", version = version + 1 where operation_id = ", p.operation_id)
+        .with(" and line_index >= ", p.first_line)
+        .with(" and line_index < ", end)
+        .push(" and status = 'queued' returning *")
+        .rows::<Entitlement>(tx)
+        .await?;
     if paid.len() != p.payees.iter().flatten().count() {
         return Err(Error::Unreadable {
             what: "operation",
@@ -88,36 +99,47 @@ pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()>
         let line = usize::try_from(e.line_index.unwrap_or(p.first_line) - p.first_line).unwrap_or(usize::MAX);
         p.payees.get(line).copied().flatten().unwrap_or(e.payee_address.0)
     };
-    // A wallet that was recovered while its payment was under way got it all the same; or its successor got it from the distributor.
+    // Store the actual payee: a wallet that was recovered during the payment, or the replacement that the distributor paid.
     for e in paid.iter().filter(|e| payee(e) != e.payee_address.0) {
-        on!(tx, conn => sqlx::query("update entitlements set payee_address = $2 where id = $1")
-            .bind(&e.id).bind(Hex(payee(e))).execute(conn).await?.rows_affected());
+        sql("update entitlements set payee_address = $2 where id = $1")
+            .bind((&e.id, Hex(payee(e))))
+            .execute(tx)
+            .await?;
     }
     for chunk in paid.chunks(ROWS_PER_STATEMENT) {
-        on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "insert into payout_receipts (entitlement_id, distribution_id, operation_id, chain_id, tx_hash, block_number, \
-                 payout_token, payee_address, units, received_at) ");
-            query.push_values(chunk, |mut row, e| {
-                row.push_bind(&e.id).push_bind(&d.id).push_bind(p.operation_id).push_bind(d.chain_id).push_bind(Hex(p.tx_hash))
-                    .push_bind(p.block_number).push_bind(d.payout_token).push_bind(Hex(payee(e))).push_bind(Dec(d.units(e.net)))
-                    .push_bind(now);
-            });
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql("insert into payout_receipts (entitlement_id, distribution_id, operation_id, chain_id, tx_hash,
+                 block_number, payout_token, payee_address, units, received_at)")
+        .values(chunk, |e| {
+            (
+                &e.id,
+                &d.id,
+                p.operation_id,
+                d.chain_id,
+                Hex(p.tx_hash),
+                p.block_number,
+                d.payout_token,
+                Hex(payee(e)),
+                Dec(d.units(e.net)),
+                now,
+            )
+        })
+        .execute(tx)
+        .await?;
     }
     let events: Vec<_> = paid.iter().map(|e| news("paid", e, Some(Status::Queued))).collect();
     event::write_all(tx, &events).await
 }
 
-/// Marks lines that the distributor keeps: they are held, and their money waits there for their claim.
+/// Marks lines that the distributor withholds: they are held, and their money waits in the contract for a claim.
 pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason)]) -> Result<()> {
     let now = tx.now();
     for (line, reason) in lines {
-        let held = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
-            "update entitlements set status = 'held', hold_reason = $3, version = version + 1, updated_at = $4 \
-             where operation_id = $1 and line_index = $2 and status = 'queued' returning *")
-            .bind(operation_id).bind(line).bind(reason).bind(now).fetch_optional(conn).await?);
+        let held = sql("update entitlements
+            set status = 'held', hold_reason = $3, version = version + 1, updated_at = $4
+            where operation_id = $1 and line_index = $2 and status = 'queued' returning *")
+        .bind((operation_id, line, reason, now))
+        .optional::<Entitlement>(tx)
+        .await?;
         let Some(held) = held else {
             let why = format!("its line {line} is not queued");
             return Err(Error::Unreadable { what: "operation", id: operation_id.to_owned(), why });
@@ -128,13 +150,15 @@ pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason
     Ok(())
 }
 
-/// The operation was given up without effect: what it was to pay can be put into another one. Of a claim the money stays where it is.
+/// Records that the operation was abandoned without effect. Its entitlements can be queued again; for a claim the money stays withheld.
 pub async fn fail(tx: &mut Tx, operation_id: &str, withheld: Option<HoldReason>) -> Result<u64> {
     let (now, status) = (tx.now(), if withheld.is_some() { Status::Held } else { Status::Failed });
-    let failed = on!(tx, conn => sqlx::query_as::<_, Entitlement>(
-        "update entitlements set status = $2, hold_reason = $3, version = version + 1, updated_at = $4 \
-         where operation_id = $1 and status = 'queued' returning *")
-        .bind(operation_id).bind(status).bind(withheld).bind(now).fetch_all(conn).await?);
+    let failed = sql("update entitlements
+        set status = $2, hold_reason = $3, version = version + 1, updated_at = $4
+        where operation_id = $1 and status = 'queued' returning *")
+    .bind((operation_id, status, withheld, now))
+    .rows::<Entitlement>(tx)
+    .await?;
     let count = failed.len() as u64;
     let mut events: Vec<_> = failed.iter().map(|e| news(status.as_str(), e, Some(Status::Queued))).collect();
     for event in &mut events {

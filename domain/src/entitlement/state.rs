@@ -1,39 +1,39 @@
-//! The statuses of an entitlement and every move between them.
+//! The statuses of an entitlement and the moves between them.
 
 crate::words! {
-    /// What became of an entitlement.
+    /// The status of an entitlement.
     Status {
-        /// Its amount is fixed; nothing stands in the way of paying it.
+        /// The amount is fixed and can be paid.
         Calculated = "calculated",
-        /// Something stands in the way, and the others do not wait for it.
+        /// It cannot be paid now; the other entitlements do not wait for it.
         Held = "held",
-        /// It is not paid, by the word of two people.
+        /// It will not be paid, by the decision of two people.
         Excluded = "excluded",
         /// It is in an operation.
         Queued = "queued",
-        /// The money is the holder's, finally.
+        /// The payment is final.
         Paid = "paid",
-        /// Its operation was given up without effect.
+        /// Its operation was abandoned without effect.
         Failed = "failed",
     }
 }
 
 crate::words! {
-    /// What moves an entitlement.
+    /// A move of an entitlement.
     Move {
-        /// Something stands in the way.
+        /// A reason against payment appears.
         Hold = "hold",
-        /// It is out of the way.
+        /// The reason is gone.
         Release = "release",
         /// Two people decide that it is not paid.
         Exclude = "exclude",
-        /// An operation takes it.
+        /// An operation includes it.
         Queue = "queue",
-        /// The transfer of exactly its net amount is final.
+        /// The transfer of its exact net amount is final.
         Pay = "pay",
-        /// The distributor could not pay it and keeps the money for it.
+        /// The distributor contract could not pay it and withholds the money.
         Withhold = "withhold",
-        /// Its operation was given up.
+        /// Its operation was abandoned.
         Fail = "fail",
     }
 }
@@ -43,37 +43,37 @@ crate::words! {
     HoldReason {
         /// The wallet is frozen.
         Frozen = "frozen",
-        /// The investor's identity is not approved now.
+        /// The identity of the investor is not approved now.
         KycRequired = "kyc_required",
-        /// The wallet belongs to no investor that we know.
+        /// The wallet belongs to no known investor.
         WalletRequired = "wallet_required",
-        /// Too little to be worth a transfer.
+        /// The amount is too small for a transfer.
         BelowDust = "below_dust",
-        /// A person said so.
+        /// An operator holds it.
         Operator = "operator",
-        /// The distributor keeps the money, because the wallet is frozen.
+        /// The distributor withholds the money because the wallet is frozen.
         WithheldFrozen = "withheld_frozen",
-        /// The distributor keeps the money, because the transfer failed.
+        /// The distributor withholds the money because the transfer failed.
         WithheldTransferFailed = "withheld_transfer_failed",
     }
 }
 
 impl HoldReason {
-    /// Whether the money is in escrow for this very holder, so that nothing but a claim may pay it.
+    /// Whether the money is in escrow for this holder, so that only a claim may pay it.
     pub const fn is_withheld(self) -> bool {
         matches!(self, Self::WithheldFrozen | Self::WithheldTransferFailed)
     }
 }
 
 impl Status {
-    /// The status after a move, or none where the move is not allowed.
+    /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         use Status::*;
         match (self, by) {
             (Calculated | Queued, Move::Hold) | (Queued, Move::Withhold) => Some(Held),
             (Held, Move::Release) => Some(Calculated),
             (Calculated | Held | Failed, Move::Exclude) => Some(Excluded),
-            // Of those that are held only one that the distributor keeps is queued, for its claim.
+            // A held entitlement can be queued only for a claim of withheld money; the query checks that.
             (Calculated | Held | Failed, Move::Queue) => Some(Queued),
             (Queued, Move::Pay) => Some(Paid),
             (Queued, Move::Fail) => Some(Failed),

@@ -1,5 +1,5 @@
-//! Erasure: who somebody is is forgotten. What they bought, were paid and what was decided stays for as long as the law wants it kept, under
-//! ids that name nobody. The audit log names nobody in the first place.
+//! Erasure: removes personal data of an investor. Purchases, payments and decisions stay as long as the law requires, under ids
+//! without a name. The audit log contains no personal data in the first place.
 
 mod obstacle;
 
@@ -10,12 +10,13 @@ pub use obstacle::in_the_way;
 
 use crate::db::{Tx, touched};
 use crate::investor::Investor;
-use crate::{Result, event, on, session};
+use crate::sql::{sql, update_table};
+use crate::{Result, event, session};
 
-/// What stands where a name was.
+/// Replaces an erased name.
 pub const NOBODY: &str = "Erased";
 
-/// What is changed of the rows of an investor, each statement by the investor's id.
+/// Statements on the rows of an investor, each with the investor's id.
 const OF_INVESTOR: [&str; 6] = [
     "update kyc_cases set provider_reference = case when provider_reference is null then null else 'erased' end, \
      data_sealed = case when data_sealed is null then null else '' end where investor_id = $1",
@@ -27,7 +28,7 @@ const OF_INVESTOR: [&str; 6] = [
      disabled_reason = null where owner = $1",
 ];
 
-/// The same of their account, by its id.
+/// Statements on the rows of the investor's user account, each with the user's id.
 const OF_USER: [&str; 5] = [
     "delete from recovery_codes where user_id = $1",
     "delete from second_factors where user_id = $1",
@@ -36,14 +37,16 @@ const OF_USER: [&str; 5] = [
     "update login_attempts set ip = '', user_agent = '' where user_id = $1",
 ];
 
-/// Takes the investor for this commit: who subscribes at the same moment comes before it, or finds nobody. False if it was done before.
+/// Locks the investor until the commit, so that a parallel subscription comes first or finds nobody. False if already erased.
 pub async fn hold(tx: &mut Tx, investor_id: &str) -> Result<bool> {
-    let rows = on!(tx, conn => sqlx::query("update investors set version = version where id = $1 and erased_at is null")
-        .bind(investor_id).execute(conn).await?.rows_affected());
+    let rows = sql("update investors set version = version where id = $1 and erased_at is null")
+        .bind(investor_id)
+        .execute(tx)
+        .await?;
     Ok(rows == 1)
 }
 
-/// Forgets who an investor is, and the account with it. Its address can be registered anew.
+/// Erases the personal data of an investor and of the user account. The e-mail address can be registered again.
 pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
     let now = tx.now();
     if let Some(user_id) = &i.user_id {
@@ -52,11 +55,21 @@ pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
     }
     run(tx, &OF_INVESTOR, &i.id).await?;
     forget_answers(tx, &i.id).await?;
-    let rows = on!(tx, conn => sqlx::query(
-        "update investors set legal_name = $3, country = 'ZZ', tax_residency = null, tax_form = 'none', treaty_country = null, \
-         annual_income = null, net_worth = null, accreditation_basis = null, erased_at = $4, version = version + 1, updated_at = $4 \
-         where id = $1 and version = $2 and erased_at is null")
-        .bind(&i.id).bind(i.version).bind(NOBODY).bind(now).execute(conn).await?.rows_affected());
+    let rows = update_table("investors")
+        .set("legal_name", NOBODY)
+        .set("country", "ZZ")
+        .set("tax_form", "none")
+        .set("erased_at", now)
+        .set("updated_at", now)
+        .with(
+            ", tax_residency = null, treaty_country = null, annual_income = null, net_worth = null,
+                accreditation_basis = null, version = version + 1 where id = ",
+            &i.id,
+        )
+        .with(" and version = ", i.version)
+        .push(" and erased_at is null")
+        .execute(tx)
+        .await?;
     touched(rows, "investor", &i.id)?;
     let data = json!({ "user_id": i.user_id, "erased_at": now });
     event::write(tx, "investor.erased", "investor", &i.id, i.version + 1, data).await
@@ -65,29 +78,41 @@ pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
 async fn erase_user(tx: &mut Tx, user_id: &str, now: DateTime<Utc>) -> Result<()> {
     run(tx, &OF_USER, user_id).await?;
     forget_answers(tx, user_id).await?;
-    on!(tx, conn => sqlx::query(
-        "update api_keys set name = '', allowed_cidrs = '', revoked_at = coalesce(revoked_at, $2) where user_id = $1")
-        .bind(user_id).bind(now).execute(conn).await?.rows_affected());
-    // Nobody can register an address of this name: there are no such hosts.
+    sql("update api_keys set name = '', allowed_cidrs = '', revoked_at = coalesce(revoked_at, $2)
+         where user_id = $1")
+    .bind((user_id, now))
+    .execute(tx)
+    .await?;
+    // The top-level domain `invalid` does not exist, so nobody can register this address.
     let nowhere = format!("{user_id}@erased.invalid");
-    let rows = on!(tx, conn => sqlx::query(
-        "update users set email = $2, name = $3, status = 'erased', password_hash = null, email_verified_at = null, locale = null, \
-         notification_prefs = '{}', version = version + 1, updated_at = $4 where id = $1")
-        .bind(user_id).bind(nowhere).bind(NOBODY).bind(now).execute(conn).await?.rows_affected());
+    let rows = update_table("users")
+        .set("email", nowhere)
+        .set("name", NOBODY)
+        .set("status", "erased")
+        .set("updated_at", now)
+        .with(
+            ", notification_prefs = '{}', password_hash = null, email_verified_at = null, locale = null,
+                version = version + 1 where id = ",
+            user_id,
+        )
+        .execute(tx)
+        .await?;
     touched(rows, "user", user_id)
 }
 
 async fn run(tx: &mut Tx, statements: &[&'static str], id: &str) -> Result<()> {
-    for sql in statements {
-        on!(tx, conn => sqlx::query(*sql).bind(id).execute(conn).await?.rows_affected());
+    for statement in statements {
+        sql(statement).bind(id).execute(tx).await?;
     }
     Ok(())
 }
 
-/// Answers that are kept to be given again show whoever they are about, also those that others got.
+/// Deletes stored answers that name the person, including answers to other callers.
 async fn forget_answers(tx: &mut Tx, id: &str) -> Result<()> {
     let named = format!("%{id}%");
-    on!(tx, conn => sqlx::query("delete from idempotency_keys where principal = $1 or path like $2 or body like $2")
-        .bind(id).bind(named).execute(conn).await?.rows_affected());
+    sql("delete from idempotency_keys where principal = $1 or path like $2 or body like $2")
+        .bind((id, named))
+        .execute(tx)
+        .await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is promised of `id.rs`.
+//! Unit tests of `id.rs`.
 
 use super::*;
 

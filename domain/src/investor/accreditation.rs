@@ -1,12 +1,13 @@
-//! Whether an investor is accredited, as somebody whose office it is found, on what evidence and until when. Lines are only ever added.
+//! Accreditation of investors: who decided, on what evidence and until when. Decisions are only added, never changed.
 
 use chrono::{DateTime, Utc};
 
 use super::{Accreditation, Investor, find, update};
+use crate::Result;
 use crate::db::Tx;
-use crate::{Result, on};
+use crate::sql::{insert_into, sql};
 
-/// What was found.
+/// A decision on an accreditation.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Finding<'a> {
@@ -17,7 +18,7 @@ pub struct Finding<'a> {
     pub decided_by: &'a str,
 }
 
-/// Writes down what was found, at any time: an accreditation runs out sooner than an identity.
+/// Records a decision and applies it to the investor. An accreditation expires independently of the identity.
 pub async fn accredit(tx: &mut Tx, investor_id: &str, f: &Finding<'_>) -> Result<Investor> {
     let mut i = find(tx, investor_id).await?;
     f.apply(&mut i);
@@ -27,26 +28,33 @@ pub async fn accredit(tx: &mut Tx, investor_id: &str, f: &Finding<'_>) -> Result
 }
 
 impl Finding<'_> {
-    /// Lets the row say so.
+    /// Applies the decision to the row.
     pub fn apply(&self, i: &mut Investor) {
         i.accreditation_status = self.status;
         i.accreditation_basis = Some(self.basis.to_owned());
         i.accreditation_expires_at = self.expires_at;
     }
 
-    /// Keeps the line, for the version that says so.
+    /// Stores the decision with the version of the investor.
     pub async fn keep(&self, tx: &mut Tx, i: &Investor) -> Result<()> {
         let (id, now) = (tx.new_id("acr"), tx.now());
-        on!(tx, conn => sqlx::query(
-            "insert into accreditations (id, investor_id, version, status, basis, evidence_sha256, expires_at, decided_by, created_at) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
-            .bind(id).bind(&i.id).bind(i.version).bind(self.status).bind(self.basis).bind(self.evidence_sha256).bind(self.expires_at)
-            .bind(self.decided_by).bind(now).execute(conn).await?.rows_affected());
+        insert_into("accreditations")
+            .set("id", id)
+            .set("investor_id", &i.id)
+            .set("version", i.version)
+            .set("status", self.status)
+            .set("basis", self.basis)
+            .set("evidence_sha256", self.evidence_sha256)
+            .set("expires_at", self.expires_at)
+            .set("decided_by", self.decided_by)
+            .set("created_at", now)
+            .execute(tx)
+            .await?;
         Ok(())
     }
 }
 
-/// One line.
+/// One stored decision.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Found {
@@ -59,9 +67,11 @@ pub struct Found {
     pub created_at: DateTime<Utc>,
 }
 
-/// Everything that was found, oldest first.
+/// All decisions, oldest first.
 pub async fn accreditations(tx: &mut Tx, investor_id: &str) -> Result<Vec<Found>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Found>(
-        "select id, status, basis, evidence_sha256, expires_at, decided_by, created_at from accreditations where investor_id = $1 \
-         order by version").bind(investor_id).fetch_all(conn).await?))
+    sql("select id, status, basis, evidence_sha256, expires_at, decided_by, created_at
+         from accreditations where investor_id = $1 order by version")
+    .bind(investor_id)
+    .rows(tx)
+    .await
 }

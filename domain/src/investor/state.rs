@@ -1,55 +1,55 @@
-//! How far the identity of an investor is known, and every move between the steps.
+//! The statuses of an investor's identity check and the moves between them.
 
 crate::words! {
-    /// What is known of an investor's identity.
+    /// The status of an identity check.
     Status {
-        /// Nothing was handed in.
+        /// Nothing was submitted.
         NotStarted = "not_started",
-        /// Handed in.
+        /// Submitted.
         Pending = "pending",
-        /// Somebody looks at it.
+        /// A reviewer has begun.
         InReview = "in_review",
-        /// Something is missing.
+        /// Information is missing.
         NeedsInformation = "needs_information",
-        /// The person is who they say.
+        /// The identity is approved.
         Approved = "approved",
-        /// The platform does not take this person.
+        /// The identity is rejected.
         Rejected = "rejected",
-        /// The approval is too old.
+        /// The approval has expired.
         Expired = "expired",
-        /// Stopped by a screening hit or by an operator.
+        /// Suspended after a screening match or by an operator.
         Suspended = "suspended",
     }
 }
 
 crate::words! {
-    /// What moves it; for the moves of a reviewer also the word of the decision.
+    /// A move of an identity check. For reviewers it is also the word of the decision.
     Move {
-        /// The investor hands something in.
+        /// The investor submits.
         Submit = "submit",
-        /// A reviewer takes it up.
+        /// A reviewer begins.
         StartReview = "start_review",
-        /// A reviewer says yes.
+        /// A reviewer approves.
         Approve = "approve",
-        /// A reviewer says no.
+        /// A reviewer rejects.
         Reject = "reject",
-        /// A reviewer asks for more.
+        /// A reviewer requests more information.
         NeedsInformation = "needs_information",
-        /// A reviewer lets somebody who was rejected try again at once.
+        /// A reviewer lets a rejected investor submit again at once.
         Reset = "reset",
-        /// A reviewer looked again before the approval was too old.
+        /// A reviewer renews the approval before it expires.
         Renew = "renew",
-        /// Time is over.
+        /// The approval expires.
         Expire = "expire",
-        /// A screening hit, or an operator's word.
+        /// A screening match or an operator suspends the investor.
         Suspend = "suspend",
-        /// Two persons end a suspension.
+        /// Two people end a suspension.
         Reinstate = "reinstate",
     }
 }
 
 impl Status {
-    /// The status after a move, or none where the move is not allowed.
+    /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         use Status::*;
         match (self, by) {
@@ -67,14 +67,14 @@ impl Status {
         }
     }
 
-    /// Every move that is allowed now.
+    /// The moves that are allowed from this status.
     pub fn moves(self) -> Vec<Move> {
         Move::ALL.iter().copied().filter(|by| self.next(*by).is_some()).collect()
     }
 }
 
 impl Move {
-    /// What is told when it was made.
+    /// The event of this move.
     pub const fn event(self) -> &'static str {
         match self {
             Self::Submit => "investor.kyc_submitted",

@@ -1,47 +1,59 @@
-//! What is withheld of an investor's payments. What a distribution has calculated stays as it was.
+//! Tax withholding of investors. A new rate does not change distributions that are already calculated.
 
 use chrono::{DateTime, Utc};
 
 use super::{Investor, find, update};
+use crate::Result;
 use crate::db::Tx;
-use crate::{Result, on};
+use crate::sql::{insert_into, sql};
 
-/// What was decided.
+/// A decision on a withholding rate.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Rate<'a> {
-    /// In hundredths of a percent.
+    /// The rate in hundredths of a percent.
     pub basis_points: i64,
     pub basis: &'a str,
     pub evidence_sha256: &'a str,
     pub decided_by: &'a str,
 }
 
-/// Sets the rate from now on, with its line and its event.
+/// Sets the rate from now on, stores the decision and writes its event.
 pub async fn withhold(tx: &mut Tx, investor_id: &str, r: &Rate<'_>) -> Result<Investor> {
     let mut i = find(tx, investor_id).await?;
     update(tx, &mut i, "investor.tax_changed").await?;
     let (id, now) = (tx.new_id("txd"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into tax_decisions (id, investor_id, version, rate_basis_points, basis, evidence_sha256, decided_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8)")
-        .bind(id).bind(&i.id).bind(i.version).bind(r.basis_points).bind(r.basis).bind(r.evidence_sha256).bind(r.decided_by).bind(now)
-        .execute(conn).await?.rows_affected());
-    on!(tx, conn => sqlx::query(
-        "insert into tax_profiles (investor_id, rate_basis_points, basis, updated_at) values ($1, $2, $3, $4) on conflict (investor_id) \
-         do update set rate_basis_points = excluded.rate_basis_points, basis = excluded.basis, updated_at = excluded.updated_at")
-        .bind(&i.id).bind(r.basis_points).bind(r.basis).bind(now).execute(conn).await?.rows_affected());
+    insert_into("tax_decisions")
+        .set("id", id)
+        .set("investor_id", &i.id)
+        .set("version", i.version)
+        .set("rate_basis_points", r.basis_points)
+        .set("basis", r.basis)
+        .set("evidence_sha256", r.evidence_sha256)
+        .set("decided_by", r.decided_by)
+        .set("created_at", now)
+        .execute(tx)
+        .await?;
+    sql("insert into tax_profiles (investor_id, rate_basis_points, basis, updated_at)
+         values ($1, $2, $3, $4)
+         on conflict (investor_id) do update set rate_basis_points = excluded.rate_basis_points,
+             basis = excluded.basis, updated_at = excluded.updated_at")
+    .bind((&i.id, r.basis_points, r.basis, now))
+    .execute(tx)
+    .await?;
     Ok(i)
 }
 
-/// What is withheld of an investor's payments, in hundredths of a percent.
+/// The withholding rate of an investor, in hundredths of a percent.
 pub async fn withholding(tx: &mut Tx, investor_id: &str) -> Result<i64> {
-    let rate = on!(tx, conn => sqlx::query_scalar::<_, i64>("select rate_basis_points from tax_profiles where investor_id = $1")
-        .bind(investor_id).fetch_optional(conn).await?);
+    let rate = sql("select rate_basis_points from tax_profiles where investor_id = $1")
+        .bind(investor_id)
+        .optional_scalar::<i64>(tx)
+        .await?;
     Ok(rate.unwrap_or(0))
 }
 
-/// One line.
+/// One stored decision.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Decided {
@@ -53,9 +65,11 @@ pub struct Decided {
     pub created_at: DateTime<Utc>,
 }
 
-/// Everything that was decided, oldest first.
+/// All decisions, oldest first.
 pub async fn tax_decisions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Decided>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Decided>(
-        "select id, rate_basis_points, basis, evidence_sha256, decided_by, created_at from tax_decisions where investor_id = $1 \
-         order by version").bind(investor_id).fetch_all(conn).await?))
+    sql("select id, rate_basis_points, basis, evidence_sha256, decided_by, created_at
+         from tax_decisions where investor_id = $1 order by version")
+    .bind(investor_id)
+    .rows(tx)
+    .await
 }

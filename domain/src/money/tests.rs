@@ -1,4 +1,4 @@
-//! What is promised of `money.rs`.
+//! Unit tests of `money.rs`.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn an_amount_reads_and_writes_the_same() {
 }
 
 #[test]
-fn what_is_no_amount_is_refused() {
+fn an_invalid_amount_is_rejected() {
     for text in [
         "",
         "1",
@@ -51,7 +51,7 @@ fn a_quantity_shows_its_decimals() {
 }
 
 #[test]
-fn what_is_no_quantity_of_this_token_is_refused() {
+fn an_invalid_quantity_is_rejected() {
     assert_eq!((units("7", 2), units("7.1", 2), units("0.00", 2)), (Some(700), Some(710), Some(0)));
     for text in ["", ".5", "5.", "1.001", "01", "-1", "+1", " 1", "1e3", "1,0", "0x1", "1.٠", "9".repeat(60).as_str()]
     {

@@ -1,33 +1,34 @@
-//! The papers of an offering. A new version of a paper stands beside the old one, which stays.
+//! Documents of an offering. A new version of a document does not replace the old one.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use super::Offering;
 use crate::db::Tx;
-use crate::{Result, event, on};
+use crate::sql::sql;
+use crate::{Result, event};
 
 crate::words! {
-    /// What a paper is.
+    /// The kind of a document.
     Kind {
-        /// What is offered, at length.
+        /// Offering memorandum.
         Memorandum = "memorandum",
-        /// What a subscriber agrees to.
+        /// Terms of the subscription.
         Terms = "terms",
-        /// What may go wrong.
+        /// Risk factors.
         RiskFactors = "risk_factors",
-        /// The issuer's figures.
+        /// Financial statements.
         Financials = "financials",
-        /// What a lawyer says.
+        /// Legal opinion.
         LegalOpinion = "legal_opinion",
-        /// What the asset is worth.
+        /// Valuation of the asset.
         Valuation = "valuation",
-        /// Anything else.
+        /// Another document.
         Other = "other",
     }
 }
 
-/// A paper.
+/// One document.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Document {
@@ -42,7 +43,7 @@ pub struct Document {
     pub created_at: DateTime<Utc>,
 }
 
-/// A paper that is added.
+/// A document to add.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct New<'a> {
@@ -52,24 +53,27 @@ pub struct New<'a> {
     pub url: &'a str,
 }
 
-/// Adds a paper, as the next version of its kind, with its event.
+/// Adds a document as the next version of its kind, and writes the event.
 pub async fn add(tx: &mut Tx, o: &Offering, new: New<'_>, actor: &str) -> Result<Document> {
     let (id, now) = (tx.new_id("doc"), tx.now());
-    let stored = on!(tx, conn => sqlx::query_as::<_, Document>(
-        "insert into offering_documents (id, offering_id, kind, title, sha256, url, version, created_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, (select coalesce(max(version), 0) + 1 from offering_documents where offering_id = $2 and kind = $3), \
-         $7, $8) returning *")
-        .bind(id).bind(&o.id).bind(new.kind).bind(new.title).bind(new.sha256).bind(new.url).bind(actor).bind(now)
-        .fetch_one(conn).await?);
+    let stored = sql("insert into offering_documents (id, offering_id, kind, title, sha256, url, version, created_by,
+            created_at)
+        values ($1, $2, $3, $4, $5, $6, (select coalesce(max(version), 0) + 1 from offering_documents
+            where offering_id = $2 and kind = $3), $7, $8)
+        returning *")
+    .bind((id, &o.id, new.kind, new.title, new.sha256, new.url, actor, now))
+    .row::<Document>(tx)
+    .await?;
     let data = json!({ "status": o.status, "version": o.version, "document_id": stored.id, "kind": new.kind, "actor": actor,
         "sha256": new.sha256 });
     event::write(tx, "offering.updated", "offering", &o.id, o.version, data).await?;
     Ok(stored)
 }
 
-/// The papers of an offering, each kind with its newest version first.
+/// The documents of an offering, by kind and newest version first.
 pub async fn list(tx: &mut Tx, offering_id: &str) -> Result<Vec<Document>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Document>(
-        "select * from offering_documents where offering_id = $1 order by kind, version desc")
-        .bind(offering_id).fetch_all(conn).await?))
+    sql("select * from offering_documents where offering_id = $1 order by kind, version desc")
+        .bind(offering_id)
+        .rows(tx)
+        .await
 }

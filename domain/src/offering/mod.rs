@@ -1,6 +1,7 @@
-//! Offerings: what an issuer offers, and the token that stands for it.
+//! Offerings: what an issuer offers, and the token of the offering.
 
 mod change;
+mod columns;
 pub mod document;
 mod list;
 mod new;
@@ -24,7 +25,8 @@ use crate::column::Hex;
 use crate::db::Tx;
 use crate::exemption::Exemption;
 pub use crate::issuer::{insert as insert_issuer, insert_pending as insert_pending_issuer};
-use crate::{Code, Error, Result, on};
+use crate::sql::sql;
+use crate::{Code, Error, Result};
 
 /// One row of `offerings`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -57,19 +59,19 @@ pub struct Offering {
     pub maximum_investment: Option<i64>,
     pub target_amount: i64,
     pub soft_cap: Option<i64>,
-    /// The money that subscriptions have reserved.
+    /// The sum of amounts that subscriptions have reserved.
     pub committed_total: i64,
     pub visibility: String,
     pub opens_at: Option<DateTime<Utc>>,
     pub closes_at: Option<DateTime<Utc>>,
     pub auto_open: bool,
     pub exemption: Exemption,
-    /// None: those of the exemption's profile.
+    /// None for the cooling-off period of the exemption.
     pub cooling_off_hours: Option<i64>,
     pub lockup_days: Option<i64>,
     pub kyc_requirement: String,
     pub accreditation_required: bool,
-    /// Codes with a space between them; none means everywhere.
+    /// Country codes separated by spaces; empty for all countries.
     pub allowed_countries: String,
     pub blocked_countries: String,
     pub holder_cap: Option<i64>,
@@ -83,52 +85,58 @@ pub struct Offering {
     pub submitted_at: Option<DateTime<Utc>>,
     pub published_at: Option<DateTime<Utc>>,
     pub closed_at: Option<DateTime<Utc>>,
-    /// Counts how often its end was moved.
+    /// Increases each time the end of the offering is moved.
     pub calendar_version: i64,
-    /// How far its clocks are ahead of UTC: there a day begins and ends.
+    /// UTC offset of the place in which its days begin and end.
     pub utc_offset_minutes: i64,
 }
 
 impl Offering {
-    /// How many decimals its token has.
+    /// The decimals of its token.
     pub fn decimals(&self) -> u32 {
         u32::try_from(self.token_decimals).unwrap_or(0)
     }
 
-    /// Whether its token may be deployed in this state.
+    /// Whether its token can be deployed in this status.
     pub const fn may_deploy(&self) -> bool {
         matches!(self.status, Status::Approved | Status::Open | Status::Paused | Status::Closed)
     }
 
-    /// Whether subscriptions may be minted in this state.
+    /// Whether subscriptions can be minted in this status.
     pub fn may_mint(&self) -> bool {
         self.status == Status::Closed || (self.issuance_policy == "rolling" && self.status == Status::Open)
     }
 }
 
-/// One offering; `not_found` if there is none.
+/// One offering; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Offering> {
-    on!(tx, conn => sqlx::query_as::<_, Offering>("select * from offerings where id = $1").bind(id).fetch_optional(conn).await?)
+    sql("select * from offerings where id = $1")
+        .bind(id)
+        .optional::<Offering>(tx)
+        .await?
         .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
 }
 
-/// One offering, held until the commit: of two who decide what of it is minted, the second waits and sees what the first did.
+/// One offering, locked until the commit. A parallel mint of the same offering waits and then sees what this one did.
 pub async fn hold(tx: &mut Tx, id: &str) -> Result<Offering> {
-    on!(tx, conn => sqlx::query_as::<_, Offering>("update offerings set version = version where id = $1 returning *")
-        .bind(id).fetch_optional(conn).await?)
-    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
+    sql("update offerings set version = version where id = $1 returning *")
+        .bind(id)
+        .optional::<Offering>(tx)
+        .await?
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
 }
 
-/// The offerings whose token a wallet holds, or in which it is frozen and was not recovered: a recovery leaves no freeze behind.
+/// The offerings in which a wallet holds units, or is frozen without having been recovered.
 pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>(
-        "select offering_id from holdings where wallet_address = $1 and balance <> '0' union \
-         select offering_id from token_accounts where wallet_address = $1 and frozen and successor_address is null order by 1")
-        .bind(Hex(wallet)).fetch_all(conn).await?))
+    sql("select offering_id from holdings where wallet_address = $1 and balance <> '0'
+         union select offering_id from token_accounts
+         where wallet_address = $1 and frozen and successor_address is null order by 1")
+    .bind(Hex(wallet))
+    .scalars(tx)
+    .await
 }
 
-/// The ids of all offerings on a chain: the chain itself knows only their hashes.
+/// The ids of all offerings on a chain. An import needs them, because the chain itself stores only their hashes.
 pub async fn ids_of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<String>> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, String>("select id from offerings where chain_id = $1 order by id")
-        .bind(chain_id).fetch_all(conn).await?))
+    sql("select id from offerings where chain_id = $1 order by id").bind(chain_id).scalars(tx).await
 }

@@ -1,63 +1,63 @@
-//! The statuses of an offering and every move between them.
+//! The statuses of an offering and the moves between them.
 
 crate::words! {
-    /// The life of an offering.
+    /// The status of an offering.
     Status {
-        /// Being written.
+        /// Not submitted yet.
         Draft = "draft",
-        /// Waiting for the operator's word.
+        /// Waits for the reviewer.
         InReview = "in_review",
-        /// Allowed to be published.
+        /// Approved; it can be published.
         Approved = "approved",
-        /// Taking subscriptions.
+        /// Takes subscriptions.
         Open = "open",
-        /// Taking none for now.
+        /// Takes no subscriptions for now.
         Paused = "paused",
-        /// Fully subscribed or ended.
+        /// Full, or ended.
         Closed = "closed",
-        /// Everything minted or ended.
+        /// Every subscription is minted or ended.
         Settled = "settled",
-        /// Missed its soft cap.
+        /// Ended below its soft cap.
         Failed = "failed",
-        /// Called off.
+        /// Cancelled.
         Cancelled = "cancelled",
-        /// Put away.
+        /// Archived.
         Archived = "archived",
     }
 }
 
 crate::words! {
-    /// What moves an offering.
+    /// A move of an offering.
     Move {
-        /// The issuer asks for the operator's word.
+        /// The issuer submits it for review.
         Submit = "submit",
-        /// The operator wants something else.
+        /// The reviewer requests changes.
         RequestChanges = "request_changes",
-        /// The operator allows it.
+        /// The reviewer approves it.
         Approve = "approve",
-        /// It takes subscriptions from now on.
+        /// It opens for subscriptions.
         Publish = "publish",
-        /// It takes none for now.
+        /// Subscriptions are paused.
         Pause = "pause",
-        /// It takes them again.
+        /// Subscriptions are resumed.
         Resume = "resume",
-        /// Its terms change, and whoever subscribed must say yes again.
+        /// Terms change, and every subscriber must reconfirm.
         MaterialChange = "material_change",
-        /// It ended, or is full.
+        /// It has ended or is full.
         Close = "close",
-        /// It ended below its soft cap.
+        /// It has ended below its soft cap.
         Fail = "fail",
-        /// Somebody calls it off.
+        /// A person cancels it.
         Cancel = "cancel",
-        /// Nothing of it is left to do.
+        /// Nothing is left to do.
         Settle = "settle",
-        /// It is put away.
+        /// It is archived.
         Archive = "archive",
     }
 }
 
 impl Status {
-    /// The status after a move, or none where the move is not allowed.
+    /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         use Status::*;
         match (self, by) {
@@ -75,24 +75,24 @@ impl Status {
         }
     }
 
-    /// The moves that are allowed from here, as words.
+    /// The moves that are allowed from this status.
     pub fn moves(self) -> Vec<&'static str> {
         Move::ALL.iter().filter(|by| self.next(**by).is_some()).map(|by| by.as_str()).collect()
     }
 
-    /// Whether everybody may know of it.
+    /// Whether offerings in this status can be public.
     pub const fn is_public(self) -> bool {
         matches!(self, Self::Open | Self::Paused | Self::Closed | Self::Settled | Self::Failed | Self::Archived)
     }
 
-    /// Whether its terms are shown to investors, and are not the issuer's alone any more.
+    /// Whether investors see its terms, so that they are no longer only the issuer's.
     pub const fn is_running(self) -> bool {
         matches!(self, Self::Approved | Self::Open | Self::Paused)
     }
 }
 
 impl Move {
-    /// As what it is told.
+    /// The event of this move.
     pub const fn told_as(self) -> &'static str {
         match self {
             Self::Submit => "offering.submitted",
@@ -117,7 +117,7 @@ mod tests {
     use crate::table_test::{assert_checked, cells};
 
     #[test]
-    fn every_cell_of_the_table_is_as_it_was_designed() {
+    fn the_state_table_allows_exactly_these_moves() {
         use {Move as M, Status as S};
         let allowed = cells(S::ALL, M::ALL, S::next);
         let wanted = [
@@ -147,6 +147,6 @@ mod tests {
 
     #[test]
     fn the_migration_checks_the_same_words() {
-        assert_checked(include_str!("../../../migrations/0009_offering.sql"), "status", Status::ALL);
+        assert_checked(include_str!("../../../migrations/0012_offering.sql"), "status", Status::ALL);
     }
 }

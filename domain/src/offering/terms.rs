@@ -1,4 +1,4 @@
-//! What the terms of an offering must be like. Everything here is decided by the row alone.
+//! Validation of an offering's terms, from the row alone.
 
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
@@ -10,41 +10,41 @@ use crate::money::Money;
 use crate::{Error, Result, canonical, country};
 
 crate::words! {
-    /// What kind of asset is offered.
+    /// The kind of asset.
     Template {
-        /// A share of a house.
+        /// Equity in real estate.
         RealEstateEquity = "real_estate_equity",
-        /// A loan on a house.
+        /// Debt secured by real estate.
         RealEstateDebt = "real_estate_debt",
-        /// A loan to a company.
+        /// Loan to a company.
         PrivateCredit = "private_credit",
         /// Units of a fund.
         FundUnits = "fund_units",
         /// A bond.
         Bond = "bond",
-        /// A share of revenue.
+        /// Share of revenue.
         RevenueShare = "revenue_share",
     }
 }
 
 crate::words! {
-    /// Who may know of it.
+    /// Who can see the offering.
     Visibility {
         /// Everybody.
         Public = "public",
-        /// Whoever is logged in.
+        /// Users who are logged in.
         Members = "members",
-        /// The issuer, the platform, and those who were subscribed.
+        /// The issuer, staff and existing subscribers.
         Private = "private",
     }
 }
 
 crate::words! {
-    /// Until when an identity must have been proved.
+    /// When the identity must be approved.
     KycRequirement {
-        /// Before anything is committed.
+        /// Before a subscription.
         BeforeSubscribe = "before_subscribe",
-        /// Before tokens are minted.
+        /// Before the mint.
         BeforeMint = "before_mint",
     }
 }
@@ -52,9 +52,9 @@ crate::words! {
 crate::words! {
     /// When tokens are minted.
     IssuancePolicy {
-        /// As soon as a subscription is accepted.
+        /// After each acceptance.
         Rolling = "rolling",
-        /// When the offering is closed.
+        /// After the offering is closed.
         OnClose = "on_close",
     }
 }
@@ -62,27 +62,27 @@ crate::words! {
 crate::words! {
     /// How subscribers pay.
     PaymentMethod {
-        /// To an account.
+        /// Bank transfer.
         BankTransfer = "bank_transfer",
-        /// By a card.
+        /// Card.
         Card = "card",
-        /// In a coin that stands for money.
+        /// Stablecoin.
         Stablecoin = "stablecoin",
     }
 }
 
-/// The currencies with two decimals that something can be offered in.
+/// Currencies with two decimals, in which offerings can be made.
 const CURRENCIES: &str = "AED AUD BGN BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR MXN MYR NOK NZD PHP PLN RON SAR SEK SGD THB \
     TRY USD ZAR";
 const NAME_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=160;
 const DESCRIPTION_CHARACTERS_MAX: usize = 20_000;
 const SYMBOL_CHARACTERS: std::ops::RangeInclusive<usize> = 2..=11;
-/// How late the calendar may open an offering that counts as opened at its time.
+/// If the calendar opens an offering later than this, it counts as opened at the later time.
 const OPENED_LATE_MINUTES: i64 = 60;
-/// The token has so many partitions at most.
+/// Limit on the partitions of a token.
 const PARTITIONS_MAX: i64 = 32;
 
-/// Refuses terms that cannot be right, at the first field that is wrong.
+/// Validates the terms. The error names the first invalid field.
 pub fn check(o: &Offering, now: DateTime<Utc>) -> Result<()> {
     check_words(o)?;
     check_token(o)?;
@@ -94,27 +94,27 @@ pub fn check(o: &Offering, now: DateTime<Utc>) -> Result<()> {
 
 fn check_words(o: &Offering) -> Result<()> {
     if !NAME_CHARACTERS.contains(&o.name.trim().chars().count()) || o.name.chars().any(char::is_control) {
-        return Err(Error::field("/name", "length_out_of_range", "A name has 3 to 160 characters."));
+        return Err(Error::field("/name", "length_out_of_range", "The name must have 3 to 160 characters."));
     }
     if o.description.chars().count() > DESCRIPTION_CHARACTERS_MAX {
-        let detail = format!("A description has at most {DESCRIPTION_CHARACTERS_MAX} characters.");
+        let detail = format!("The description can have at most {DESCRIPTION_CHARACTERS_MAX} characters.");
         return Err(Error::field("/description", "above_maximum", detail));
     }
     if o.cover_image_url.as_deref().is_some_and(|url| !is_web_address(url)) {
         return Err(Error::field(
             "/cover_image_url",
             "url_forbidden",
-            "An address that begins with https:// is expected.",
+            "The address must begin with https://.",
         ));
     }
     if !country::is_listed(CURRENCIES, &o.currency) {
-        let detail = format!("The currencies with two decimals are: {CURRENCIES}.");
+        let detail = format!("The currency must be one of: {CURRENCIES}.");
         return Err(Error::field("/currency", "currency_unknown", detail));
     }
     Ok(())
 }
 
-/// Whether a text can be the address of a page or a paper.
+/// Whether a text can be the address of a web page or document.
 pub fn is_web_address(url: &str) -> bool {
     let host = url.strip_prefix("https://").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     let sound = |host: &str| host.contains('.') && !host.contains('@');
@@ -124,13 +124,13 @@ pub fn is_web_address(url: &str) -> bool {
 fn check_token(o: &Offering) -> Result<()> {
     let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     if !SYMBOL_CHARACTERS.contains(&o.token_symbol.len()) || !o.token_symbol.bytes().all(capital) {
-        return Err(Error::field("/token_symbol", "symbol_format", "A symbol has 2 to 11 capitals and digits."));
+        return Err(Error::field("/token_symbol", "symbol_format", "The symbol must have 2 to 11 capital letters and digits."));
     }
     if !(0..=18).contains(&o.token_decimals) {
-        return Err(Error::field("/token_decimals", "out_of_range", "A token has 0 to 18 decimals."));
+        return Err(Error::field("/token_decimals", "out_of_range", "The token must have 0 to 18 decimals."));
     }
     if !(1..=PARTITIONS_MAX).contains(&o.partition_id) {
-        return Err(Error::field("/partition", "partition_unknown", "A token has the partitions 1 to 32 at most."));
+        return Err(Error::field("/partition", "partition_unknown", "The partition must be between 1 and 32."));
     }
     Ok(())
 }
@@ -138,7 +138,7 @@ fn check_token(o: &Offering) -> Result<()> {
 fn check_amounts(o: &Offering) -> Result<()> {
     let shown = |minor| Money::from_minor(minor).to_string();
     let above = |pointer, most: &str, limit: i64| {
-        let detail = format!("It must not be above the {most}, {}.", shown(limit));
+        let detail = format!("The amount cannot exceed the {most} of {}.", shown(limit));
         Err(Error::field(pointer, "above_maximum", detail).with_params(json!({ "maximum": shown(limit) })))
     };
     let all = [
@@ -161,7 +161,7 @@ fn check_amounts(o: &Offering) -> Result<()> {
         return above("/maximum_investment", "hard cap", o.hard_cap);
     }
     if o.soft_cap.is_some_and(|soft| soft > o.target_amount) {
-        return above("/soft_cap", "target", o.target_amount);
+        return above("/soft_cap", "target amount", o.target_amount);
     }
     if o.target_amount > o.hard_cap {
         return above("/target_amount", "hard cap", o.hard_cap);
@@ -177,7 +177,7 @@ fn check_amounts(o: &Offering) -> Result<()> {
     let buys = |amount: i64| Money::from_minor(amount).base_units(Money::from_minor(o.unit_price), decimals).is_some();
     match bounds.iter().find(|(_, amount)| amount.is_some_and(|amount| !buys(amount))) {
         Some((pointer, _)) => {
-            Err(Error::field(pointer, "amount_not_multiple", "It buys no whole number of the token's smallest units."))
+            Err(Error::field(pointer, "amount_not_multiple", "The amount does not buy a whole number of the token's smallest units."))
         }
         None => Ok(()),
     }
@@ -185,28 +185,28 @@ fn check_amounts(o: &Offering) -> Result<()> {
 
 fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
     if !UTC_OFFSET_MINUTES.contains(&o.utc_offset_minutes) {
-        let detail = "Clocks are 720 minutes behind UTC at most, and 840 ahead of it.";
+        let detail = "The UTC offset must be between -720 and 840 minutes.";
         return Err(Error::field("/utc_offset_minutes", "out_of_range", detail));
     }
     if o.auto_open && o.opens_at.is_none() {
-        return Err(Error::field("/opens_at", "required", "What opens by itself needs a time to open."));
+        return Err(Error::field("/opens_at", "required", "Automatic opening needs an opening time."));
     }
     let Some(closes_at) = o.closes_at else {
-        return Err(Error::field("/closes_at", "required", "An offering has an end."));
+        return Err(Error::field("/closes_at", "required", "The closing time is required."));
     };
     let begins = begins(o, now);
     if closes_at <= now || closes_at <= begins {
-        return Err(Error::field("/closes_at", "below_minimum", "It must lie ahead, and after the time to open."));
+        return Err(Error::field("/closes_at", "below_minimum", "The closing time must be in the future and after the opening time."));
     }
     let days = o.exemption.profile().open_days_min;
     if closes_at < begins + Duration::days(days) {
-        let detail = format!("Under {} it must be open for {days} days at the least.", o.exemption);
+        let detail = format!("Under {} the offering must be open for at least {days} days.", o.exemption);
         return Err(Error::field("/closes_at", "below_minimum", detail).with_params(json!({ "days": days })));
     }
     Ok(())
 }
 
-/// From when on it is open. A calendar that came a little late takes nothing away, whoever publishes long after the time to open does.
+/// When the offering opens or opened. A calendar that opens it slightly late does not shorten it; a late publication does.
 pub fn begins(o: &Offering, now: DateTime<Utc>) -> DateTime<Utc> {
     let opened = o.published_at.unwrap_or(now);
     o.opens_at.filter(|at| opened - *at < Duration::minutes(OPENED_LATE_MINUTES)).unwrap_or(opened)
@@ -216,33 +216,33 @@ fn check_investors(o: &Offering) -> Result<()> {
     for (pointer, list) in [("/allowed_countries", &o.allowed_countries), ("/blocked_countries", &o.blocked_countries)]
     {
         if let Some(unknown) = list.split_ascii_whitespace().find(|code| !country::is_known(code)) {
-            let detail = format!("{unknown} is no code of ISO 3166-1, such as DE.");
+            let detail = format!("{unknown} is not a country code of ISO 3166-1, such as DE.");
             return Err(Error::field(pointer, "country_format", detail));
         }
     }
     let both = o.blocked_countries.split_ascii_whitespace().find(|code| country::is_listed(&o.allowed_countries, code));
     if let Some(both) = both {
-        let detail = format!("{both} is on the list of those allowed as well.");
+        let detail = format!("{both} is both allowed and blocked.");
         return Err(Error::field("/blocked_countries", "conflict", detail));
     }
     if o.holder_cap.is_some_and(|cap| cap < 1) {
-        return Err(Error::field("/holder_cap", "below_minimum", "At least one holder must be allowed."));
+        return Err(Error::field("/holder_cap", "below_minimum", "The limit of holders must be at least 1."));
     }
     if o.payment_methods.is_empty() {
-        return Err(Error::field("/payment_methods", "required", "Name at least one way to pay."));
+        return Err(Error::field("/payment_methods", "required", "Select at least one payment method."));
     }
     Ok(())
 }
 
-/// An issuer may tighten what the exemption asks for, and never loosen it.
+/// An issuer can tighten the requirements of an exemption but never loosen them.
 fn check_exemption(o: &Offering) -> Result<()> {
     let (profile, name) = (o.exemption.profile(), o.exemption);
     let refuse = |pointer, detail: String| Err(Error::field(pointer, "exemption_limit", detail));
     if let Some(most) = profile.raise_max.filter(|most| o.hard_cap > *most) {
-        return refuse("/hard_cap", format!("Under {name} at most {} may be raised.", Money::from_minor(most)));
+        return refuse("/hard_cap", format!("Under {name} the hard cap cannot exceed {}.", Money::from_minor(most)));
     }
     if !profile.may_be_public && o.visibility == Visibility::Public.as_str() {
-        return refuse("/visibility", format!("Under {name} it must not be shown to everybody."));
+        return refuse("/visibility", format!("Under {name} the offering cannot be public."));
     }
     if profile.accredited_only && !o.accreditation_required {
         return refuse("/accreditation_required", format!("Under {name} only accredited investors may subscribe."));
@@ -251,29 +251,29 @@ fn check_exemption(o: &Offering) -> Result<()> {
         (Some(_), None) => {
             return refuse(
                 "/cooling_off",
-                format!("Under {name} it is counted back from the end, and is nobody's choice."),
+                format!("Under {name} the cooling-off period is counted back from the closing time and cannot be set."),
             );
         }
         (Some(own), Some(least)) if !(least..=COOLING_OFF_HOURS_MAX).contains(&own) => {
-            return refuse("/cooling_off", format!("Under {name} it is {least} to {COOLING_OFF_HOURS_MAX} hours."));
+            return refuse("/cooling_off", format!("Under {name} the cooling-off period must be {least} to {COOLING_OFF_HOURS_MAX} hours."));
         }
         _ => {}
     }
     let days = lockup_days_min(o);
     if o.lockup_days.unwrap_or(0) < days {
-        return refuse("/lockup", format!("Under {name} tokens are locked for {days} days at the least."));
+        return refuse("/lockup", format!("Under {name} tokens must be locked for at least {days} days."));
     }
     Ok(())
 }
 
-/// How long the tokens stay locked at the least.
+/// The minimum lockup of the tokens, in days.
 pub fn lockup_days_min(o: &Offering) -> i64 {
     let debt = [Template::RealEstateDebt, Template::PrivateCredit, Template::Bond];
     let profile = o.exemption.profile();
     if debt.iter().any(|t| t.as_str() == o.template) { profile.debt_lockup_days } else { profile.lockup_days }
 }
 
-/// The terms as one value: what is frozen by the approval.
+/// The terms as one JSON value. The approval freezes its hash.
 pub fn value(o: &Offering) -> Value {
     json!({
         "name": o.name, "template": o.template, "description": o.description, "currency": o.currency,
@@ -290,14 +290,14 @@ pub fn value(o: &Offering) -> Value {
     })
 }
 
-/// The hash of the terms as they stand.
+/// The hash of the present terms.
 pub fn sha256(o: &Offering) -> Result<String> {
     let text = canonical::text(&value(o));
     let text = text.map_err(|e| Error::Unreadable { what: "offering", id: o.id.clone(), why: e.to_string() })?;
     Ok(canonical::sha256(&text))
 }
 
-/// The fields of the terms that differ, by name.
+/// The names of the changed fields of the terms.
 pub fn changed(before: &Offering, after: &Offering) -> Vec<String> {
     let (before, after) = (value(before), value(after));
     let fields = after.as_object().into_iter().flatten();

@@ -1,79 +1,71 @@
-//! Reading operations: one, a page, those that are due.
+//! Reads operations: one, a batch, and those that are due.
 
 use chrono::{DateTime, Utc};
 
 use super::Operation;
 use crate::db::Tx;
-use crate::{Code, Error, Result, on};
+use crate::sql::sql;
+use crate::{Code, Error, Result};
 
-/// One operation; `not_found` if there is none.
+/// One operation; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Operation> {
-    on!(tx, conn => sqlx::query_as::<_, Operation>("select * from operations where id = $1").bind(id).fetch_optional(conn).await?)
+    sql("select * from operations where id = $1")
+        .bind(id)
+        .optional::<Operation>(tx)
+        .await?
         .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no operation {id}.")))
 }
 
-/// The operation that holds a live key.
+/// The operation with a live key.
 pub async fn find_live(tx: &mut Tx, live_key: &str) -> Result<Option<Operation>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Operation>("select * from operations where live_key = $1")
-        .bind(live_key).fetch_optional(conn).await?))
+    sql("select * from operations where live_key = $1").bind(live_key).optional(tx).await
 }
 
-/// The pages of a batch, in order.
+/// The operations of a batch, in order.
 pub async fn by_batch(tx: &mut Tx, batch_id: &str) -> Result<Vec<Operation>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, Operation>("select * from operations where batch_id = $1 order by batch_index")
-        .bind(batch_id).fetch_all(conn).await?),
-    )
+    sql("select * from operations where batch_id = $1 order by batch_index").bind(batch_id).rows(tx).await
 }
 
-/// The last place that is taken in a batch.
+/// The highest index in a batch.
 pub async fn last_of_batch(tx: &mut Tx, batch_id: &str) -> Result<i64> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>("select max(batch_index) from operations where batch_id = $1")
-        .bind(batch_id).fetch_one(conn).await?))
+    sql("select max(batch_index) from operations where batch_id = $1").bind(batch_id).scalar(tx).await
 }
 
-/// Why a pending operation waits for its lane: as many transactions as a node's pool takes are under way.
+/// The blocked reason of a pending operation while its lane has the allowed number of transactions in flight.
 pub const LANE_FULL: &str = "lane_full";
 
-/// The word before the reason of an operation whose effect is final and whose rows hold what this program never writes.
-pub const DAMAGED: &str = "damaged_row";
-
-/// Operations that wait for room in a lane of this chain, oldest first: what is prepared when there is room again. Those that can only go
-/// into one of the full lanes hold up nobody.
+/// Operations that wait for room in a lane of this chain, oldest first. Operations that are bound to one of the full lanes are left
+/// out, so that they do not block the others.
 pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[String], limit: i64) -> Result<Vec<String>> {
-    Ok(on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new("select id from operations where status = 'pending' and chain_id = ");
-        query.push_bind(chain_id).push(" and blocked_reason = ").push_bind(LANE_FULL);
-        if !full.is_empty() {
-            query.push(" and (lane_id is null or lane_id not in (");
-            let mut list = query.separated(", ");
-            for lane_id in full {
-                list.push_bind(lane_id);
-            }
-            query.push("))");
-        }
-        query.push(" order by id limit ").push_bind(limit);
-        query.build_query_scalar::<String>().fetch_all(conn).await?
-    }))
+    let mut waiting = sql("select id from operations where status = 'pending'")
+        .with(" and chain_id = ", chain_id)
+        .with(" and blocked_reason = ", LANE_FULL);
+    if !full.is_empty() {
+        waiting = waiting.push(" and (lane_id is null or lane_id not in (").list(full).push("))");
+    }
+    waiting.with(" order by id limit ", limit).scalars(tx).await
 }
 
-/// Pending operations that wait for this very reason, oldest first.
+/// Pending operations with this blocked reason, oldest first.
 pub async fn waiting_for(tx: &mut Tx, chain_id: i64, reason: &str) -> Result<Vec<Operation>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Operation>(
-        "select * from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id")
-        .bind(chain_id).bind(reason).fetch_all(conn).await?))
+    sql("select * from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id")
+        .bind((chain_id, reason))
+        .rows(tx)
+        .await
 }
 
-/// Unfinished operations whose time has come, oldest first: what the sweep wakes. One whose time lies further ahead than any pause is long
-/// was put there by a clock that has gone back since: it is due as well.
+/// Unfinished operations whose next action is due, oldest first; the sweep wakes them. A time further ahead than any pause comes from a
+/// clock that was set back since, so it counts as due too.
 pub async fn unfinished_overdue(
     tx: &mut Tx,
     now: DateTime<Utc>,
     far: DateTime<Utc>,
     limit: i64,
 ) -> Result<Vec<Operation>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Operation>(
-        "select * from operations where status in ('pending', 'submitted') and (next_action_at <= $1 or next_action_at > $2) \
+    sql("select * from operations
+         where status in ('pending', 'submitted') and (next_action_at <= $1 or next_action_at > $2)
          order by next_action_at limit $3")
-        .bind(now).bind(far).bind(limit).fetch_all(conn).await?))
+    .bind((now, far, limit))
+    .rows(tx)
+    .await
 }

@@ -1,6 +1,7 @@
-//! Operations: what the platform wants of a chain, and the truth about how far it is.
+//! Operations: durable requests for one effect on a chain, with their present state.
 
 mod attention;
+mod kind;
 mod list;
 mod many;
 mod new;
@@ -15,7 +16,7 @@ use sqlx::types::Json;
 
 pub use attention::{Attention, attention};
 pub use list::{
-    DAMAGED, LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
+    LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
 };
 pub use many::{find_all, postpone_all, save_all, transition_all, versions};
 pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, insert_all, key_spent};
@@ -25,82 +26,84 @@ pub use stats::{oldest_at, percentile, stats, times_to_final};
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
-use crate::{Code, Error, Result, on};
+use crate::sql::{sql, update_table};
+pub use crate::step::DAMAGED;
+use crate::{Code, Error, Result};
 
 crate::words! {
-    /// What an operation does.
+    /// The kind of an operation.
     Kind {
-        /// Deploys the token of an offering, caps included.
+        /// Deploys the token of an offering with its caps.
         DeployToken = "deploy_token",
-        /// Whitelists, mints and locks one page of holders.
+        /// Whitelists, mints and locks for one page of holders.
         Mint = "mint",
         /// Freezes an address.
         Freeze = "freeze",
-        /// Unfreezes it.
+        /// Unfreezes an address.
         Unfreeze = "unfreeze",
-        /// Locks tokens.
+        /// Locks units of a holder.
         Lock = "lock",
-        /// Releases them.
+        /// Removes expired locks.
         Unlock = "unlock",
         /// Restricts a partition.
         RestrictPartition = "restrict_partition",
-        /// Lifts the restriction.
+        /// Lifts the restriction of a partition.
         UnrestrictPartition = "unrestrict_partition",
-        /// Moves tokens of a frozen holder.
+        /// Moves units of a frozen holder.
         ForceTransfer = "force_transfer",
-        /// Moves a lost wallet to a new one.
+        /// Moves a lost wallet to a replacement.
         Recover = "recover",
         /// Pays holders directly.
         Payout = "payout",
-        /// Pays holders through the distributor.
+        /// Pays holders through the distributor contract.
         DistributorPayout = "distributor_payout",
-        /// Declares an audit.
+        /// Declares the hash of an audit report.
         AuditDeclaration = "audit_declaration",
     }
 }
 
 crate::words! {
-    /// How a person closed an operation that the engine could not.
+    /// How an operator closed an operation that the engine could not finish.
     Resolution {
         /// The effect was proved to be on the chain.
         ConfirmedExternal = "confirmed_external",
-        /// It was given up, without effect.
+        /// Abandoned without effect.
         Abandoned = "abandoned",
     }
 }
 
 crate::words! {
-    /// Where an operation failed.
+    /// The stage at which an operation failed.
     Stage {
-        /// Before anything was signed.
+        /// Before it was signed.
         Preflight = "preflight",
-        /// While it was sent.
+        /// During the broadcast.
         Broadcast = "broadcast",
-        /// On the chain.
+        /// During execution on the chain.
         Execution = "execution",
-        /// On the chain, without the effect that it should have had.
+        /// After a successful execution without the expected effect.
         Effect = "effect",
         /// While it was followed.
         Tracking = "tracking",
     }
 }
 
-/// Why an operation is not where it should be.
+/// The problem of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// The stage.
     pub stage: Stage,
     /// A stable code.
     pub code: String,
-    /// A sentence.
+    /// A sentence for people.
     pub message: String,
-    /// The revert's bytes, where there are any.
+    /// The revert data, if any.
     pub data: Option<String>,
 }
 
 /// One row of `operations`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0003_operation.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0004_operation.sql explains those that need it.
 pub struct Operation {
     pub id: String,
     pub kind: Kind,
@@ -139,17 +142,17 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Whether a person has to look at it.
+    /// Whether an operator must act.
     pub fn needs_attention(&self) -> bool {
         self.status.needs_person() && self.resolution.is_none()
     }
 
-    /// Whether its payload is the one that was accepted.
+    /// Whether the payload still has the hash with which it was accepted.
     pub fn is_as_accepted(&self) -> bool {
         new::sha256(&self.payload.0) == self.payload_sha256
     }
 
-    /// Sets or clears what is wrong.
+    /// Sets or clears the problem.
     pub fn set_problem(&mut self, problem: Option<Problem>) {
         self.error_stage = problem.as_ref().map(|p| p.stage);
         self.error_code = problem.as_ref().map(|p| p.code.clone());
@@ -158,18 +161,18 @@ impl Operation {
     }
 }
 
-/// Moves an operation, with its history and its event, if nobody moved it since it was read.
+/// Moves an operation and writes its history and event, unless the row has changed since it was read.
 pub async fn transition(tx: &mut Tx, op: &mut Operation, by: Move, actor: &str, reason: &str) -> Result<()> {
     let from = step_on(op, by, tx.now())?;
     save(tx, op).await?;
     record(tx, op, Some(from), actor, reason).await
 }
 
-/// The move in memory: status, times and what a status leaves behind. Returns the status before.
+/// Applies a move in memory: status, times and cleared fields. Returns the status before.
 fn step_on(op: &mut Operation, by: Move, now: DateTime<Utc>) -> Result<Status> {
     let from = op.status;
     let to = from.next(by).ok_or_else(|| {
-        Error::refused(Code::InvalidState, format!("An operation that is {from} cannot take the move {by}."))
+        Error::refused(Code::InvalidState, format!("The operation is {from}; the move {by} is not allowed."))
     })?;
     op.status = to;
     match to {
@@ -192,25 +195,40 @@ fn step_on(op: &mut Operation, by: Move, now: DateTime<Utc>) -> Result<Status> {
     Ok(from)
 }
 
-/// Writes the columns that move, guarded by the version that was read. A change without a transition leaves no history.
+/// Writes the changed columns if the version is still the one that was read. Without a move there is no history.
 pub async fn save(tx: &mut Tx, op: &mut Operation) -> Result<()> {
     let read = op.version;
     op.version += 1;
     op.updated_at = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update operations set status = $3, resolution = $4, lane_id = $5, live_key = $6, cycle = $7, faults = $8, next_action_at = $9, \
-         blocked_reason = $10, error_stage = $11, error_code = $12, error_message = $13, error_data = $14, suggested_action = $15, \
-         tx_hash = $16, version = $17, submitted_at = $18, confirmed_at = $19, failed_at = $20, updated_at = $21, max_fee_per_gas = $22 \
-         where id = $1 and version = $2")
-        .bind(&op.id).bind(read).bind(op.status).bind(op.resolution).bind(&op.lane_id).bind(&op.live_key).bind(op.cycle)
-        .bind(op.faults).bind(op.next_action_at).bind(&op.blocked_reason).bind(op.error_stage).bind(&op.error_code)
-        .bind(&op.error_message).bind(&op.error_data).bind(&op.suggested_action).bind(op.tx_hash).bind(op.version)
-        .bind(op.submitted_at).bind(op.confirmed_at).bind(op.failed_at).bind(op.updated_at).bind(op.max_fee_per_gas)
-        .execute(conn).await?.rows_affected());
+    let rows = update_table("operations")
+        .set("status", op.status)
+        .set("resolution", op.resolution)
+        .set("lane_id", &op.lane_id)
+        .set("live_key", &op.live_key)
+        .set("cycle", op.cycle)
+        .set("faults", op.faults)
+        .set("next_action_at", op.next_action_at)
+        .set("blocked_reason", &op.blocked_reason)
+        .set("error_stage", op.error_stage)
+        .set("error_code", &op.error_code)
+        .set("error_message", &op.error_message)
+        .set("error_data", &op.error_data)
+        .set("suggested_action", &op.suggested_action)
+        .set("tx_hash", op.tx_hash)
+        .set("version", op.version)
+        .set("submitted_at", op.submitted_at)
+        .set("confirmed_at", op.confirmed_at)
+        .set("failed_at", op.failed_at)
+        .set("updated_at", op.updated_at)
+        .set("max_fee_per_gas", op.max_fee_per_gas)
+        .with(" where id = ", &op.id)
+        .with(" and version = ", read)
+        .execute(tx)
+        .await?;
     touched(rows, "operation", &op.id)
 }
 
-/// Writes a person's resolution that leaves the status as it is, with a line of history.
+/// Writes an operator's resolution, which leaves the status unchanged, with an entry in the history.
 pub async fn resolve(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str) -> Result<()> {
     save(tx, op).await?;
     record(tx, op, Some(op.status), actor, reason).await
@@ -220,13 +238,13 @@ async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, 
     many::record_all(tx, &[many::Line { op, from, actor, reason: reason.to_owned() }]).await
 }
 
-/// What the event of a transition tells.
+/// The data of an event.
 fn told(op: &Operation, from: Option<Status>) -> serde_json::Value {
     json!({ "from": from, "status": op.status, "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
         "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": op.error_code.as_ref().map(|code| json!({ "code": code })) })
 }
 
-/// One line of an operation's history.
+/// One entry of an operation's history.
 #[derive(Clone, Debug, sqlx::FromRow, serde::Serialize)]
 #[allow(missing_docs)]
 pub struct Transition {
@@ -241,9 +259,11 @@ pub struct Transition {
     pub reason: String,
 }
 
-/// Everything that happened to an operation, oldest first.
+/// The history of an operation, oldest first.
 pub async fn history(tx: &mut Tx, id: &str) -> Result<Vec<Transition>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Transition>(
-        "select version, cycle, from_status, to_status, at, actor, reason from operation_history where operation_id = $1 order by version")
-        .bind(id).fetch_all(conn).await?))
+    sql("select version, cycle, from_status, to_status, at, actor, reason from operation_history
+         where operation_id = $1 order by version")
+    .bind(id)
+    .rows(tx)
+    .await
 }

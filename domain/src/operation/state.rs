@@ -1,44 +1,44 @@
-//! The statuses of an operation and every move between them. This table is the only one: the CHECK in the migration, the picture in
-//! ARCHITECTURE.md and the API's enum are compared with it by tests.
+//! The statuses of an operation and the moves between them. This table is the only source: tests compare the CHECK in the migration,
+//! the picture in ARCHITECTURE.md and the enum of the API with it.
 
 crate::words! {
-    /// Where an operation stands. The five words are the specification's.
+    /// The status of an operation. The five words are those of the specification.
     Status {
-        /// Accepted and queued; nothing was signed for the step that is due.
+        /// Accepted; the next step is not signed yet.
         Pending = "pending",
-        /// Signed bytes are stored: it may be on the chain.
+        /// Signed bytes are stored, so it can be on the chain.
         Submitted = "submitted",
-        /// Its effect is final on the chain, and the domain says so.
+        /// The effect is final, and the domain has applied it.
         Confirmed = "confirmed",
-        /// A certain no: refused before signing, or reverted and final. A person decides.
+        /// Certainly without effect: refused before signing, or reverted and final. An operator decides.
         Failed = "failed",
-        /// The engine may not decide further. A person decides.
+        /// The engine cannot decide any further. An operator decides.
         DeadLetter = "dead_letter",
     }
 }
 
 crate::words! {
-    /// What moves an operation.
+    /// A move of an operation.
     Move {
-        /// The first signed bytes were committed.
+        /// The first signed bytes are committed.
         Sign = "sign",
-        /// The chain says that this very operation was executed before: its transaction is taken over.
+        /// The chain shows that this operation was executed before, so that transaction is adopted.
         Adopt = "adopt",
         /// The last step is final with its effect.
         Confirm = "confirm",
-        /// A deterministic no.
+        /// A definite failure.
         Fail = "fail",
-        /// The policy is spent, or the nonce went to a stranger.
+        /// The retries are used up, or a foreign transaction took the nonce.
         GiveUp = "give_up",
-        /// A person retries (guard G).
+        /// An operator retries, after the retry check.
         Retry = "retry",
-        /// A person proves the effect (verification V), or a retry finds it.
+        /// An operator gives a confirmation proof, or a retry finds the effect.
         MarkConfirmed = "mark_confirmed",
     }
 }
 
 impl Status {
-    /// The status after a move, or none where the move is not allowed.
+    /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         match (self, by) {
             (Self::Pending, Move::Sign | Move::Adopt) => Some(Self::Submitted),
@@ -51,18 +51,18 @@ impl Status {
         }
     }
 
-    /// Whether the engine still has something to do.
+    /// Whether the engine still works on it.
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Pending | Self::Submitted)
     }
 
-    /// Whether it waits for a person unless it was resolved.
+    /// Whether it waits for an operator, unless it is resolved.
     pub const fn needs_person(self) -> bool {
         matches!(self, Self::Failed | Self::DeadLetter)
     }
 }
 
-/// The table as a Mermaid picture, as ARCHITECTURE.md shows it.
+/// The table as a Mermaid diagram, for ARCHITECTURE.md.
 pub fn picture() -> String {
     let mut lines = vec!["stateDiagram-v2".to_owned(), "    [*] --> pending: accept".to_owned()];
     for from in Status::ALL {

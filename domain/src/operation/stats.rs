@@ -1,45 +1,49 @@
-//! The overview: what is unfinished, what waits for a person, and how long finality took lately. Nothing here reads the whole table.
+//! Figures for the overview: unfinished operations, operations that wait for an operator, and times to finality. No query scans the table.
 
 use chrono::{DateTime, Duration, Utc};
 
 use super::{Kind, Status};
+use crate::Result;
 use crate::db::Tx;
-use crate::{Result, on};
+use crate::sql::sql;
 
-/// Of how many of the last confirmed operations the times are taken.
+/// The number of last confirmed operations from which times are taken.
 const SAMPLE: i64 = 500;
 
-/// How many operations are unfinished or wait for a person, by status and kind. Finished ones are not counted: that would scan the table.
+/// The number of operations that are unfinished or wait for an operator, by status and kind. Finished ones would need a table scan.
 pub async fn stats(tx: &mut Tx) -> Result<Vec<(Status, Kind, i64)>> {
-    // Each half by the index of its own: no planner takes both for one condition.
-    Ok(on!(tx, conn => sqlx::query_as::<_, (Status, Kind, i64)>(
-        "select status, kind, count(*) from operations where status in ('pending', 'submitted') group by status, kind \
-         union all \
-         select status, kind, count(*) from operations where status in ('failed', 'dead_letter') and resolution is null \
-         group by status, kind")
-        .fetch_all(conn).await?))
+    // Each half uses its own partial index; no planner uses both for one condition.
+    sql("select status, kind, count(*) from operations where status in ('pending', 'submitted')
+         group by status, kind
+         union all select status, kind, count(*) from operations
+         where status in ('failed', 'dead_letter') and resolution is null group by status, kind")
+    .rows(tx)
+    .await
 }
 
-/// Since when the oldest unfinished operation of a status waits.
+/// The creation time of the oldest unfinished operation with a status.
 pub async fn oldest_at(tx: &mut Tx, status: Status) -> Result<Option<DateTime<Utc>>> {
-    // The status stands in the text, beside the condition of the index: behind a parameter no planner knows that it fits.
-    let sql = format!(
-        "select created_at from operations where status in ('pending', 'submitted') and status = '{status}' order by id limit 1"
-    );
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, DateTime<Utc>>(sqlx::AssertSqlSafe(sql)).fetch_optional(conn).await?))
+    // The status is part of the text: behind a placeholder the planner does not know that the partial index fits.
+    sql("select created_at from operations where status in ('pending', 'submitted')")
+        .one_of("status", &[status])
+        .push(" order by id limit 1")
+        .optional_scalar(tx)
+        .await
 }
 
-/// How long the last confirmed operations took from the first signed bytes to finality, shortest first.
+/// Times from the first signature to finality of the last confirmed operations, shortest first.
 pub async fn times_to_final(tx: &mut Tx) -> Result<Vec<Duration>> {
-    let rows = on!(tx, conn => sqlx::query_as::<_, (DateTime<Utc>, Option<DateTime<Utc>>)>(
-        "select confirmed_at, submitted_at from operations where status = 'confirmed' order by confirmed_at desc limit $1")
-        .bind(SAMPLE).fetch_all(conn).await?);
+    let rows = sql("select confirmed_at, submitted_at from operations where status = 'confirmed'
+        order by confirmed_at desc limit $1")
+    .bind(SAMPLE)
+    .rows::<(DateTime<Utc>, Option<DateTime<Utc>>)>(tx)
+    .await?;
     let mut times: Vec<Duration> = rows.into_iter().filter_map(|(end, start)| start.map(|start| end - start)).collect();
     times.sort_unstable();
     Ok(times)
 }
 
-/// The time that a share of them, in percent, did not exceed: the nearest rank.
+/// The nearest-rank percentile of sorted times.
 pub fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
@@ -50,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_one_of_the_times() {
+    fn a_percentile_is_the_nearest_rank() {
         let times: Vec<_> = (1..=10).map(Duration::seconds).collect();
         assert_eq!(percentile(&times, 50), Some(Duration::seconds(5)));
         assert_eq!(percentile(&times, 95), Some(Duration::seconds(10)));

@@ -1,4 +1,4 @@
-//! What the database believes of a token at one final block: what a comparison holds against the chain.
+//! The database's state of a token at one final block, which a reconciliation compares with the chain.
 
 use std::collections::BTreeSet;
 
@@ -9,27 +9,28 @@ use crate::db::Tx;
 use crate::holding::{self, Holding};
 use crate::offering::Offering;
 use crate::operation::{Resolution, Status};
+use crate::sql::sql;
 use crate::step::Outcome;
-use crate::{Result, book, on, token, token_event, token_read};
+use crate::{Result, book, token, token_event, token_read};
 
-/// The state of a token as the books have it.
+/// The state of a token in the ledger.
 #[derive(Clone, Debug)]
 pub struct Belief {
     /// The final block up to which the token is read.
     pub block_number: i64,
-    /// Whether it is a block of the past: of such a one only who held what is known, and not who was frozen or locked.
+    /// Whether it is a past block. For such a block only the holdings are known, not freezes and locks.
     pub past: bool,
     /// The partitions of the token.
     pub partitions: Vec<u32>,
-    /// Who holds what.
+    /// The holdings.
     pub holdings: Vec<Holding>,
-    /// Who is frozen.
+    /// The frozen addresses.
     pub frozen: BTreeSet<Address>,
-    /// Which partitions are restricted.
+    /// The restricted partitions.
     pub restricted: BTreeSet<u32>,
 }
 
-/// The belief of a token, now or at a block of the past; none while it is not read up to it.
+/// The state of a token, now or at a past block; none if the token is not read up to it yet.
 pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Result<Option<Belief>> {
     let Some(cursor) = token_read::cursor(tx, &offering.id).await? else { return Ok(None) };
     if cursor.block_number < cursor.made_in.max(at.unwrap_or_default()) {
@@ -50,7 +51,7 @@ pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Resu
     Ok(Some(Belief { block_number: cursor.block_number, past: false, partitions, holdings, frozen, restricted }))
 }
 
-/// Who held what at the end of a block, from the events of the token.
+/// The holdings at the end of a block, computed from the token's events.
 async fn held_at(tx: &mut Tx, offering: &Offering, last: i64, block_number: i64) -> Result<Vec<Holding>> {
     let (mut held, now) = (Vec::new(), tx.now());
     for partition_id in 1..=last {
@@ -71,7 +72,7 @@ async fn held_at(tx: &mut Tx, offering: &Offering, last: i64, block_number: i64)
     Ok(held)
 }
 
-/// A step with an operation id, as the database knows it.
+/// A step with an operation number, as the database knows it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Known {
@@ -85,7 +86,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Whether the database says that it was executed.
+    /// Whether the database has it as executed.
     pub fn is_done(&self) -> bool {
         self.outcome == Some(Outcome::Success)
     }
@@ -96,11 +97,13 @@ impl Known {
     }
 }
 
-/// Every operation id of a token that the database has given out.
+/// All steps with operation numbers on a token.
 pub async fn steps_of_token(tx: &mut Tx, offering: &Offering) -> Result<Vec<Known>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Known>(
-        "select s.operation_id, s.op_number, s.payload_hash, s.outcome, s.block_number, o.status, o.resolution from operations o \
-         join operation_steps s on s.operation_id = o.id where o.offering_id = $1 and s.op_number is not null and s.target = $2 \
+    sql("select s.operation_id, s.op_number, s.payload_hash, s.outcome, s.block_number, o.status, o.resolution
+         from operations o join operation_steps s on s.operation_id = o.id
+         where o.offering_id = $1 and s.op_number is not null and s.target = $2
          order by s.op_number")
-        .bind(&offering.id).bind(offering.token_address).fetch_all(conn).await?))
+    .bind((&offering.id, offering.token_address))
+    .rows(tx)
+    .await
 }

@@ -1,4 +1,4 @@
-//! Comparisons of chain and database: the runs, their parts, and what was found. A part is one token or one chain's signers.
+//! Reconciliation: comparisons of chain and database. A run has parts, one for each token and for the signers of each chain.
 
 mod belief;
 mod payment;
@@ -6,38 +6,38 @@ mod payment;
 use alloy_primitives::B256;
 use chrono::{DateTime, Duration, Utc};
 use serde_json::json;
-use sqlx::QueryBuilder;
 
 use crate::column::Hex;
 use crate::db::{Tx, touched};
-use crate::narrow::{self, Created};
-use crate::{Code, Error, Result, event, on};
+use crate::narrow::Created;
+use crate::sql::{Sql, insert_into, sql, update_table};
+use crate::{Code, Error, Result, event};
 
 pub use belief::{Belief, Known, of_token, steps_of_token};
 pub use payment::{Declared, Payment, declared, payments};
 
 const ROWS_PER_STATEMENT: usize = 200;
-/// How long a woken run has for its next part before the sweep wakes it again, in seconds.
+/// After this many seconds without progress the sweep wakes a run again.
 pub const PATIENCE_SECONDS: i64 = 90;
 
 crate::words! {
-    /// How far a run is.
+    /// The status of a run.
     Status {
-        /// Parts are open.
+        /// Parts are not compared yet.
         Running = "running",
-        /// Every part was compared.
+        /// Every part is compared.
         Completed = "completed",
-        /// It could not be finished.
+        /// The run could not be finished.
         Failed = "failed",
     }
 }
 
 crate::words! {
-    /// How bad a finding is.
+    /// The severity of a finding.
     Severity {
-        /// Somebody holds or moves what the platform does not know of.
+        /// Units or calls that the platform does not know of.
         Critical = "critical",
-        /// Nothing is lost, but what is shown is not so.
+        /// Nothing is lost, but the platform shows wrong data.
         Warning = "warning",
     }
 }
@@ -75,13 +75,13 @@ pub struct Part {
     pub done_at: Option<DateTime<Utc>>,
 }
 
-/// A difference.
+/// A difference between chain and database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Finding {
     pub kind: &'static str,
     pub severity: Severity,
-    /// What it is about: a wallet, a partition, an operation.
+    /// The wallet, partition or operation concerned.
     pub subject: String,
     pub expected: Option<String>,
     pub actual: Option<String>,
@@ -102,43 +102,70 @@ pub struct Found {
     pub suggested_action: String,
 }
 
-/// Stores a run with a part for each deployed token in question and, unless it is about one offering, each chain's signers.
+/// Stores a run with a part for each deployed token and, unless it is for one offering, for the signers of each chain.
 pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, at_block: Option<i64>, requested_by: &str) -> Result<Run> {
-    let running = on!(tx, conn => sqlx::query_scalar::<_, String>(
-        "select id from reconciliation_runs where status = 'running' and coalesce(offering_id, '') = $1")
-        .bind(offering_id.unwrap_or_default()).fetch_optional(conn).await?);
+    let running = sql("select id from reconciliation_runs
+        where status = 'running' and coalesce(offering_id, '') = $1")
+    .bind(offering_id.unwrap_or_default())
+    .optional_scalar::<String>(tx)
+    .await?;
     if let Some(id) = running {
-        return Err(Error::refused(Code::OperationInProgress, format!("{id} compares the same and is not finished.")));
+        return Err(Error::refused(
+            Code::OperationInProgress,
+            format!("The reconciliation {id} compares the same and is not finished."),
+        ));
     }
     let (id, now) = (tx.new_id("rec"), tx.now());
-    let run = on!(tx, conn => sqlx::query_as::<_, Run>(
-        "insert into reconciliation_runs (id, status, offering_id, at_block, findings, requested_by, next_action_at, version, created_at) \
-         values ($1, 'running', $2, $6, 0, $3, $5, 1, $4) returning *")
-        .bind(&id).bind(offering_id).bind(requested_by).bind(now).bind(now + Duration::seconds(PATIENCE_SECONDS)).bind(at_block).fetch_one(conn).await?);
-    let mut subjects = on!(tx, conn => sqlx::query_as::<_, (String, i64)>(
-        "select id, chain_id from offerings where token_status = 'deployed' and (cast($1 as text) is null or id = $1) order by id")
-        .bind(offering_id).fetch_all(conn).await?)
-    .into_iter().map(|(id, chain_id)| ("offering", id, chain_id)).collect::<Vec<_>>();
+    let run = insert_into("reconciliation_runs")
+        .set("id", &id)
+        .set("status", "running")
+        .set("offering_id", offering_id)
+        .set("at_block", at_block)
+        .set("findings", 0)
+        .set("requested_by", requested_by)
+        .set("next_action_at", now + Duration::seconds(PATIENCE_SECONDS))
+        .set("version", 1)
+        .set("created_at", now)
+        .push(" returning *")
+        .row::<Run>(tx)
+        .await?;
+    let mut subjects = sql("select id, chain_id from offerings
+        where token_status = 'deployed' and (cast($1 as text) is null or id = $1) order by id")
+    .bind(offering_id)
+    .rows::<(String, i64)>(tx)
+    .await?
+    .into_iter()
+    .map(|(id, chain_id)| ("offering", id, chain_id))
+    .collect::<Vec<_>>();
     if offering_id.is_none() {
-        let chains = on!(tx, conn => sqlx::query_scalar::<_, i64>("select chain_id from chains order by chain_id").fetch_all(conn).await?);
+        let chains = sql("select chain_id from chains order by chain_id").scalars::<i64>(tx).await?;
         subjects.extend(chains.into_iter().map(|chain_id| ("chain", chain_id.to_string(), chain_id)));
     }
     for (position, (kind, subject_id, chain_id)) in (0i64..).zip(subjects) {
-        on!(tx, conn => sqlx::query(
-            "insert into reconciliation_parts (run_id, position, subject_type, subject_id, chain_id, compared, calls) \
-             values ($1, $2, $3, $4, $5, 0, 0)")
-            .bind(&id).bind(position).bind(kind).bind(subject_id).bind(chain_id).execute(conn).await?.rows_affected());
+        insert_into("reconciliation_parts")
+            .set("run_id", &id)
+            .set("position", position)
+            .set("subject_type", kind)
+            .set("subject_id", subject_id)
+            .set("chain_id", chain_id)
+            .set("compared", 0)
+            .set("calls", 0)
+            .execute(tx)
+            .await?;
     }
     Ok(run)
 }
 
-/// One run; `not_found` if there is none.
+/// One run; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Run> {
-    on!(tx, conn => sqlx::query_as::<_, Run>("select * from reconciliation_runs where id = $1").bind(id).fetch_optional(conn).await?)
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no run {id}.")))
+    sql("select * from reconciliation_runs where id = $1")
+        .bind(id)
+        .optional::<Run>(tx)
+        .await?
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no reconciliation run {id}.")))
 }
 
-/// A page of runs, newest first, and how many there are.
+/// A page of runs, newest first, and their number.
 pub async fn page(
     tx: &mut Tx,
     statuses: &[Status],
@@ -146,75 +173,76 @@ pub async fn page(
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Run>, i64)> {
-    let words = || statuses.iter().map(|status| status.as_str());
-    let runs = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select * from reconciliation_runs where 1 = 1");
-        narrow::words(&mut query, "status", words());
-        created.narrow(&mut query, "", "rec");
-        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
-        query.build_query_as::<Run>().fetch_all(conn).await?
-    });
-    let total = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select count(*) from reconciliation_runs where 1 = 1");
-        narrow::words(&mut query, "status", words());
-        created.narrow(&mut query, "", "rec");
-        query.build_query_scalar::<i64>().fetch_one(conn).await?
-    });
+    let matching = |select: Sql| {
+        select.push(" from reconciliation_runs where 1 = 1").one_of("status", statuses).created(created, "", "rec")
+    };
+    let runs = matching(sql("select *")).push(" order by id desc").page(limit, offset).rows(tx).await?;
+    let total = matching(sql("select count(*)")).scalar(tx).await?;
     Ok((runs, total))
 }
 
 /// The parts of a run, in order.
 pub async fn parts(tx: &mut Tx, run_id: &str) -> Result<Vec<Part>> {
-    Ok(
-        on!(tx, conn => sqlx::query_as::<_, Part>("select * from reconciliation_parts where run_id = $1 order by position")
-        .bind(run_id).fetch_all(conn).await?),
-    )
+    sql("select * from reconciliation_parts where run_id = $1 order by position").bind(run_id).rows(tx).await
 }
 
-/// A page of what a run found, in the order in which it was found, and how many there are.
+/// A page of a run's findings in the order of discovery, and their number.
 pub async fn findings(tx: &mut Tx, run_id: &str, limit: i64, offset: i64) -> Result<(Vec<Found>, i64)> {
-    let found = on!(tx, conn => sqlx::query_as::<_, Found>(
-        "select position, kind, severity, subject, expected, actual, suggested_action from reconciliation_findings \
-         where run_id = $1 order by position, number limit $2 offset $3")
-        .bind(run_id).bind(limit).bind(offset).fetch_all(conn).await?);
-    let total = on!(tx, conn => sqlx::query_scalar::<_, i64>("select count(*) from reconciliation_findings where run_id = $1")
-        .bind(run_id).fetch_one(conn).await?);
+    let found = sql("select position, kind, severity, subject, expected, actual, suggested_action
+        from reconciliation_findings where run_id = $1
+        order by position, number limit $2 offset $3")
+    .bind((run_id, limit, offset))
+    .rows::<Found>(tx)
+    .await?;
+    let total =
+        sql("select count(*) from reconciliation_findings where run_id = $1").bind(run_id).scalar::<i64>(tx).await?;
     Ok((found, total))
 }
 
-/// How many findings of each kind a run has.
+/// The number of findings of each kind.
 pub async fn counts(tx: &mut Tx, run_id: &str) -> Result<Vec<(String, Severity, i64)>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, (String, Severity, i64)>(
-        "select kind, severity, count(*) from reconciliation_findings where run_id = $1 group by kind, severity order by kind, severity")
-        .bind(run_id).fetch_all(conn).await?))
+    sql("select kind, severity, count(*) from reconciliation_findings where run_id = $1
+         group by kind, severity order by kind, severity")
+    .bind(run_id)
+    .rows(tx)
+    .await
 }
 
-/// Writes what a part came to. Of two that did the same part the second finds the run moved, and writes nothing.
+/// Stores the result of a part. If two workers did the same part, the second is stale and writes nothing.
 pub async fn finish_part(tx: &mut Tx, run: &mut Run, part: &Part, findings: &[Finding]) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update reconciliation_parts set block_number = $3, block_hash = $4, compared = $5, calls = $6, done_at = $7 \
-         where run_id = $1 and position = $2 and done_at is null")
-        .bind(&part.run_id).bind(part.position).bind(part.block_number).bind(part.block_hash).bind(part.compared).bind(part.calls)
-        .bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update reconciliation_parts
+        set block_number = $3, block_hash = $4, compared = $5, calls = $6, done_at = $7
+        where run_id = $1 and position = $2 and done_at is null")
+    .bind((&part.run_id, part.position, part.block_number, part.block_hash, part.compared, part.calls, now))
+    .execute(tx)
+    .await?;
     touched(rows, "part of", &part.run_id)?;
     let numbered: Vec<_> = (0i64..).zip(findings).collect();
     for chunk in numbered.chunks(ROWS_PER_STATEMENT) {
-        on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "insert into reconciliation_findings (run_id, position, number, kind, severity, subject, expected, actual, suggested_action) ");
-            query.push_values(chunk, |mut row, (number, f)| {
-                row.push_bind(&part.run_id).push_bind(part.position).push_bind(*number).push_bind(f.kind).push_bind(f.severity)
-                    .push_bind(&f.subject).push_bind(&f.expected).push_bind(&f.actual).push_bind(f.suggested_action);
-            });
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql("insert into reconciliation_findings (run_id, position, number, kind, severity, subject, expected, actual,
+                 suggested_action)")
+        .values(chunk, |(number, f)| {
+            (
+                &part.run_id,
+                part.position,
+                *number,
+                f.kind,
+                f.severity,
+                &f.subject,
+                &f.expected,
+                &f.actual,
+                f.suggested_action,
+            )
+        })
+        .execute(tx)
+        .await?;
     }
     run.findings += i64::try_from(findings.len()).unwrap_or(i64::MAX);
     Ok(())
 }
 
-/// Writes where a run stands, if nobody moved it since it was read.
+/// Writes the state of a run, unless it has changed since it was read.
 pub async fn save(tx: &mut Tx, run: &mut Run) -> Result<()> {
     let read = run.version;
     run.version += 1;
@@ -222,11 +250,17 @@ pub async fn save(tx: &mut Tx, run: &mut Run) -> Result<()> {
         run.completed_at = Some(tx.now());
         run.next_action_at = None;
     }
-    let rows = on!(tx, conn => sqlx::query(
-        "update reconciliation_runs set status = $3, findings = $4, error = $5, next_action_at = $6, completed_at = $7, version = $8 \
-         where id = $1 and version = $2")
-        .bind(&run.id).bind(read).bind(run.status).bind(run.findings).bind(&run.error).bind(run.next_action_at)
-        .bind(run.completed_at).bind(run.version).execute(conn).await?.rows_affected());
+    let rows = update_table("reconciliation_runs")
+        .set("status", run.status)
+        .set("findings", run.findings)
+        .set("error", &run.error)
+        .set("next_action_at", run.next_action_at)
+        .set("completed_at", run.completed_at)
+        .set("version", run.version)
+        .with(" where id = ", &run.id)
+        .with(" and version = ", read)
+        .execute(tx)
+        .await?;
     touched(rows, "run", &run.id)?;
     if run.status == Status::Completed && run.findings > 0 {
         let data = json!({ "findings": run.findings, "offering_id": run.offering_id });
@@ -235,9 +269,11 @@ pub async fn save(tx: &mut Tx, run: &mut Run) -> Result<()> {
     Ok(())
 }
 
-/// Runs whose time has come: what the sweep wakes.
+/// Runs whose next action is due; the sweep wakes them.
 pub async fn overdue(tx: &mut Tx, now: DateTime<Utc>) -> Result<Vec<Run>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Run>(
-        "select * from reconciliation_runs where status = 'running' and next_action_at <= $1 order by next_action_at limit 50")
-        .bind(now).fetch_all(conn).await?))
+    sql("select * from reconciliation_runs where status = 'running' and next_action_at <= $1
+         order by next_action_at limit 50")
+    .bind(now)
+    .rows(tx)
+    .await
 }

@@ -1,14 +1,15 @@
-//! What the database believes of the payouts of an offering up to one final block.
+//! The database's payouts of an offering up to one final block.
 
 use alloy_primitives::{Address, B256, U256};
 
+use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::operation::Status;
+use crate::sql::sql;
 use crate::step::Outcome;
-use crate::{Result, on};
 
-/// A payment that has a receipt.
+/// A payment with a receipt.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Payment {
@@ -20,16 +21,18 @@ pub struct Payment {
     pub units: Dec<U256>,
 }
 
-/// Every receipt of an offering's distributions, transaction by transaction.
+/// All receipts of an offering's distributions, by transaction.
 pub async fn payments(tx: &mut Tx, offering_id: &str, block_number: i64) -> Result<Vec<Payment>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>(
-        "select r.distribution_id, r.entitlement_id, r.tx_hash, r.payout_token, r.payee_address, r.units from payout_receipts r \
-         join distributions d on d.id = r.distribution_id where d.offering_id = $1 and r.block_number <= $2 \
+    sql("select r.distribution_id, r.entitlement_id, r.tx_hash, r.payout_token, r.payee_address, r.units
+         from payout_receipts r join distributions d on d.id = r.distribution_id
+         where d.offering_id = $1 and r.block_number <= $2
          order by r.distribution_id, r.tx_hash, r.entitlement_id")
-        .bind(offering_id).bind(block_number).fetch_all(conn).await?))
+    .bind((offering_id, block_number))
+    .rows(tx)
+    .await
 }
 
-/// A step of the distributor, as the database knows it.
+/// A step on the distributor contract, as the database knows it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Declared {
@@ -41,11 +44,14 @@ pub struct Declared {
     pub status: Status,
 }
 
-/// The lists that were declared for an offering, and their pages.
+/// The steps that declare lists of an offering and pay their pages.
 pub async fn declared(tx: &mut Tx, offering_id: &str) -> Result<Vec<Declared>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Declared>(
-        "select s.operation_id, s.target, s.calldata, s.outcome, s.block_number, o.status from operations o \
-         join operation_steps s on s.operation_id = o.id where o.offering_id = $1 and o.kind = 'distributor_payout' \
-         and s.name in ('createDistribution', 'payoutForDistribution') order by s.operation_id, s.position")
-        .bind(offering_id).fetch_all(conn).await?))
+    sql("select s.operation_id, s.target, s.calldata, s.outcome, s.block_number, o.status
+         from operations o join operation_steps s on s.operation_id = o.id
+         where o.offering_id = $1 and o.kind = 'distributor_payout'
+             and s.name in ('createDistribution', 'payoutForDistribution')
+         order by s.operation_id, s.position")
+    .bind(offering_id)
+    .rows(tx)
+    .await
 }

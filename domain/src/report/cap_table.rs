@@ -1,4 +1,4 @@
-//! Who holds a token, as of one final block, however many blocks come while it is read.
+//! The cap table of a token at one final block, even if new blocks are applied while it is read.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,10 @@ use chrono::{DateTime, Utc};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
-use crate::{Result, book, on};
+use crate::sql::sql;
+use crate::{Result, token_event};
 
-/// The block, and how much there was of each partition.
+/// The block of a report, with the supply of each partition.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Place {
@@ -18,13 +19,15 @@ pub struct Place {
     pub supplies: BTreeMap<i64, u128>,
 }
 
-/// How far the token is read; none before any of it was.
+/// The block up to which the token is read; none if it was not read yet.
 pub async fn place(tx: &mut Tx, offering_id: &str) -> Result<Option<Place>> {
-    // By one statement: block and supply belong together.
-    let rows = on!(tx, conn => sqlx::query_as::<_, (i64, DateTime<Utc>, Option<i64>, Option<Dec<u128>>)>(
-        "select c.block_number, c.read_at, p.partition_id, p.supply from token_places c \
-         left join token_partitions p on p.offering_id = c.offering_id where c.offering_id = $1")
-        .bind(offering_id).fetch_all(conn).await?);
+    // One statement, because block and supply must match.
+    let rows = sql("select c.block_number, c.read_at, p.partition_id, p.supply
+        from token_places c left join token_partitions p on p.offering_id = c.offering_id
+        where c.offering_id = $1")
+    .bind(offering_id)
+    .rows::<(i64, DateTime<Utc>, Option<i64>, Option<Dec<u128>>)>(tx)
+    .await?;
     let supplies = rows.iter().filter_map(|(.., partition, supply)| Some(((*partition)?, (*supply)?.0))).collect();
     Ok(rows.first().map(|(block_number, read_at, ..)| Place {
         block_number: *block_number,
@@ -33,7 +36,7 @@ pub async fn place(tx: &mut Tx, offering_id: &str) -> Result<Option<Place>> {
     }))
 }
 
-/// A wallet's units of a partition.
+/// The units of a wallet in a partition.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Line {
@@ -47,10 +50,10 @@ pub struct Line {
     pub country: Option<String>,
 }
 
-/// Behind which line the next page begins.
+/// The key of a line, after which the next page begins.
 pub type Key = (String, i64);
 
-/// The next lines, in the order of the wallets, and from where to read on; none at the end.
+/// The next lines in the order of wallets, and the key for the next page; none at the end.
 pub async fn page(
     tx: &mut Tx,
     offering_id: &str,
@@ -58,14 +61,17 @@ pub async fn page(
     after: &Key,
     limit: i64,
 ) -> Result<(Vec<Line>, Option<Key>)> {
-    let mut lines = on!(tx, conn => sqlx::query_as::<_, Line>(
-        "select h.wallet_address, h.partition_id, h.balance, h.synced_block, coalesce(a.frozen, false) as frozen, i.id as investor_id, \
-         i.legal_name, i.country from holdings h \
-         left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address \
-         left join wallets w on w.address = h.wallet_address and w.verified_at is not null left join investors i on i.id = w.investor_id \
-         where h.offering_id = $1 and (h.balance <> '0' or h.synced_block > $2) \
-         and (h.wallet_address > $3 or (h.wallet_address = $3 and h.partition_id > $4)) order by h.wallet_address, h.partition_id limit $5")
-        .bind(offering_id).bind(block).bind(&after.0).bind(after.1).bind(limit).fetch_all(conn).await?);
+    let mut lines = sql("select h.wallet_address, h.partition_id, h.balance, h.synced_block,
+            coalesce(a.frozen, false) as frozen, i.id as investor_id, i.legal_name, i.country
+        from holdings h left join token_accounts a on a.offering_id = h.offering_id
+            and a.wallet_address = h.wallet_address left join wallets w on w.address = h.wallet_address
+            and w.verified_at is not null left join investors i on i.id = w.investor_id
+        where h.offering_id = $1 and (h.balance <> '0' or h.synced_block > $2)
+            and (h.wallet_address > $3 or (h.wallet_address = $3 and h.partition_id > $4))
+        order by h.wallet_address, h.partition_id limit $5")
+    .bind((offering_id, block, &after.0, after.1, limit))
+    .rows::<Line>(tx)
+    .await?;
     let last = lines.last().map(|line| (line.wallet_address.to_string(), line.partition_id));
     if lines.iter().any(|line| line.synced_block > block) {
         back(tx, offering_id, block, &mut lines).await?;
@@ -74,13 +80,15 @@ pub async fn page(
     Ok((lines, last))
 }
 
-/// Takes back what moved after the block. A line says up to where it is read: what came later still is not in it.
+/// Undoes movements after the block. Later movements than a line's own synced block are not in its balance and must not be undone.
 async fn back(tx: &mut Tx, offering_id: &str, block: i64, lines: &mut [Line]) -> Result<()> {
     type Moved = (i64, i64, Option<Hex<Address>>, Option<Hex<Address>>, Dec<u128>);
-    let moved: Vec<Moved> = on!(tx, conn => sqlx::query_as(
-        "select block_number, partition_id, from_address, to_address, quantity from token_events \
-         where offering_id = $1 and kind = 'transfer' and block_number > $2 order by block_number desc, log_index desc, line desc")
-        .bind(offering_id).bind(block).fetch_all(conn).await?);
+    let moved: Vec<Moved> = sql("select block_number, partition_id, from_address, to_address, quantity
+        from token_events where offering_id = $1 and kind = 'transfer' and block_number > $2
+        order by block_number desc, log_index desc, line desc")
+    .bind((offering_id, block))
+    .rows(tx)
+    .await?;
     for (number, partition_id, from, to, Dec(units)) in moved {
         let known = |line: &&mut Line| line.partition_id == partition_id && line.synced_block >= number;
         for line in lines.iter_mut().filter(known) {
@@ -89,7 +97,7 @@ async fn back(tx: &mut Tx, offering_id: &str, block: i64, lines: &mut [Line]) ->
                 line.balance.0 += units;
             }
             if to == wallet {
-                let misfit = || book::misfit(offering_id, line.wallet_address.0);
+                let misfit = || token_event::misfit(offering_id, line.wallet_address.0);
                 line.balance.0 = line.balance.0.checked_sub(units).ok_or_else(misfit)?;
             }
         }

@@ -1,13 +1,14 @@
-//! What was distributed, and what became of it.
+//! Report of distributions with their totals.
 
+use crate::Result;
 use crate::db::Tx;
 use crate::distribution::Distribution;
 use crate::entitlement::{self, Totals};
-use crate::{Result, on};
+use crate::sql::sql;
 
 use super::Filter;
 
-/// A distribution with its sums.
+/// A distribution with its totals.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Line {
@@ -23,12 +24,15 @@ struct Row {
     offering_name: String,
 }
 
-/// The next lines after an id, by the day of their payment.
+/// The next lines after an id, with a payment date in the period.
 pub async fn page(tx: &mut Tx, f: &Filter, after: &str, limit: i64) -> Result<Vec<Line>> {
-    let rows = on!(tx, conn => sqlx::query_as::<_, Row>(
-        "select d.*, o.name as offering_name from distributions d join offerings o on o.id = d.offering_id \
-         where d.id > $1 and ($2 = '' or d.offering_id = $2) and d.payment_date >= $3 and d.payment_date < $4 order by d.id limit $5")
-        .bind(after).bind(f.offering_id.as_deref().unwrap_or_default()).bind(f.from).bind(f.to).bind(limit).fetch_all(conn).await?);
+    let rows = sql("select d.*, o.name as offering_name
+        from distributions d join offerings o on o.id = d.offering_id
+        where d.id > $1 and ($2 = '' or d.offering_id = $2) and d.payment_date >= $3 and d.payment_date < $4
+        order by d.id limit $5")
+    .bind((after, f.offering_id.as_deref().unwrap_or_default(), f.from, f.to, limit))
+    .rows::<Row>(tx)
+    .await?;
     let ids: Vec<_> = rows.iter().map(|row| row.distribution.id.as_str()).collect();
     let mut totals = entitlement::totals_of(tx, &ids).await?;
     let line = |Row { distribution, offering_name }| {

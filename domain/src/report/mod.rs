@@ -1,4 +1,4 @@
-//! Reports: long lists that are read page by page, each page by itself, so that neither memory nor a statement grows with them.
+//! Reports: long lists read in independent pages, so that neither memory nor any statement grows with the report.
 
 pub mod cap_table;
 pub mod distribution;
@@ -7,19 +7,19 @@ pub mod transaction;
 
 use chrono::{DateTime, TimeZone, Utc};
 
-/// What a report is about.
+/// The filter of a report.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// One offering alone.
+    /// Only this offering.
     pub offering_id: Option<String>,
-    /// From then on.
+    /// Start of the period, included.
     pub from: DateTime<Utc>,
-    /// Until before then.
+    /// End of the period, not included.
     pub to: DateTime<Utc>,
 }
 
 impl Filter {
-    /// A year of UTC, or all there is.
+    /// A year in UTC, or the whole time.
     pub fn new(offering_id: Option<String>, year: Option<i32>) -> Self {
         let (first, next) = year.map_or((1970, 9999), |year| (year, year + 1));
         let start = |year| Utc.with_ymd_and_hms(year, 1, 1, 0, 0, 0).single().unwrap_or(DateTime::UNIX_EPOCH);

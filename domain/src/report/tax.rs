@@ -1,11 +1,12 @@
-//! What investors were paid, and what was withheld of it.
+//! Report of payments to investors and taxes withheld.
 
 use super::Filter;
+use crate::Result;
 use crate::db::Tx;
 use crate::investor::TaxForm;
-use crate::{Result, on};
+use crate::sql::sql;
 
-/// What one investor was paid in one currency at one rate, in cents.
+/// Payments to an investor in one currency at one rate, in cents.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Line {
@@ -23,23 +24,26 @@ pub struct Line {
     pub net: i64,
 }
 
-/// The lines of the next investors after an id, and the last of these; none when all are read. So many investors are looked at, whether they
-/// were paid or not.
+/// The lines of the next `window` investors after an id, and the last of their ids; none at the end. Investors without payments count
+/// towards the window.
 pub async fn page(tx: &mut Tx, f: &Filter, after: &str, window: i64) -> Result<(Vec<Line>, Option<String>)> {
-    let last = on!(tx, conn => sqlx::query_scalar::<_, Option<String>>(
-        "select max(id) from (select id from investors where id > $1 order by id limit $2) as looked_at")
-        .bind(after).bind(window).fetch_one(conn).await?);
+    let last = sql("select max(id) from (select id from investors where id > $1 order by id limit $2) as looked_at")
+        .bind((after, window))
+        .scalar::<Option<String>>(tx)
+        .await?;
     let Some(last) = last else { return Ok((Vec::new(), None)) };
-    let lines = on!(tx, conn => sqlx::query_as::<_, Line>(
-        "select i.id as investor_id, i.legal_name, i.country, i.tax_residency, i.tax_form, i.treaty_country, p.currency, p.rate_basis_points, \
-         p.payments, p.gross, p.withholding, p.net from investors i join (\
-           select e.investor_id, d.currency, e.withholding_rate_basis_points as rate_basis_points, count(*) as payments, \
-           cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding, cast(sum(e.net) as bigint) as net \
-           from entitlements e join distributions d on d.id = e.distribution_id \
-           where e.investor_id > $1 and e.investor_id <= $2 and e.status = 'paid' and e.paid_at >= $3 and e.paid_at < $4 \
-           and ($5 = '' or e.offering_id = $5) group by e.investor_id, d.currency, e.withholding_rate_basis_points\
-         ) as p on p.investor_id = i.id order by i.id, p.currency, p.rate_basis_points")
-        .bind(after).bind(&last).bind(f.from).bind(f.to).bind(f.offering_id.as_deref().unwrap_or_default())
-        .fetch_all(conn).await?);
+    let lines = sql("select i.id as investor_id, i.legal_name, i.country, i.tax_residency, i.tax_form,
+            i.treaty_country, p.currency, p.rate_basis_points, p.payments, p.gross, p.withholding, p.net
+        from investors i join (select e.investor_id, d.currency,
+            e.withholding_rate_basis_points as rate_basis_points, count(*) as payments,
+            cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding,
+            cast(sum(e.net) as bigint) as net from entitlements e
+            join distributions d on d.id = e.distribution_id where e.investor_id > $1 and e.investor_id <= $2
+            and e.status = 'paid' and e.paid_at >= $3 and e.paid_at < $4 and ($5 = '' or e.offering_id = $5)
+            group by e.investor_id, d.currency, e.withholding_rate_basis_points) as p on p.investor_id = i.id
+        order by i.id, p.currency, p.rate_basis_points")
+    .bind((after, &last, f.from, f.to, f.offering_id.as_deref().unwrap_or_default()))
+    .rows::<Line>(tx)
+    .await?;
     Ok((lines, Some(last)))
 }

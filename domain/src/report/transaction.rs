@@ -1,18 +1,18 @@
-//! What the platform did on chains, transaction by transaction.
+//! Report of the platform's transactions on chains.
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::QueryBuilder;
 use sqlx::types::Json;
 
 use super::Filter;
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::operation::Kind;
-use crate::{Result, id, on};
+use crate::sql::sql;
+use crate::{Result, id};
 
-/// A transaction that had its effect, finally.
+/// A confirmed transaction.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Line {
@@ -25,31 +25,32 @@ pub struct Line {
     pub tx_hash: Hex<B256>,
     pub block_number: Option<i64>,
     pub confirmed_at: DateTime<Utc>,
-    /// None where somebody else sent it.
+    /// None for a transaction that somebody else sent.
     pub receipt: Option<Json<Value>>,
 }
 
-/// The lines of the next operations after an id, and the last of these; none when all are read. So many operations are looked at, whether they
-/// have a line or not: a statement is never longer than a page, in whichever year it is.
+/// The lines of the next `window` operations after an id, and the last of their ids; none at the end. Operations without a line count
+/// towards the window, so that no statement reads more than one page, whatever the year.
 pub async fn page(tx: &mut Tx, f: &Filter, after: &str, window: i64) -> Result<(Vec<Line>, Option<String>)> {
-    let last = on!(tx, conn => {
-        // What was asked for after the year was not done in it.
-        let mut query = QueryBuilder::new("select max(id) from (select id from operations where id > ");
-        query.push_bind(after.to_owned()).push(" and id <= ").push_bind(id::last_of("op", f.to));
-        if let Some(offering_id) = &f.offering_id {
-            query.push(" and offering_id = ").push_bind(offering_id.clone());
-        }
-        query.push(" order by id limit ").push_bind(window).push(") as looked_at");
-        query.build_query_scalar::<Option<String>>().fetch_one(conn).await?
-    });
+    // An operation that was requested after the year was not carried out in it.
+    let last = sql("select max(id) from (select id from operations where id > ")
+        .value(after)
+        .with(" and id <= ", id::last_of("op", f.to))
+        .with_some(" and offering_id = ", f.offering_id.as_ref())
+        .with(" order by id limit ", window)
+        .push(") as looked_at")
+        .scalar::<Option<String>>(tx)
+        .await?;
     let Some(last) = last else { return Ok((Vec::new(), None)) };
-    let lines = on!(tx, conn => sqlx::query_as::<_, Line>(
-        "select o.id as operation_id, o.kind, o.offering_id, s.chain_id, s.name, s.target, s.tx_hash, s.block_number, o.confirmed_at, a.receipt \
-         from operations o join operation_steps s on s.operation_id = o.id \
-         left join attempts a on a.chain_id = s.chain_id and a.tx_hash = s.tx_hash \
-         where o.id > $1 and o.id <= $2 and o.status = 'confirmed' and o.confirmed_at >= $3 and o.confirmed_at < $4 \
-         and s.outcome = 'success' and s.tx_hash is not null and ($5 = '' or o.offering_id = $5) order by o.id, s.position")
-        .bind(after).bind(&last).bind(f.from).bind(f.to).bind(f.offering_id.as_deref().unwrap_or_default())
-        .fetch_all(conn).await?);
+    let lines = sql("select o.id as operation_id, o.kind, o.offering_id, s.chain_id, s.name, s.target, s.tx_hash,
+            s.block_number, o.confirmed_at, a.receipt
+        from operations o join operation_steps s on s.operation_id = o.id
+            left join attempts a on a.chain_id = s.chain_id and a.tx_hash = s.tx_hash
+        where o.id > $1 and o.id <= $2 and o.status = 'confirmed' and o.confirmed_at >= $3 and o.confirmed_at < $4
+            and s.outcome = 'success' and s.tx_hash is not null and ($5 = '' or o.offering_id = $5)
+        order by o.id, s.position")
+    .bind((after, &last, f.from, f.to, f.offering_id.as_deref().unwrap_or_default()))
+    .rows::<Line>(tx)
+    .await?;
     Ok((lines, Some(last)))
 }

@@ -1,4 +1,4 @@
-//! What is promised of `share.rs`.
+//! Unit tests of `share.rs`.
 
 use super::*;
 
@@ -7,10 +7,10 @@ fn holders(balances: &[u128]) -> Vec<(Address, u128)> {
 }
 
 #[test]
-fn cents_that_are_left_go_to_the_largest_remainders_and_ties_have_a_rule() {
+fn remaining_cents_go_to_the_largest_remainders_with_a_rule_for_ties() {
     assert_eq!(largest_remainder(100, &holders(&[1, 1, 1])), [34, 33, 33], "the lower address");
     assert_eq!(largest_remainder(10, &holders(&[3, 3, 1])), [4, 4, 2]);
-    // 5 · 1/10 and 5 · 3/10 leave the same half: the larger balance has it.
+    // 5 · 1/10 and 5 · 3/10 leave the same remainder: the larger balance gets the cent.
     assert_eq!(largest_remainder(5, &holders(&[1, 3, 6])), [0, 2, 3]);
     assert_eq!(largest_remainder(1, &holders(&[2, 7, 7])), [0, 1, 0]);
     assert_eq!(largest_remainder(7, &holders(&[0, 5])), [0, 7]);
@@ -23,7 +23,7 @@ fn cents_that_are_left_go_to_the_largest_remainders_and_ties_have_a_rule() {
 }
 
 #[test]
-fn the_parts_are_the_whole_each_within_a_cent_and_no_smaller_for_who_has_more() {
+fn the_parts_add_up_are_within_a_cent_and_grow_with_the_balance() {
     let ids = crate::id::Ids::seeded(11);
     let random = move || u128::from_be_bytes(ids.bytes());
     for _ in 0..20_000 {
@@ -53,7 +53,7 @@ fn the_parts_are_the_whole_each_within_a_cent_and_no_smaller_for_who_has_more() 
 }
 
 #[test]
-fn a_half_cent_is_rounded_to_the_even_one_and_never_more_than_all_is_withheld() {
+fn a_half_cent_is_rounded_to_even_and_the_tax_never_exceeds_the_gross() {
     for (gross, rate, tax) in
         [(100, 0, 0), (50, 100, 0), (150, 100, 2), (250, 100, 2), (350, 100, 4), (1001, 2400, 240), (7, 10_000, 7)]
     {
@@ -70,7 +70,7 @@ fn a_half_cent_is_rounded_to_the_even_one_and_never_more_than_all_is_withheld() 
 }
 
 #[test]
-fn an_amount_for_each_unit_is_rounded_down_to_whole_cents() {
+fn an_amount_per_unit_is_rounded_down_to_whole_cents() {
     assert_eq!(total_of(125, 10_000, 2), Some(12_500));
     assert_eq!(total_of(1, 199, 2), Some(1));
     assert_eq!(total_of(i64::MAX, u128::MAX, 0), None);

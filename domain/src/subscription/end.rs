@@ -1,23 +1,24 @@
-//! What an offering does to all of its subscriptions at once: it ends them, or asks for a new yes. A page at a time, oldest first.
+//! Changes of all subscriptions of an offering: ending them, or requiring a reconfirmation. One page at a time, oldest first.
 
 use chrono::{DateTime, Utc};
 
 use super::{Move, Status, Subscription, transition};
 use crate::db::Tx;
 use crate::offering::Offering;
-use crate::{Result, on, timer};
+use crate::sql::sql;
+use crate::{Result, timer};
 
-/// What one page came to.
+/// The result of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How many subscriptions were moved.
+    /// The number of subscriptions changed.
     pub moved: usize,
-    /// Whether some are left for the next page.
+    /// Whether there are more pages.
     pub more: bool,
 }
 
-/// Ends the open subscriptions of an offering that failed or was called off, at most `limit` of them. The caller holds the offering and
-/// comes again while there are more. One that is in a live mint is left out: what is on its way to the chain is ended by a person.
+/// Ends up to `limit` open subscriptions of a failed or cancelled offering. The caller locks the offering and repeats while there are
+/// more. Subscriptions in a live mint are left out: they can already be on the way to the chain, so an operator decides.
 pub async fn end_all_of(tx: &mut Tx, offering: &Offering, actor: &str, reason: &str, limit: i64) -> Result<Ended> {
     let page =
         some(tx, &offering.id, "s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted')", limit)
@@ -29,7 +30,7 @@ pub async fn end_all_of(tx: &mut Tx, offering: &Offering, actor: &str, reason: &
     Ok(ended)
 }
 
-/// Asks those who subscribed under older terms for a new yes until the deadline, at most `limit` of them.
+/// Requires a reconfirmation of up to `limit` subscriptions under older terms, until the deadline.
 pub async fn reconfirm_all_of(
     tx: &mut Tx,
     offering: &Offering,
@@ -43,24 +44,28 @@ pub async fn reconfirm_all_of(
     for mut s in page {
         s.reconfirm_by = Some(deadline);
         transition(tx, offering, &mut s, Move::ChangeTerms, actor, "the terms changed").await?;
-        // Without a wake: the sweep looks at what is due.
+        // No wake is needed: the sweep finds due timers.
         timer::set(tx, &s.id, Some(deadline)).await?;
     }
     Ok(asked)
 }
 
 pub(super) async fn some(tx: &mut Tx, offering_id: &str, condition: &str, limit: i64) -> Result<Vec<Subscription>> {
-    let sql = format!(
-        "select s.* from subscriptions s where s.offering_id = $1 and {condition} and not exists (select 1 from operation_items m \
-         where m.subject_type = 'subscription' and m.subject_id = s.id and m.live) order by s.id limit $2"
-    );
-    Ok(on!(tx, conn => sqlx::query_as::<_, Subscription>(sqlx::AssertSqlSafe(sql)).bind(offering_id).bind(limit)
-        .fetch_all(conn).await?))
+    sql("select s.* from subscriptions s where s.offering_id = $1 and ")
+        .push(condition)
+        .push(
+            " and not exists (select 1 from operation_items m
+                where m.subject_type = 'subscription' and m.subject_id = s.id and m.live)
+            order by s.id limit $2",
+        )
+        .bind((offering_id, limit))
+        .rows(tx)
+        .await
 }
 
-/// How many subscriptions of an offering are not final: while there is one, it is not settled.
+/// The number of subscriptions of an offering that are not final. The offering can settle when there are none.
 pub async fn unfinished(tx: &mut Tx, offering_id: &str) -> Result<i64> {
-    let words: Vec<_> = Status::ALL.iter().filter(|s| !s.is_final()).map(|s| format!("'{s}'")).collect();
-    let sql = format!("select count(*) from subscriptions where offering_id = $1 and status in ({})", words.join(", "));
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql)).bind(offering_id).fetch_one(conn).await?))
+    let open: Vec<_> = Status::ALL.iter().filter(|status| !status.is_final()).collect();
+    let counted = sql("select count(*) from subscriptions where offering_id = ").value(offering_id);
+    counted.one_of("status", &open).scalar(tx).await
 }

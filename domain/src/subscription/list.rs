@@ -1,29 +1,30 @@
-//! Reading subscriptions: one, a page, each with what has to be known beside it.
+//! Reads subscriptions: one or a page, with data of the offering, the investor and the wallet.
 
 use chrono::{DateTime, Utc};
 
 use super::{Status, Subscription};
 use crate::db::Tx;
-use crate::narrow::{self, Created};
+use crate::narrow::Created;
 use crate::offering::{self, Offering};
+use crate::sql::{Sql, sql};
 use crate::total::Total;
-use crate::{Code, Error, Result, on, operation};
+use crate::{Code, Error, Result, operation};
 
-/// Whose subscriptions a caller sees. Every read names one, so that none can forget it.
+/// The subscriptions that a caller may see. Every read takes a scope, so that none can forget it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of them.
+    /// All subscriptions.
     All,
-    /// Those of this person as an investor, and those in offerings of this organisation.
+    /// Those of this user as an investor, and those in this issuer's offerings.
     Own {
-        /// The person, if an investor.
+        /// The user, if an investor.
         user_id: Option<String>,
-        /// The organisation, if a member of one.
+        /// The issuer, if the user is its member.
         issuer_id: Option<String>,
     },
 }
 
-/// What a list shows. What is empty or none restricts nothing.
+/// The filter of a list. Empty and none mean no restriction.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Filter {
@@ -34,7 +35,7 @@ pub struct Filter {
     pub created: Created,
 }
 
-/// A subscription with its offering's terms, its investor's standing, and the operation that it is in while that is not finished.
+/// A subscription with its offering's terms, its investor's status and its live operation.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Listed {
@@ -60,39 +61,34 @@ const BESIDE: &str = " join offerings f on f.id = s.offering_id join investors i
 const OF_PERSON: &str = "investor_id = (select id from investors where user_id = ";
 const OF_ISSUER: &str = "offering_id in (select id from offerings where issuer_id = ";
 
-/// Each condition stands only where it is asked for, so that the planner sees which index fits. All are about the row itself: a page is
-/// found before anything is joined to it.
-macro_rules! conditions {
-    ($query:expr, $scope:expr, $f:expr) => {{
-        let (query, f): (&mut sqlx::QueryBuilder<_>, &Filter) = ($query, $f);
-        query.push(" where 1 = 1");
-        match $scope {
-            Scope::All => {}
-            Scope::Own { user_id: None, issuer_id: None } => _ = query.push(" and 1 = 0"),
-            Scope::Own { user_id: Some(user), issuer_id: None } => {
-                _ = query.push(" and s.").push(OF_PERSON).push_bind(user.clone()).push(")");
-            }
-            Scope::Own { user_id: None, issuer_id: Some(issuer) } => {
-                _ = query.push(" and s.").push(OF_ISSUER).push_bind(issuer.clone()).push(")");
-            }
-            // Each half has an index; with a mere "or" between them every row would be looked at.
-            Scope::Own { user_id: Some(user), issuer_id: Some(issuer) } => {
-                query.push(" and s.id in (select id from subscriptions where ").push(OF_PERSON).push_bind(user.clone());
-                query.push(") union all select id from subscriptions where ").push(OF_ISSUER).push_bind(issuer.clone());
-                query.push("))");
-            }
+/// Adds only the conditions that are asked for, so that the planner sees which index fits. All are about the row itself: a
+/// page is found before anything is joined to it.
+fn matching(query: Sql, scope: &Scope, f: &Filter) -> Sql {
+    let query = query.push(" where 1 = 1");
+    let query = match scope {
+        Scope::All => query,
+        Scope::Own { user_id: None, issuer_id: None } => query.push(" and 1 = 0"),
+        Scope::Own { user_id: Some(user), issuer_id: None } => query.push(" and s.").with(OF_PERSON, user).push(")"),
+        Scope::Own { user_id: None, issuer_id: Some(issuer) } => {
+            query.push(" and s.").with(OF_ISSUER, issuer).push(")")
         }
-        for (column, value) in [("s.id", &f.id), ("s.offering_id", &f.offering_id), ("s.investor_id", &f.investor_id)] {
-            if let Some(value) = value {
-                query.push(format!(" and {column} = ")).push_bind(value.clone());
-            }
-        }
-        narrow::words(query, "s.status", f.statuses.iter().map(|status| status.as_str()));
-        f.created.narrow(query, "s.", "sub");
-    }};
+        // Each half has an index. With "or" between them the database would read every row.
+        Scope::Own { user_id: Some(user), issuer_id: Some(issuer) } => query
+            .push(" and s.id in (select id from subscriptions where ")
+            .with(OF_PERSON, user)
+            .push(") union all select id from subscriptions where ")
+            .with(OF_ISSUER, issuer)
+            .push("))"),
+    };
+    query
+        .with_some(" and s.id = ", f.id.as_ref())
+        .with_some(" and s.offering_id = ", f.offering_id.as_ref())
+        .with_some(" and s.investor_id = ", f.investor_id.as_ref())
+        .one_of("s.status", &f.statuses)
+        .created(f.created, "s.", "sub")
 }
 
-/// A page of subscriptions, newest first, and how many there are.
+/// A page of subscriptions, newest first, and their number.
 pub async fn list(
     tx: &mut Tx,
     scope: &Scope,
@@ -100,55 +96,44 @@ pub async fn list(
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Listed>, Total)> {
-    let rows = on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new(COLUMNS);
-        query.push("(select s.id as paged from subscriptions s");
-        conditions!(&mut query, scope, filter);
-        // In the text, where the planner sees it: for a page of unknown size it would plan anew each time.
-        query.push(format!(" order by s.id desc limit {limit}"));
-        if offset > 0 {
-            query.push(" offset ").push_bind(offset);
-        }
-        query.push(") as page join subscriptions s on s.id = page.paged").push(BESIDE).push(" order by s.id desc");
-        query.build_query_as::<Listed>().fetch_all(conn).await?
-    });
+    let page = sql(COLUMNS).push("(select s.id as paged from subscriptions s");
+    let rows = matching(page, scope, filter)
+        // The limit is part of the text: for a page of unknown size the planner would plan anew each time.
+        .push(format_args!(" order by s.id desc limit {limit}"))
+        .with_some(" offset ", (offset > 0).then_some(offset))
+        .push(") as page join subscriptions s on s.id = page.paged")
+        .push(BESIDE)
+        .push(" order by s.id desc")
+        .rows(tx)
+        .await?;
     if let Some(total) = Total::told(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
-    let count = on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new("select count(*) from (select 1 from subscriptions s");
-        conditions!(&mut query, scope, filter);
-        query.push(" limit ").push_bind(Total::bound(offset)).push(") as counted");
-        query.build_query_scalar::<i64>().fetch_one(conn).await?
-    });
-    Ok((rows, Total::counted(count, offset)))
+    let counted = sql("select count(*) from (select 1 from subscriptions s");
+    let total = Total::count(tx, matching(counted, scope, filter), offset).await?;
+    Ok((rows, total))
 }
 
-/// One subscription as a list shows it; `not_found` if there is none, or it is not yours to see.
+/// One subscription as a list shows it; `not_found` if it does not exist or the caller may not see it.
 pub async fn listed(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Listed> {
     let filter = Filter { id: Some(id.to_owned()), ..Filter::default() };
-    let found = on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new(COLUMNS);
-        query.push("subscriptions s").push(BESIDE);
-        conditions!(&mut query, scope, &filter);
-        query.build_query_as::<Listed>().fetch_optional(conn).await?
-    });
-    found.ok_or_else(|| missing(id))
+    let found = matching(sql(COLUMNS).push("subscriptions s").push(BESIDE), scope, &filter);
+    found.optional(tx).await?.ok_or_else(|| missing(id))
 }
 
 fn missing(id: &str) -> Error {
     Error::refused(Code::NotFound, format!("There is no subscription {id}."))
 }
 
-/// One subscription; `not_found` if there is none, or it is not yours to see.
+/// One subscription; `not_found` if it does not exist or the caller may not see it.
 pub async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Subscription> {
     listed(tx, scope, id).await.map(|row| row.subscription)
 }
 
-/// One subscription to be moved, with its offering held until the commit: two who move subscriptions of one offering take turns.
+/// One subscription and its offering, which is locked until the commit. Moves of subscriptions of one offering happen one after the other.
 pub async fn hold(tx: &mut Tx, scope: &Scope, id: &str) -> Result<(Offering, Subscription)> {
     let seen = find(tx, scope, id).await?;
     let offering = offering::hold(tx, &seen.offering_id).await?;
-    // Read again: whoever held the offering before may have moved it.
+    // Read again, because the previous holder of the lock can have changed it.
     Ok((offering, find(tx, scope, id).await?))
 }

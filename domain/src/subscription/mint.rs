@@ -1,4 +1,4 @@
-//! What of an offering is minted, and what a final mint says about it.
+//! Selects the subscriptions for a mint, and records a final mint.
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
@@ -13,9 +13,10 @@ use crate::investor::Screening;
 use crate::means::{self, Means};
 use crate::offering::Offering;
 use crate::rows::portions;
-use crate::{Result, event, offering, on};
+use crate::sql::sql;
+use crate::{Result, event, offering};
 
-/// A subscription that may be minted or not, with the operation that it is in.
+/// A subscription that is a candidate for a mint, with its live operation.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Candidate {
@@ -30,7 +31,7 @@ pub struct Candidate {
     pub live_operation_id: Option<String>,
 }
 
-/// What the rules look at of the investor and the wallet.
+/// The facts about the investor and the wallet.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Known {
@@ -41,14 +42,14 @@ pub struct Known {
     pub accreditation_expires_at: Option<DateTime<Utc>>,
     #[sqlx(flatten)]
     pub means: Means,
-    /// What else of the investor the law counts together with it.
+    /// What the investor already uses of the exemption's investment limit.
     pub used: i64,
     pub wallet_verified_at: Option<DateTime<Utc>>,
     pub wallet_retired_at: Option<DateTime<Utc>>,
 }
 
 impl Candidate {
-    /// What became of each rule of the mint.
+    /// The results of the rules for a mint.
     pub fn checks(&self, offering: &Offering, now: DateTime<Utc>) -> Vec<Check> {
         let known = &self.standing;
         let investor = Investor {
@@ -86,18 +87,18 @@ const OF_OFFERING: &str = ") when 'reg_a_t2' then (select cast(coalesce(sum(x.am
     from subscriptions s join offerings o on o.id = s.offering_id join investors i on i.id = s.investor_id left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
     left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live where s.offering_id = ";
 
-/// Every subscription of an offering that could be meant by "mint all", oldest first.
+/// The accepted subscriptions of an offering, oldest first: the candidates of "mint all".
 pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
     let counted_from = means::window_from(tx.now());
-    Ok(on!(tx, conn => {
-        let mut query = sqlx::QueryBuilder::new(CANDIDATES);
-        query.push_bind(counted_from).push(OF_OFFERING).push_bind(offering_id);
-        query.push(" and s.status = 'accepted' order by s.id");
-        query.build_query_as::<Candidate>().fetch_all(conn).await?
-    }))
+    sql(CANDIDATES)
+        .value(counted_from)
+        .with(OF_OFFERING, offering_id)
+        .push(" and s.status = 'accepted' order by s.id")
+        .rows(tx)
+        .await
 }
 
-/// Of these subscriptions those that the offering has, whatever their status, oldest first and each once.
+/// Those of these subscriptions that belong to the offering, in any status, oldest first and without duplicates.
 pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Result<Vec<Candidate>> {
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();
@@ -105,47 +106,49 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
     let counted_from = means::window_from(tx.now());
     let mut found = Vec::with_capacity(ids.len());
     for some in ids.chunks(IDS_PER_STATEMENT) {
-        found.extend(on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(CANDIDATES);
-            query.push_bind(counted_from).push(OF_OFFERING).push_bind(offering_id).push(" and s.id in (");
-            let mut list = query.separated(", ");
-            for id in some {
-                list.push_bind(*id);
-            }
-            query.push(") order by s.id");
-            query.build_query_as::<Candidate>().fetch_all(conn).await?
-        }));
+        found.extend(
+            sql(CANDIDATES)
+                .value(counted_from)
+                .with(OF_OFFERING, offering_id)
+                .push(" and s.id in (")
+                .list(some)
+                .push(") order by s.id")
+                .rows::<Candidate>(tx)
+                .await?,
+        );
     }
     Ok(found)
 }
 
-/// Keeps why these are minted, by one record that holds for each. Of two mints of one subscription the later one counts.
+/// Stores the results of the rules for each of these subscriptions. A later mint replaces them.
 pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Result<()> {
     let now = tx.now();
     for portion in portions(ids) {
-        on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements, created_at) ");
-            query.push_values(portion, |mut row, id| {
-                row.push_bind(*id).push_bind("mint").push_bind(RULES_VERSION).push_bind(Json(checks)).push_bind(Json(json!([]))).push_bind(now);
-            });
-            query.push(" on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version, \
-                checks = excluded.checks, created_at = excluded.created_at");
-            query.build().execute(conn).await?.rows_affected()
-        });
+        sql("insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements,
+                 created_at)")
+        .values(portion, |id| (*id, "mint", RULES_VERSION, Json(checks), Json(json!([])), now))
+        .push(
+            "
+             on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
+                 checks = excluded.checks, created_at = excluded.created_at",
+        )
+        .execute(tx)
+        .await?;
     }
     Ok(())
 }
 
-/// What an offering's subscriptions that were not called off come to, in minor units.
+/// The total of an offering's active subscriptions, in minor units.
 pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
-    Ok(on!(tx, conn => sqlx::query_scalar::<_, i64>(
-        "select cast(coalesce(sum(amount), 0) as bigint) from subscriptions where offering_id = $1 \
-         and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
-        .bind(offering_id).fetch_one(conn).await?))
+    sql("select cast(coalesce(sum(amount), 0) as bigint) from subscriptions
+         where offering_id = $1 and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted',
+             'minted')")
+    .bind(offering_id)
+    .scalar(tx)
+    .await
 }
 
-/// What a final mint says about a subscription.
+/// The data of a final mint.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Minted<'a> {
@@ -156,23 +159,22 @@ pub struct Minted<'a> {
     pub currency: &'a str,
 }
 
-/// Marks the subscriptions of a page as minted. Called by the commit that confirms the mint, and by nothing else.
+/// Marks the subscriptions of a page as minted. Only the commit that confirms the mint calls it.
 pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()> {
     let now = tx.now();
     for portion in portions(ids) {
-        let minted = on!(tx, conn => {
-            let mut query = sqlx::QueryBuilder::new(
-                "update subscriptions set status = 'minted', version = version + 1, mint_operation_id = ");
-            query.push_bind(m.operation_id).push(", mint_tx_hash = ").push_bind(Hex(m.tx_hash)).push(", mint_block_number = ")
-                .push_bind(m.block_number).push(", minted_at = ").push_bind(now).push(", updated_at = ").push_bind(now)
-                .push(", lock_release_at = ").push_bind(m.lock_release_at).push(" where status = 'accepted' and id in (");
-            let mut list = query.separated(", ");
-            for id in portion {
-                list.push_bind(id);
-            }
-            query.push(") returning *");
-            query.build_query_as::<Subscription>().fetch_all(conn).await?
-        });
+        let minted = sql("update subscriptions set status = 'minted', version = version + 1, mint_operation_id = ")
+            .value(m.operation_id)
+            .with(", mint_tx_hash = ", Hex(m.tx_hash))
+            .with(", mint_block_number = ", m.block_number)
+            .with(", minted_at = ", now)
+            .with(", updated_at = ", now)
+            .with(", lock_release_at = ", m.lock_release_at)
+            .push(" where status = 'accepted' and id in (")
+            .list(portion)
+            .push(") returning *")
+            .rows::<Subscription>(tx)
+            .await?;
         all_touched(minted.len() as u64, portion.len(), "subscription", portion[0])?;
         let beside =
             json!({ "from": Status::Accepted, "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
@@ -182,16 +184,19 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
     Ok(())
 }
 
-/// Lets what is not minted yet follow a wallet that was recovered. Where the lost wallet still holds units of another offering,
-/// or is frozen there, its subscriptions wait for the recovery there: units that came first would bar it, and a freeze is not left behind.
+/// Redirects unminted subscriptions of a recovered wallet to its replacement. In other offerings where the lost wallet still holds units
+/// or is frozen, they wait for the recovery of that token: units that arrive first would block it, and the freeze must move with them.
 pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, successor: Address) -> Result<u64> {
     let now = tx.now();
-    let moved = on!(tx, conn => sqlx::query_as::<_, Subscription>(
-        "update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4 where wallet_address = $2 \
-         and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted') and (offering_id = $1 or offering_id not in \
-         (select h.offering_id from holdings h where h.wallet_address = $2 and h.balance <> '0' union \
-         select a.offering_id from token_accounts a where a.wallet_address = $2 and a.frozen and a.successor_address is null)) returning *")
-        .bind(offering_id).bind(Hex(lost)).bind(Hex(successor)).bind(now).fetch_all(conn).await?);
+    let moved = sql("update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4
+        where wallet_address = $2 and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted')
+            and (offering_id = $1 or offering_id not in (select h.offering_id from holdings h
+            where h.wallet_address = $2 and h.balance <> '0' union select a.offering_id from token_accounts a
+            where a.wallet_address = $2 and a.frozen and a.successor_address is null))
+        returning *")
+    .bind((offering_id, Hex(lost), Hex(successor), now))
+    .rows::<Subscription>(tx)
+    .await?;
     for s in &moved {
         let offering = offering::find(tx, &s.offering_id).await?;
         let wallets = json!({ "wallet_address": successor.to_checksum(None), "lost_address": lost.to_checksum(None) });

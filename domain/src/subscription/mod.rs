@@ -1,5 +1,5 @@
-//! Subscriptions: what an investor committed, until it is minted or its money is back. Who moves one holds its offering first, so that
-//! what the offering has reserved and what its subscriptions come to never part.
+//! Subscriptions: commitments of investors, until they are minted or refunded. Every move locks the offering first, so that the
+//! reserved amount of the offering always matches its subscriptions.
 
 pub mod eligibility;
 mod end;
@@ -25,16 +25,17 @@ pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, pay
 pub use state::{Move, Status};
 pub use window::{move_windows_of, renew_window};
 
-use crate::audit::Facts;
+use crate::recorder::Facts;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, touched};
 use crate::money::Money;
 use crate::offering::Offering;
-use crate::{Error, Result, event, on};
+use crate::sql::update_table;
+use crate::{Error, Result, event};
 
 /// One row of `subscriptions`.
 #[derive(Clone, Debug, sqlx::FromRow)]
-#[allow(missing_docs)] // Each field is its column; 0023_subscription.sql explains those that need it.
+#[allow(missing_docs)] // Each field is its column; 0016_subscription.sql explains those that need it.
 pub struct Subscription {
     pub id: String,
     pub offering_id: String,
@@ -66,12 +67,12 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The money that is there for it, in minor units.
+    /// Money received and not refunded, in minor units.
     pub const fn held(&self) -> i64 {
         self.received_amount - self.refunded_amount
     }
 
-    /// When the calendar has to look at it next.
+    /// When the timer of this subscription is due next.
     pub fn next_look(&self) -> Option<DateTime<Utc>> {
         match self.status {
             Status::Committed => Some(self.cooling_off_expires_at),
@@ -81,15 +82,15 @@ impl Subscription {
         }
     }
 
-    /// The refusal of something that its status does not allow.
+    /// The error for an action that the status does not allow.
     pub fn illegal(&self, what: &str) -> Error {
         let allowed = self.status.moves();
-        let detail = format!("The subscription is {}; {what} is not allowed there.", self.status);
+        let detail = format!("The subscription is {}; {what} is not allowed.", self.status);
         Error::illegal(detail, self.status.as_str(), allowed)
     }
 }
 
-/// Moves a subscription, with its event and with what it reserved, if nobody moved it since it was read. The offering is held.
+/// Moves a subscription and writes its event and reservation, unless the row has changed since it was read. The caller locks the offering.
 pub async fn transition(
     tx: &mut Tx,
     offering: &Offering,
@@ -116,29 +117,41 @@ pub async fn transition(
     tell(tx, offering, s, told, json!({ "from": from, "actor": actor, "reason": s.status_reason })).await
 }
 
-/// Writes the columns that move, guarded by the version that was read.
+/// Writes the changed columns if the version is still the one that was read.
 pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
-    let before = if tx.doing().is_an_act() { Some(facts(&find(tx, &Scope::All, &s.id).await?)) } else { None };
+    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &Scope::All, &s.id).await?)) } else { None };
     let read = s.version;
     s.version += 1;
     s.updated_at = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update subscriptions set status = $3, quantity = $4, wallet_address = $5, terms_version = $6, status_reason = $7, \
-         previous_status = $8, reconfirm_by = $9, payment_due_at = $10, payment_method = $11, received_amount = $12, \
-         refunded_amount = $13, accepted_at = $14, version = $15, updated_at = $16, cooling_off_expires_at = $17, calendar_version = $18 where id = $1 and version = $2")
-        .bind(&s.id).bind(read).bind(s.status).bind(s.quantity).bind(s.wallet_address).bind(s.terms_version).bind(&s.status_reason)
-        .bind(s.previous_status).bind(s.reconfirm_by).bind(s.payment_due_at).bind(&s.payment_method).bind(s.received_amount)
-        .bind(s.refunded_amount).bind(s.accepted_at).bind(s.version).bind(s.updated_at).bind(s.cooling_off_expires_at)
-        .bind(s.calendar_version)
-        .execute(conn).await?.rows_affected());
+    let rows = update_table("subscriptions")
+        .set("status", s.status)
+        .set("quantity", s.quantity)
+        .set("wallet_address", s.wallet_address)
+        .set("terms_version", s.terms_version)
+        .set("status_reason", &s.status_reason)
+        .set("previous_status", s.previous_status)
+        .set("reconfirm_by", s.reconfirm_by)
+        .set("payment_due_at", s.payment_due_at)
+        .set("payment_method", &s.payment_method)
+        .set("received_amount", s.received_amount)
+        .set("refunded_amount", s.refunded_amount)
+        .set("accepted_at", s.accepted_at)
+        .set("version", s.version)
+        .set("updated_at", s.updated_at)
+        .set("cooling_off_expires_at", s.cooling_off_expires_at)
+        .set("calendar_version", s.calendar_version)
+        .with(" where id = ", &s.id)
+        .with(" and version = ", read)
+        .execute(tx)
+        .await?;
     touched(rows, "subscription", &s.id)?;
     if let Some(before) = before {
-        tx.doing().changed(&s.id, before, facts(s));
+        tx.recorder().changed(&s.id, before, facts(s));
     }
     Ok(())
 }
 
-/// What the audit log may show of it.
+/// The fields for the audit log.
 fn facts(s: &Subscription) -> Facts {
     let open = json!({
         "status": s.status, "amount": s.amount, "quantity": s.quantity.map(|q| q.to_string()), "wallet_address": s.wallet_address.map(|w| w.to_string()),
@@ -149,12 +162,12 @@ fn facts(s: &Subscription) -> Facts {
     Facts::new(open, json!({ "status_reason": s.status_reason }))
 }
 
-/// Tells of a subscription what happened to it.
+/// Writes an event of a subscription.
 pub async fn tell(tx: &mut Tx, offering: &Offering, s: &Subscription, what: &str, data: Value) -> Result<()> {
     event::write_all(tx, &[told(&offering.currency, s, what, data)]).await
 }
 
-/// What is told of every move alike, and what is said beside it.
+/// An event with the data that all events of a subscription have.
 fn told(currency: &str, s: &Subscription, what: &str, mut data: Value) -> event::New {
     data["offering_id"] = json!(s.offering_id);
     data["investor_id"] = json!(s.investor_id);

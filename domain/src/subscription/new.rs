@@ -1,4 +1,4 @@
-//! Writing a subscription down, with what it reserves.
+//! Stores new subscriptions and reserves their amounts.
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
@@ -11,9 +11,10 @@ use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::money::Money;
 use crate::offering::Offering;
-use crate::{Error, Result, on};
+use crate::sql::insert_into;
+use crate::{Error, Result};
 
-/// What an investor commits.
+/// A subscription to create.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct New<'a> {
@@ -34,33 +35,53 @@ pub struct New<'a> {
 pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Subscription> {
     reservation::reserve(tx, n.offering, n.amount).await?;
     let (id, now) = (tx.new_id("sub"), tx.now());
-    let stored = on!(tx, conn => sqlx::query_as::<_, Subscription>(
-        "insert into subscriptions (id, offering_id, investor_id, status, amount, wallet_address, cooling_off_expires_at, payment_due_at, \
-         payment_method, reference, consent_document_id, created_by, idempotency_key, terms_version, calendar_version, version, created_at, \
-         updated_at) values ($1, $2, $3, 'committed', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $15, 1, $14, $14) \
-         on conflict (created_by, idempotency_key) where idempotency_key is not null do nothing returning *")
-        .bind(&id).bind(&n.offering.id).bind(n.investor_id).bind(n.amount).bind(n.wallet.map(Hex)).bind(n.cooling_off_expires_at)
-        .bind(n.payment_due_at).bind(n.payment_method).bind(n.reference).bind(n.consent_document_id).bind(n.created_by)
-        .bind(n.idempotency_key).bind(n.offering.terms_version).bind(now).bind(n.offering.calendar_version)
-        .fetch_optional(conn).await?);
-    // Another process was asked for the same under this key, and was first.
+    let stored = insert_into("subscriptions")
+        .set("id", &id)
+        .set("offering_id", &n.offering.id)
+        .set("investor_id", n.investor_id)
+        .set("status", "committed")
+        .set("amount", n.amount)
+        .set("wallet_address", n.wallet.map(Hex))
+        .set("cooling_off_expires_at", n.cooling_off_expires_at)
+        .set("payment_due_at", n.payment_due_at)
+        .set("payment_method", n.payment_method)
+        .set("reference", n.reference)
+        .set("consent_document_id", n.consent_document_id)
+        .set("created_by", n.created_by)
+        .set("idempotency_key", n.idempotency_key)
+        .set("terms_version", n.offering.terms_version)
+        .set("calendar_version", n.offering.calendar_version)
+        .set("version", 1)
+        .set("created_at", now)
+        .set("updated_at", now)
+        .push(
+            " on conflict (created_by, idempotency_key) where idempotency_key is not null do nothing
+                returning *",
+        )
+        .optional::<Subscription>(tx)
+        .await?;
+    // A parallel request with the same idempotency key was first.
     let stored = stored.ok_or(Error::Stale { what: "subscription", id })?;
     tell(tx, n.offering, &stored, "committed", json!({ "actor": n.created_by })).await?;
     Ok(stored)
 }
 
-/// Keeps why a subscription was allowed, for whoever asks later.
+/// Stores the results of the eligibility rules as evidence.
 pub async fn store_checks(tx: &mut Tx, id: &str, stage: &str, checks: &Value, acknowledged: &[String]) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query(
-        "insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements, created_at) \
-         values ($1, $2, $3, $4, $5, $6)")
-        .bind(id).bind(stage).bind(RULES_VERSION).bind(Json(checks)).bind(Json(acknowledged)).bind(now)
-        .execute(conn).await?.rows_affected());
+    insert_into("eligibility_checks")
+        .set("subscription_id", id)
+        .set("stage", stage)
+        .set("rules_version", RULES_VERSION)
+        .set("checks", Json(checks))
+        .set("acknowledgements", Json(acknowledged))
+        .set("created_at", now)
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// An accepted subscription, as the demo and the tests make them.
+/// An accepted subscription, for the demo and tests.
 #[allow(missing_docs)]
 pub struct Accepted<'a> {
     pub offering_id: &'a str,
@@ -70,14 +91,25 @@ pub struct Accepted<'a> {
     pub wallet: Address,
 }
 
-/// Stores an accepted subscription, paid in full, and returns its id.
+/// Stores an accepted and fully paid subscription and returns its id.
 pub async fn insert_accepted(tx: &mut Tx, a: &Accepted<'_>) -> Result<String> {
     let (id, now) = (tx.new_id("sub"), tx.now());
-    on!(tx, conn => sqlx::query(
-        "insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, cooling_off_expires_at, \
-         received_amount, accepted_at, version, created_at, updated_at) values ($1, $2, $3, 'accepted', $4, $5, $6, $7, $4, $7, 1, $7, $7)")
-        .bind(&id).bind(a.offering_id).bind(a.investor_id).bind(a.amount.minor()).bind(Dec(a.quantity)).bind(Hex(a.wallet)).bind(now)
-        .execute(conn).await?.rows_affected());
+    insert_into("subscriptions")
+        .set("id", &id)
+        .set("offering_id", a.offering_id)
+        .set("investor_id", a.investor_id)
+        .set("status", "accepted")
+        .set("amount", a.amount.minor())
+        .set("quantity", Dec(a.quantity))
+        .set("wallet_address", Hex(a.wallet))
+        .set("cooling_off_expires_at", now)
+        .set("received_amount", a.amount.minor())
+        .set("accepted_at", now)
+        .set("version", 1)
+        .set("created_at", now)
+        .set("updated_at", now)
+        .execute(tx)
+        .await?;
     reservation::enter(tx, a.offering_id, a.amount.minor()).await?;
     Ok(id)
 }

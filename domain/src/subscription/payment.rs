@@ -1,4 +1,4 @@
-//! The money of a subscription, as it was seen on an account. What a bank calls by one reference is entered once.
+//! Payments of a subscription. A bank reference can be recorded once.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -8,10 +8,11 @@ use crate::db::Tx;
 use crate::money::Money;
 use crate::offering::Offering;
 use crate::offering::terms::PaymentMethod;
-use crate::{Error, Result, on};
+use crate::sql::{insert_into, sql};
+use crate::{Error, Result};
 
 crate::words! {
-    /// Which way money went.
+    /// The direction of a payment.
     PaymentKind {
         /// From the investor.
         Received = "received",
@@ -21,17 +22,17 @@ crate::words! {
 }
 
 crate::words! {
-    /// How a subscription stands with its money. Derived, never stored.
+    /// The payment status of a subscription, derived from its amounts.
     PaymentStatus {
-        /// Nothing is there.
+        /// Nothing was received.
         Unpaid = "unpaid",
         /// Less than the amount.
         PartiallyPaid = "partially_paid",
-        /// The amount, or more.
+        /// The amount or more.
         Paid = "paid",
-        /// It has to go back.
+        /// A refund is due.
         RefundPending = "refund_pending",
-        /// It went back.
+        /// Everything was refunded.
         Refunded = "refunded",
     }
 }
@@ -51,7 +52,7 @@ pub struct Payment {
     pub created_at: DateTime<Utc>,
 }
 
-/// Money that moved.
+/// A payment to record.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct NewPayment<'a> {
@@ -64,7 +65,7 @@ pub struct NewPayment<'a> {
 }
 
 impl Subscription {
-    /// How it stands with its money.
+    /// The payment status.
     pub const fn payment_status(&self) -> PaymentStatus {
         match (self.status, self.held()) {
             (Status::RefundPending, _) => PaymentStatus::RefundPending,
@@ -75,12 +76,12 @@ impl Subscription {
         }
     }
 
-    /// What is there beyond the amount.
+    /// Money received beyond the amount.
     pub const fn excess(&self) -> i64 {
         if self.held() > self.amount { self.held() - self.amount } else { 0 }
     }
 
-    /// How much may go back in this status; none where no money can be there. From the acceptance on the amount stays.
+    /// How much can be refunded in this status; none if no money can be there. After the acceptance only the excess.
     const fn refundable(&self) -> Option<i64> {
         match self.status {
             Status::Committed | Status::PendingReconfirmation | Status::Binding | Status::RefundPending => {
@@ -92,20 +93,20 @@ impl Subscription {
     }
 }
 
-/// Enters money, once for what the bank calls by this reference. When all of what had to go back is gone, it is refunded.
+/// Records a payment, once for each bank reference. When everything due is refunded, the subscription is refunded.
 pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &NewPayment<'_>) -> Result<Payment> {
     if let Some(known) = known(tx, n).await? {
         let same = (&known.subscription_id, known.amount) == (&s.id, n.amount);
         return if same { Ok(known) } else { Err(already(&known)) };
     }
     match n.kind {
-        // What is on the account is entered, however late it came.
+        // Money on the account is recorded, however late it came.
         PaymentKind::Received => s.received_amount += n.amount,
         PaymentKind::Refunded => {
             let most = s.refundable().ok_or_else(|| s.illegal("a refund"))?;
             if n.amount > most {
                 let most = Money::from_minor(most).to_string();
-                let detail = format!("Only {most} {} of it can go back.", offering.currency);
+                let detail = format!("At most {most} {} can be refunded.", offering.currency);
                 return Err(Error::field("/amount", "above_maximum", detail).with_params(json!({ "maximum": most })));
             }
             s.refunded_amount += n.amount;
@@ -126,37 +127,47 @@ pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &
 }
 
 async fn known(tx: &mut Tx, n: &NewPayment<'_>) -> Result<Option<Payment>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>(
-        "select * from payments where method = $1 and external_reference = $2 and kind = $3")
-        .bind(n.method).bind(n.external_reference).bind(n.kind).fetch_optional(conn).await?))
+    sql("select * from payments where method = $1 and external_reference = $2 and kind = $3")
+        .bind((n.method, n.external_reference, n.kind))
+        .optional(tx)
+        .await
 }
 
 fn already(known: &Payment) -> Error {
     let amount = Money::from_minor(known.amount);
-    let detail = format!("This reference was entered as {amount} for {}.", known.subscription_id);
+    let detail = format!("This reference was already recorded as {amount} for {}.", known.subscription_id);
     Error::field("/external_reference", "already_recorded", detail)
 }
 
 async fn insert(tx: &mut Tx, subscription_id: &str, n: &NewPayment<'_>) -> Result<Payment> {
     let (id, now) = (tx.new_id("pay"), tx.now());
-    let stored = on!(tx, conn => sqlx::query_as::<_, Payment>(
-        "insert into payments (id, subscription_id, kind, amount, method, external_reference, received_at, recorded_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (method, external_reference, kind) do nothing returning *")
-        .bind(id).bind(subscription_id).bind(n.kind).bind(n.amount).bind(n.method).bind(n.external_reference).bind(n.received_at)
-        .bind(n.recorded_by).bind(now).fetch_optional(conn).await?);
-    // Somebody entered it for a subscription of another offering at this very moment: read again.
+    let stored = insert_into("payments")
+        .set("id", id)
+        .set("subscription_id", subscription_id)
+        .set("kind", n.kind)
+        .set("amount", n.amount)
+        .set("method", n.method)
+        .set("external_reference", n.external_reference)
+        .set("received_at", n.received_at)
+        .set("recorded_by", n.recorded_by)
+        .set("created_at", now)
+        .push(" on conflict (method, external_reference, kind) do nothing returning *")
+        .optional::<Payment>(tx)
+        .await?;
+    // A parallel request has just recorded the reference for another subscription: the caller reads again.
     stored.ok_or_else(|| Error::Stale { what: "payment", id: n.external_reference.to_owned() })
 }
 
 /// The payments of a subscription, oldest first.
 pub async fn payments(tx: &mut Tx, subscription_id: &str) -> Result<Vec<Payment>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>("select * from payments where subscription_id = $1 order by id")
-        .bind(subscription_id).fetch_all(conn).await?))
+    sql("select * from payments where subscription_id = $1 order by id").bind(subscription_id).rows(tx).await
 }
 
-/// The newest payments of all subscriptions of an investor, newest first.
+/// The payments of all subscriptions of an investor, newest first.
 pub async fn payments_of_investor(tx: &mut Tx, investor_id: &str, limit: i64) -> Result<Vec<Payment>> {
-    Ok(on!(tx, conn => sqlx::query_as::<_, Payment>(
-        "select p.* from payments p join subscriptions s on s.id = p.subscription_id where s.investor_id = $1 order by p.id desc limit $2")
-        .bind(investor_id).bind(limit).fetch_all(conn).await?))
+    sql("select p.* from payments p join subscriptions s on s.id = p.subscription_id
+         where s.investor_id = $1 order by p.id desc limit $2")
+    .bind((investor_id, limit))
+    .rows(tx)
+    .await
 }

@@ -1,43 +1,50 @@
-//! What the subscriptions of an offering have reserved of its hard cap: one sum, which every move keeps in its own commit.
+//! The reserved part of an offering's hard cap: one sum, updated in the commit of each move.
 
 use crate::db::{Tx, touched};
 use crate::money::Money;
 use crate::offering::Offering;
-use crate::{Error, Result, on, timer};
+use crate::sql::sql;
+use crate::{Error, Result, timer};
 
-/// Reserves an amount, if the offering is open and has room for it.
+/// Reserves an amount if the offering is open and has room.
 pub async fn reserve(tx: &mut Tx, offering: &Offering, amount: i64) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query(
-        "update offerings set committed_total = committed_total + $2 where id = $1 and status = 'open' \
-         and committed_total + $2 <= hard_cap").bind(&offering.id).bind(amount).execute(conn).await?.rows_affected());
+    let rows = sql("update offerings set committed_total = committed_total + $2
+        where id = $1 and status = 'open' and committed_total + $2 <= hard_cap")
+    .bind((&offering.id, amount))
+    .execute(tx)
+    .await?;
     if rows != 1 {
         return Err(exceeded(offering));
     }
     if offering.committed_total + amount == offering.hard_cap {
-        // Full: it ends as soon as nobody can withdraw any more, and is looked at until then.
+        // The offering is full. It closes when no subscription can be withdrawn any more, so its timer is due now.
         timer::hasten(tx, &offering.id).await?;
     }
     Ok(())
 }
 
-/// The refusal of an amount that has no room.
+/// The error for an amount above the room that is left.
 pub fn exceeded(offering: &Offering) -> Error {
     let room = Money::from_minor((offering.hard_cap - offering.committed_total).max(0)).to_string();
-    let detail = format!("The offering has room for {room} {} more.", offering.currency);
+    let detail = format!("The offering has only {room} {} left.", offering.currency);
     Error::field("/amount", "hard_cap_exceeded", detail).with_params(serde_json::json!({ "available": room }))
 }
 
-/// Counts an amount that was agreed on elsewhere, whatever the cap.
+/// Adds an amount without a check of the cap, for the demo and tests.
 pub async fn enter(tx: &mut Tx, offering_id: &str, amount: i64) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query("update offerings set committed_total = committed_total + $2 where id = $1")
-        .bind(offering_id).bind(amount).execute(conn).await?.rows_affected());
+    let rows = sql("update offerings set committed_total = committed_total + $2 where id = $1")
+        .bind((offering_id, amount))
+        .execute(tx)
+        .await?;
     touched(rows, "offering", offering_id)
 }
 
-/// Gives back what a subscription had reserved.
+/// Releases the reserved amount of a subscription.
 pub async fn release(tx: &mut Tx, offering_id: &str, amount: i64) -> Result<()> {
-    let rows = on!(tx, conn => sqlx::query(
-        "update offerings set committed_total = committed_total - $2 where id = $1 and committed_total >= $2")
-        .bind(offering_id).bind(amount).execute(conn).await?.rows_affected());
+    let rows = sql("update offerings set committed_total = committed_total - $2
+        where id = $1 and committed_total >= $2")
+    .bind((offering_id, amount))
+    .execute(tx)
+    .await?;
     touched(rows, "offering", offering_id)
 }

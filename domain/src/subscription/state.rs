@@ -1,70 +1,70 @@
-//! The statuses of a subscription and every move between them.
+//! The statuses of a subscription and the moves between them.
 
 crate::words! {
-    /// The life of a subscription.
+    /// The status of a subscription.
     Status {
-        /// In its cooling-off time.
+        /// In its cooling-off period.
         Committed = "committed",
-        /// Terms changed: the investor must say yes again.
+        /// The terms changed, and the investor must reconfirm.
         PendingReconfirmation = "pending_reconfirmation",
-        /// Past its cooling-off time.
+        /// The cooling-off period is over.
         Binding = "binding",
-        /// Every gate is passed and the quantity is fixed.
+        /// All rules are met, and the quantity is fixed.
         Accepted = "accepted",
-        /// The tokens are the investor's, finally.
+        /// The mint is final.
         Minted = "minted",
-        /// Withdrawn.
+        /// Withdrawn or cancelled.
         Cancelled = "cancelled",
-        /// Turned down.
+        /// Rejected.
         Rejected = "rejected",
-        /// Never paid.
+        /// Not paid in time.
         Expired = "expired",
-        /// Money has to go back.
+        /// A refund is due.
         RefundPending = "refund_pending",
-        /// Money went back.
+        /// Everything is refunded.
         Refunded = "refunded",
     }
 }
 
 crate::words! {
-    /// What moves a subscription.
+    /// A move of a subscription.
     Move {
         /// The investor withdraws.
         Withdraw = "withdraw",
-        /// Staff calls it off.
+        /// Staff cancels it.
         Cancel = "cancel",
-        /// The cooling-off time is over.
+        /// The cooling-off period ends.
         Bind = "bind",
-        /// The terms of the offering changed.
+        /// The terms of the offering change.
         ChangeTerms = "change_terms",
-        /// The investor says yes to the changed terms.
+        /// The investor accepts the changed terms.
         Reconfirm = "reconfirm",
-        /// The investor said nothing.
+        /// The investor did not reconfirm in time.
         Lapse = "lapse",
-        /// Staff or the issuer takes it.
+        /// Staff or the issuer accepts it.
         Accept = "accept",
-        /// The money did not come.
+        /// It was not paid in time.
         Expire = "expire",
-        /// Staff or the issuer turns it down.
+        /// Staff or the issuer rejects it.
         Reject = "reject",
-        /// Its mint is final.
+        /// The mint is final.
         Mint = "mint",
-        /// Money came after the end.
+        /// Money arrives after the end.
         Receive = "receive",
-        /// The money went back.
+        /// The refund is complete.
         Refund = "refund",
-        /// The offering failed or was called off.
+        /// The offering failed or was cancelled.
         End = "end",
     }
 }
 
 impl Status {
-    /// Those that reserve a part of the offering's hard cap.
+    /// Statuses that reserve a part of the hard cap.
     pub const RESERVING: [Self; 5] =
         [Self::Committed, Self::PendingReconfirmation, Self::Binding, Self::Accepted, Self::Minted];
 
-    /// The status after a move, or none where the move is not allowed. What ends while money is there waits for its refund; a yes to
-    /// changed terms leads back to where it was.
+    /// The status after a move; none if the move is not allowed. A subscription that ends with money waits for its refund. A
+    /// reconfirmation leads back to the previous status.
     pub fn next(self, by: Move, previous: Option<Self>, has_money: bool) -> Option<Self> {
         use Status::*;
         let over = |ended| Some(if has_money { RefundPending } else { ended });
@@ -85,7 +85,7 @@ impl Status {
         }
     }
 
-    /// The moves that are allowed from here, as words.
+    /// The moves that are allowed from this status.
     pub fn moves(self) -> Vec<&'static str> {
         let allowed = |by: &&Move| self.next(**by, Some(Self::Committed), false).is_some();
         Move::ALL.iter().filter(allowed).map(|by| by.as_str()).collect()
@@ -96,12 +96,12 @@ impl Status {
         Self::RESERVING.contains(&self)
     }
 
-    /// Whether anything may still become of it before it is minted.
+    /// Whether it can still change before a mint.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Committed | Self::PendingReconfirmation | Self::Binding | Self::Accepted)
     }
 
-    /// Whether nothing more can become of it, unless money comes late and has to go back.
+    /// Whether it is final, unless late money must be refunded.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Minted | Self::Cancelled | Self::Rejected | Self::Expired | Self::Refunded)
     }

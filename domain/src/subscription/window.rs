@@ -1,4 +1,4 @@
-//! Until when a subscription can be withdrawn, where that is counted back from its offering's end and the end was moved.
+//! Cooling-off periods that are counted back from the end of the offering, after that end was moved.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -10,8 +10,7 @@ use crate::exemption::{self, CoolingOff};
 use crate::offering::Offering;
 use crate::{Result, timer};
 
-/// Lets the subscriptions of an offering follow its end, at most `limit` of them. The caller holds the offering and comes again while there
-/// are more.
+/// Recomputes the cooling-off periods of up to `limit` subscriptions. The caller locks the offering and repeats while there are more.
 pub async fn move_windows_of(tx: &mut Tx, offering: &Offering, limit: i64) -> Result<Ended> {
     let behind = format!(
         "s.status in ('committed', 'pending_reconfirmation') and s.calendar_version < {}",
@@ -25,8 +24,8 @@ pub async fn move_windows_of(tx: &mut Tx, offering: &Offering, limit: i64) -> Re
     Ok(moved)
 }
 
-/// Computes the time to withdraw anew if the end was moved since. Whoever moves a subscription by that time calls it first: its page may
-/// not have come yet. The offering is held.
+/// Recomputes the cooling-off period if the end of the offering was moved since. A move that depends on the period calls it first,
+/// because the page of this subscription may not have been processed yet. The caller locks the offering.
 pub async fn renew_window(tx: &mut Tx, offering: &Offering, s: &mut Subscription) -> Result<()> {
     let open = matches!(s.status, Status::Committed | Status::PendingReconfirmation);
     if !open || s.calendar_version >= offering.calendar_version {
@@ -34,24 +33,24 @@ pub async fn renew_window(tx: &mut Tx, offering: &Offering, s: &mut Subscription
     }
     s.calendar_version = offering.calendar_version;
     let before = s.cooling_off_expires_at;
-    // A window that was over before the terms changed stays over.
+    // A period that was over before the terms changed stays over.
     let runs = s.status == Status::Committed || s.previous_status == Some(Status::Committed);
     if runs {
         let after = exemption::cooling_off_expires_at(offering, s.created_at);
         let by_end = !matches!(offering.exemption.profile().cooling_off, CoolingOff::After(_));
-        // Who could withdraw until now is not told afterwards that the time was over before.
+        // A period that runs now never ends in the past.
         s.cooling_off_expires_at = after.max(if by_end { before.min(tx.now()) } else { before });
     }
     let longer = s.cooling_off_expires_at - before;
     if longer > TimeDelta::zero() {
-        // Nobody has to pay while they may still withdraw.
+        // Nobody has to pay before the end of the cooling-off period.
         s.payment_due_at = s.payment_due_at.map(|due| due + longer);
     }
     save(tx, s).await?;
     if longer == TimeDelta::zero() {
         return Ok(());
     }
-    // Without a wake: the sweep looks at what is due.
+    // No wake is needed: the sweep finds due timers.
     timer::set(tx, &s.id, s.next_look()).await?;
     tell(tx, offering, s, "cooling_off_changed", json!({ "cooling_off_expired_at": before })).await
 }

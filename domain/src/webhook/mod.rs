@@ -1,4 +1,4 @@
-//! Webhook endpoints: where somebody wants to be told what happened.
+//! Webhook endpoints: URLs of portals that receive events.
 
 pub mod network;
 pub mod secret;
@@ -6,41 +6,41 @@ pub mod url;
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
-use sqlx::QueryBuilder;
 
-use crate::audit::Facts;
+use crate::recorder::Facts;
 use crate::db::{Tx, touched};
-use crate::narrow::{self, Created};
-use crate::{Code, Error, Result, event, on};
+use crate::narrow::Created;
+use crate::sql::{Sql, insert_into, sql, update_table};
+use crate::{Code, Error, Result, event};
 
-/// The form of what is sent, as of its date.
+/// The version of the payload format, by date.
 pub const API_VERSION: &str = "2026-11-01";
 
 crate::words! {
-    /// Whether an endpoint is told anything.
+    /// The status of an endpoint.
     Status {
-        /// It is.
+        /// It receives events.
         Enabled = "enabled",
-        /// Its owner or the platform switched it off.
+        /// Disabled by its owner or the platform.
         Disabled = "disabled",
-        /// It is gone, and stays for the sake of what was sent to it.
+        /// Deleted; the row stays for the history of deliveries.
         Deleted = "deleted",
     }
 }
 
-/// Whose events are told.
+/// The owner of an endpoint, which decides the events it receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// What is an investor's own.
+    /// An investor's own events.
     Investor(String),
-    /// What is of an organisation's offerings.
+    /// Events of an issuer's offerings.
     Issuer(String),
-    /// Everything.
+    /// All events.
     Platform,
 }
 
 impl Owner {
-    /// How it stands in a row.
+    /// The stored form.
     pub fn key(&self) -> &str {
         match self {
             Self::Investor(id) | Self::Issuer(id) => id,
@@ -48,7 +48,7 @@ impl Owner {
         }
     }
 
-    /// How many endpoints it may have.
+    /// The limit on the number of endpoints.
     pub const fn endpoints_max(&self) -> i64 {
         match self {
             Self::Investor(_) => 5,
@@ -58,7 +58,7 @@ impl Owner {
     }
 }
 
-/// An endpoint.
+/// One row of `webhook_endpoints`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Endpoint {
@@ -67,9 +67,9 @@ pub struct Endpoint {
     pub slot: Option<i64>,
     pub url: String,
     pub description: String,
-    /// Names, `*` or patterns like `subscription.*`, separated by blanks.
+    /// Names, `*` or patterns such as `subscription.*`, separated by spaces.
     pub event_types: String,
-    /// Separated by blanks; none for all.
+    /// Ids separated by spaces; none for all offerings.
     pub offering_ids: Option<String>,
     pub headers_sealed: Option<String>,
     pub rate_limit_per_minute: Option<i64>,
@@ -84,7 +84,7 @@ pub struct Endpoint {
     pub updated_at: DateTime<Utc>,
 }
 
-/// An endpoint to be made.
+/// An endpoint to create.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct New<'a> {
@@ -99,24 +99,39 @@ pub struct New<'a> {
     pub created_by: &'a str,
 }
 
-/// Stores an endpoint in the first free place of its owner; `invalid_state` if there is none. A place that another one took meanwhile is
-/// taken, and there may be a next one.
+/// Stores an endpoint in the first free slot of its owner; `invalid_state` if all are used. If a parallel request takes the slot, the
+/// next one is tried.
 pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Endpoint> {
     let (now, owner, max) = (tx.now(), new.owner.key(), new.owner.endpoints_max());
     loop {
-        let taken = on!(tx, conn => sqlx::query_scalar::<_, i64>(
-            "select slot from webhook_endpoints where owner = $1 and slot is not null").bind(owner).fetch_all(conn).await?);
+        let taken = sql("select slot from webhook_endpoints where owner = $1 and slot is not null")
+            .bind(owner)
+            .scalars::<i64>(tx)
+            .await?;
         let slot = (1..=max).find(|slot| !taken.contains(slot)).ok_or_else(|| {
-            let detail = format!("There are {max} endpoints already, which is the most. Delete one first.");
+            let detail = format!("The limit of {max} endpoints is reached. Delete an endpoint first.");
             Error::refused(Code::InvalidState, detail)
         })?;
-        let rows = on!(tx, conn => sqlx::query(
-            "insert into webhook_endpoints (id, owner, slot, url, description, event_types, offering_ids, headers_sealed, \
-             rate_limit_per_minute, status, api_version, consecutive_failures, created_by, version, created_at, updated_at) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'enabled', $10, 0, $11, 1, $12, $12) on conflict (owner, slot) do nothing")
-            .bind(new.id).bind(owner).bind(slot).bind(new.url).bind(new.description).bind(new.event_types).bind(new.offering_ids)
-            .bind(new.headers_sealed).bind(new.rate_limit_per_minute).bind(API_VERSION).bind(new.created_by).bind(now)
-            .execute(conn).await?.rows_affected());
+        let rows = insert_into("webhook_endpoints")
+            .set("id", new.id)
+            .set("owner", owner)
+            .set("slot", slot)
+            .set("url", new.url)
+            .set("description", new.description)
+            .set("event_types", new.event_types)
+            .set("offering_ids", new.offering_ids)
+            .set("headers_sealed", new.headers_sealed)
+            .set("rate_limit_per_minute", new.rate_limit_per_minute)
+            .set("status", "enabled")
+            .set("api_version", API_VERSION)
+            .set("consecutive_failures", 0)
+            .set("created_by", new.created_by)
+            .set("version", 1)
+            .set("created_at", now)
+            .set("updated_at", now)
+            .push(" on conflict (owner, slot) do nothing")
+            .execute(tx)
+            .await?;
         if rows == 1 {
             break;
         }
@@ -128,12 +143,14 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Endpoint> {
 /// One endpoint of this owner.
 pub async fn find(tx: &mut Tx, id: &str, owner: &Owner) -> Result<Endpoint> {
     crate::id::check("whe", id)?;
-    on!(tx, conn => sqlx::query_as::<_, Endpoint>("select * from webhook_endpoints where id = $1 and owner = $2 and slot is not null")
-        .bind(id).bind(owner.key()).fetch_optional(conn).await?)
-    .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no webhook endpoint {id}.")))
+    sql("select * from webhook_endpoints where id = $1 and owner = $2 and slot is not null")
+        .bind((id, owner.key()))
+        .optional::<Endpoint>(tx)
+        .await?
+        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no webhook endpoint {id}.")))
 }
 
-/// What a list shows. What is empty restricts nothing.
+/// The filter of a list. Empty means no restriction.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Filter {
@@ -141,60 +158,64 @@ pub struct Filter {
     pub created: Created,
 }
 
-/// One page of an owner's endpoints, the newest first, and how many there are.
+/// A page of an owner's endpoints, newest first, and their number.
 pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter, limit: i64, offset: i64) -> Result<(Vec<Endpoint>, i64)> {
-    let (owner, words) = (owner.key().to_owned(), || f.statuses.iter().map(|status| status.as_str()));
-    let total = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select count(*) from webhook_endpoints where slot is not null and owner = ");
-        query.push_bind(owner.clone());
-        narrow::words(&mut query, "status", words());
-        f.created.narrow(&mut query, "", "whe");
-        query.build_query_scalar::<i64>().fetch_one(conn).await?
-    });
-    let rows = on!(tx, conn => {
-        let mut query = QueryBuilder::new("select * from webhook_endpoints where slot is not null and owner = ");
-        query.push_bind(owner.clone());
-        narrow::words(&mut query, "status", words());
-        f.created.narrow(&mut query, "", "whe");
-        query.push(" order by id desc limit ").push_bind(limit).push(" offset ").push_bind(offset);
-        query.build_query_as::<Endpoint>().fetch_all(conn).await?
-    });
+    let matching = |select: Sql| {
+        select
+            .with(" from webhook_endpoints where slot is not null and owner = ", owner.key())
+            .one_of("status", &f.statuses)
+            .created(f.created, "", "whe")
+    };
+    let total = matching(sql("select count(*)")).scalar(tx).await?;
+    let rows = matching(sql("select *")).push(" order by id desc").page(limit, offset).rows(tx).await?;
     Ok((rows, total))
 }
 
-/// Writes what may change of an endpoint, guarded by the version that was read.
+/// Writes the changed columns if the version is still the one that was read.
 pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
     let now = tx.now();
-    let before = on!(tx, conn => sqlx::query_as::<_, Endpoint>("select * from webhook_endpoints where id = $1").bind(&e.id).fetch_one(conn).await?);
-    let rows = on!(tx, conn => sqlx::query(
-        "update webhook_endpoints set url = $3, description = $4, event_types = $5, offering_ids = $6, headers_sealed = $7, \
-         rate_limit_per_minute = $8, status = $9, disabled_reason = $10, first_failed_at = $11, consecutive_failures = $12, \
-         version = version + 1, updated_at = $13 where id = $1 and version = $2 and slot is not null")
-        .bind(&e.id).bind(e.version).bind(&e.url).bind(&e.description).bind(&e.event_types).bind(&e.offering_ids).bind(&e.headers_sealed)
-        .bind(e.rate_limit_per_minute).bind(e.status).bind(&e.disabled_reason).bind(e.first_failed_at).bind(e.consecutive_failures)
-        .bind(now).execute(conn).await?.rows_affected());
+    let before = sql("select * from webhook_endpoints where id = $1").bind(&e.id).row::<Endpoint>(tx).await?;
+    let rows = update_table("webhook_endpoints")
+        .set("url", &e.url)
+        .set("description", &e.description)
+        .set("event_types", &e.event_types)
+        .set("offering_ids", &e.offering_ids)
+        .set("headers_sealed", &e.headers_sealed)
+        .set("rate_limit_per_minute", e.rate_limit_per_minute)
+        .set("status", e.status)
+        .set("disabled_reason", &e.disabled_reason)
+        .set("first_failed_at", e.first_failed_at)
+        .set("consecutive_failures", e.consecutive_failures)
+        .set("updated_at", now)
+        .with(", version = version + 1 where id = ", &e.id)
+        .with(" and version = ", e.version)
+        .push(" and slot is not null")
+        .execute(tx)
+        .await?;
     touched(rows, "webhook endpoint", &e.id)?;
     let after = Endpoint { version: e.version + 1, updated_at: now, ..e.clone() };
-    tx.doing().changed(&e.id, facts(&before), facts(&after));
+    tx.recorder().changed(&e.id, facts(&before), facts(&after));
     tell(tx, &e.id, "updated", after.version).await?;
     Ok(after)
 }
 
-/// Takes an endpoint away, with everything that it could be reached or signed by.
+/// Deletes an endpoint with its headers and secrets.
 pub async fn delete(tx: &mut Tx, e: &Endpoint) -> Result<()> {
     let now = tx.now();
-    let rows = on!(tx, conn => sqlx::query(
-        "update webhook_endpoints set status = 'deleted', slot = null, headers_sealed = null, version = version + 1, updated_at = $3 \
-         where id = $1 and version = $2 and slot is not null")
-        .bind(&e.id).bind(e.version).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update webhook_endpoints
+        set status = 'deleted', slot = null, headers_sealed = null, version = version + 1, updated_at = $3
+        where id = $1 and version = $2 and slot is not null")
+    .bind((&e.id, e.version, now))
+    .execute(tx)
+    .await?;
     touched(rows, "webhook endpoint", &e.id)?;
-    on!(tx, conn => sqlx::query("delete from webhook_secrets where endpoint_id = $1").bind(&e.id).execute(conn).await?.rows_affected());
+    sql("delete from webhook_secrets where endpoint_id = $1").bind(&e.id).execute(tx).await?;
     let after = Endpoint { status: Status::Deleted, headers_sealed: None, version: e.version + 1, ..e.clone() };
-    tx.doing().changed(&e.id, facts(e), facts(&after));
+    tx.recorder().changed(&e.id, facts(e), facts(&after));
     tell(tx, &e.id, "deleted", e.version + 1).await
 }
 
-/// What the audit log may show of it. An address may hold a secret of its owner's.
+/// The fields for the audit log. The URL can contain a secret of its owner, so it appears by name only.
 fn facts(e: &Endpoint) -> Facts {
     let open = json!({
         "event_types": e.event_types, "offering_ids": e.offering_ids, "rate_limit_per_minute": e.rate_limit_per_minute, "status": e.status,

@@ -1,8 +1,8 @@
-//! Which addresses are of the open internet. Anything else an endpoint must not lead to: it would make the platform ask its own neighbours.
+//! Public internet addresses. A webhook to any other address would let a user reach the platform's own network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 networks that are nobody's on the internet: address and length of the prefix.
+/// IPv4 networks that are not public: address and prefix length.
 const RESERVED: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -21,7 +21,7 @@ const RESERVED: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Whether an address is one that anybody on the internet may be asked at.
+/// Whether an address is public.
 pub fn is_global(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_global_v4(ip),
@@ -34,7 +34,7 @@ fn is_global_v4(ip: Ipv4Addr) -> bool {
     !RESERVED.iter().any(within)
 }
 
-// Only 2000::/3 is given out at all; what leads into IPv4 or documents something is cut out of it.
+// Only 2000::/3 is allocated; transition and documentation networks inside it are excluded.
 fn is_global_v6(ip: Ipv6Addr) -> bool {
     let [a, b, ..] = ip.segments();
     let given_out = a & 0xe000 == 0x2000;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_and_reserved_networks_are_not_of_the_internet() {
+    fn private_and_reserved_networks_are_not_public() {
         for text in [
             "0.0.0.0",
             "10.1.2.3",

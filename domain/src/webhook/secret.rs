@@ -1,19 +1,20 @@
-//! What the requests to an endpoint are signed with.
+//! Signing secrets of webhook endpoints.
 
 use chrono::{DateTime, Utc};
 
 use super::Endpoint;
 use crate::db::{Tx, touched};
-use crate::{Result, event, on};
+use crate::sql::sql;
+use crate::{Result, event};
 
-/// A secret, sealed.
+/// An encrypted signing secret.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Secret {
     pub id: String,
     pub endpoint_id: String,
     pub secret_sealed: String,
-    /// When it stops to sign; none for the newest.
+    /// When it stops signing; none for the newest.
     pub expires_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
 }
@@ -21,31 +22,41 @@ pub struct Secret {
 /// Stores a secret.
 pub async fn insert(tx: &mut Tx, id: &str, endpoint_id: &str, sealed: &str) -> Result<()> {
     let now = tx.now();
-    on!(tx, conn => sqlx::query("insert into webhook_secrets (id, endpoint_id, secret_sealed, created_at) values ($1, $2, $3, $4)")
-        .bind(id).bind(endpoint_id).bind(sealed).bind(now).execute(conn).await?.rows_affected());
+    sql("insert into webhook_secrets (id, endpoint_id, secret_sealed, created_at) values ($1, $2, $3, $4)")
+        .bind((id, endpoint_id, sealed, now))
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
-/// Puts a new secret beside the one that signs now, which goes on until then. One that was on its way out is out. Of two at once on one version
-/// only one does: the other would leave a secret that never ends.
+/// Adds a new secret; the present one signs until `until`, and an older one is deleted. Of two parallel rotations of one version one
+/// succeeds: otherwise a secret without an expiry would remain.
 pub async fn rotate(tx: &mut Tx, endpoint: &Endpoint, id: &str, sealed: &str, until: DateTime<Utc>) -> Result<()> {
     let (now, version) = (tx.now(), endpoint.version + 1);
-    let rows = on!(tx, conn => sqlx::query("update webhook_endpoints set version = $3, updated_at = $4 where id = $1 and version = $2")
-        .bind(&endpoint.id).bind(endpoint.version).bind(version).bind(now).execute(conn).await?.rows_affected());
+    let rows = sql("update webhook_endpoints set version = $3, updated_at = $4 where id = $1 and version = $2")
+        .bind((&endpoint.id, endpoint.version, version, now))
+        .execute(tx)
+        .await?;
     touched(rows, "webhook endpoint", &endpoint.id)?;
-    on!(tx, conn => sqlx::query("delete from webhook_secrets where endpoint_id = $1 and expires_at is not null")
-        .bind(&endpoint.id).execute(conn).await?.rows_affected());
-    on!(tx, conn => sqlx::query("update webhook_secrets set expires_at = $2 where endpoint_id = $1").bind(&endpoint.id).bind(until)
-        .execute(conn).await?.rows_affected());
+    sql("delete from webhook_secrets where endpoint_id = $1 and expires_at is not null")
+        .bind(&endpoint.id)
+        .execute(tx)
+        .await?;
+    sql("update webhook_secrets set expires_at = $2 where endpoint_id = $1")
+        .bind((&endpoint.id, until))
+        .execute(tx)
+        .await?;
     insert(tx, id, &endpoint.id, sealed).await?;
     let data = serde_json::json!({});
     event::write(tx, "endpoint.secret_rotated", "webhook_endpoint", &endpoint.id, version, data).await
 }
 
-/// The secrets that sign at this time, the newest first.
+/// The secrets that sign now, newest first.
 pub async fn live(tx: &mut Tx, endpoint_id: &str) -> Result<Vec<Secret>> {
     let now = tx.now();
-    Ok(on!(tx, conn => sqlx::query_as::<_, Secret>(
-        "select * from webhook_secrets where endpoint_id = $1 and (expires_at is null or expires_at > $2) order by id desc")
-        .bind(endpoint_id).bind(now).fetch_all(conn).await?))
+    sql("select * from webhook_secrets
+         where endpoint_id = $1 and (expires_at is null or expires_at > $2) order by id desc")
+    .bind((endpoint_id, now))
+    .rows(tx)
+    .await
 }

@@ -1,13 +1,12 @@
-//! Where an endpoint may be. The text is taken apart by what is allowed and not by what is forbidden: two readers of one text must not
-//! find two hosts in it.
+//! Validation of webhook URLs. Only allowed characters and forms pass, so that two parsers cannot find different hosts in one text.
 
-/// The longest address.
+/// Limit on the length of a URL.
 pub const CHARACTERS_MAX: usize = 2_048;
 const HOST_CHARACTERS_MAX: usize = 253;
 const LABEL_CHARACTERS_MAX: usize = 63;
 const PORTS: [u16; 2] = [443, 8443];
 
-/// Names that are somebody's own or nobody's: by their last labels.
+/// Top-level names of private networks or without a meaning on the internet.
 const LOCAL: &[&str] = &[
     "localhost",
     "local",
@@ -24,9 +23,9 @@ const LOCAL: &[&str] = &[
     "test",
 ];
 
-/// Host and port of an address, if an endpoint may be there; else the reason, for a person.
+/// The host and port of a valid URL, or the reason why it is invalid.
 ///
-/// Insecure is for development: http, any port, any host.
+/// `insecure` is for development: it allows http, any port and any host.
 pub fn check(text: &str, insecure: bool) -> Result<(String, u16), &'static str> {
     if text.len() > CHARACTERS_MAX {
         return Err("it is longer than 2048 characters");
@@ -35,7 +34,7 @@ pub fn check(text: &str, insecure: bool) -> Result<(String, u16), &'static str> 
         || text.contains(['\\', '#', '"', '<', '>', '`', '{', '}', '|', '^'])
     {
         return Err(
-            "it has characters that an address on the web is written without; write a name with other letters as xn--…",
+            "it has characters that are not allowed in a URL; write an international name as xn--…",
         );
     }
     let (scheme, rest) = text.split_once("://").ok_or("it does not begin with https://")?;
@@ -47,13 +46,13 @@ pub fn check(text: &str, insecure: bool) -> Result<(String, u16), &'static str> 
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let authority = &rest[..end];
     if authority.contains('@') {
-        return Err("it carries a name or a password");
+        return Err("it contains a user name or a password");
     }
     if insecure && authority.starts_with('[') {
         return Err("an IPv6 address is not supported");
     }
     let (host, port) = match authority.split_once(':') {
-        Some((host, port)) => (host, number(port).ok_or("its port is no number")?),
+        Some((host, port)) => (host, number(port).ok_or("its port is not a number")?),
         None => (authority, standard),
     };
     if !insecure && !PORTS.contains(&port) {
@@ -76,13 +75,13 @@ fn check_host(host: &str, insecure: bool) -> Result<(), &'static str> {
     };
     let labels: Vec<_> = host.split('.').collect();
     if host.len() > HOST_CHARACTERS_MAX || !labels.iter().all(|label| sound(label)) {
-        return Err("its host is no name of a domain");
+        return Err("its host is not a domain name");
     }
     if insecure {
         return Ok(());
     }
     let last = labels.last().copied().unwrap_or_default();
-    // `0x7f.1` and `2130706433` are addresses to those who read them as such: a last label that begins with a digit makes a number of it.
+    // Some parsers read `0x7f.1` and `2130706433` as addresses: a last label that begins with a digit makes the host a number.
     if last.bytes().next().is_some_and(|byte| byte.is_ascii_digit()) {
         return Err("its host is a number, not a name");
     }

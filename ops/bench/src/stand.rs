@@ -14,10 +14,10 @@ use muniment_domain::id::Ids;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{api_key, migrate};
-use muniment_workflows::deploy::{self, Request};
-use muniment_workflows::queue;
+use muniment_workflows::engine::queue;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::settings::Settings;
+use muniment_workflows::token::deploy::{self, Request};
 use tempfile::TempDir;
 use world::{Binary, Cluster, Database, Engine, Launch, Sqlite, free_port};
 

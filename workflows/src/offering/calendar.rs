@@ -1,4 +1,4 @@
-//! What the calendar does to an offering: it opens, ends, ends in vain, is done.
+//! Timed moves of an offering: it opens, closes, fails without its soft cap, and settles.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
@@ -7,27 +7,27 @@ use muniment_domain::{Result, exemption, subscription};
 
 use super::open;
 
-/// Who moves an offering when the calendar does.
+/// The actor of a move that the calendar makes.
 const CALENDAR: &str = "calendar";
-/// How many subscriptions one commit moves.
+/// Subscriptions that one commit moves.
 const PAGE: i64 = 200;
-/// How often one is looked at that waits for its subscriptions, in seconds.
-const LOOK_SECONDS: i64 = 60;
-/// How long subscribers have for their yes to changed terms, in working days.
+/// Pause between two checks of an offering that waits for its subscriptions.
+const CHECK_SECONDS: i64 = 60;
+/// Working days in which subscribers can confirm changed terms.
 const RECONFIRM_DAYS: u32 = 5;
 
-/// When the calendar has to look at an offering next.
-pub fn next_look(o: &Offering, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+/// The time at which the calendar checks an offering next.
+pub fn next_check(o: &Offering, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     match o.status {
         Status::Approved => o.opens_at.filter(|_| o.auto_open),
         Status::Open | Status::Paused => o.closes_at,
-        // They go on at once, until no subscription is left to do.
+        // Their subscriptions are moved page by page, without a pause.
         Status::Closed | Status::Failed | Status::Cancelled => Some(now),
         _ => None,
     }
 }
 
-/// Does what the calendar asks for; when it has to be looked at next.
+/// Makes the move that is due, and returns the time of the next check.
 pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
     let mut o = offering::hold(tx, id).await?;
     let now = tx.now();
@@ -35,20 +35,20 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
         Status::Approved if o.auto_open && o.opens_at.is_some_and(|at| at <= now) => {
             if let Err(refused) = open(tx, &mut o, CALENDAR).await {
                 let Some((_, why)) = refused.refusal() else { return Err(refused) };
-                // A person has to change something first, and publishes it then.
-                tracing::warn!(offering.id = %o.id, "it does not open by itself: {why}");
+                // A person must change the offering first, and then publish it.
+                tracing::warn!(offering.id = %o.id, "the offering cannot open automatically: {why}");
                 return Ok(None);
             }
-            Ok(next_look(&o, now))
+            Ok(next_check(&o, now))
         }
         Status::Open | Status::Paused => run(tx, o, now).await,
-        Status::Closed if follow(tx, &o, now).await? => Ok(Some(now)),
+        Status::Closed if follow_changes(tx, &o, now).await? => Ok(Some(now)),
         Status::Closed => match offering::standing(tx, &o.id).await?.unfinished {
             0 => {
                 offering::transition(tx, &mut o, Move::Settle, CALENDAR, None).await?;
                 Ok(None)
             }
-            _ => Ok(Some(now + Duration::seconds(LOOK_SECONDS))),
+            _ => Ok(Some(now + Duration::seconds(CHECK_SECONDS))),
         },
         Status::Failed | Status::Cancelled => {
             let reason = if o.status == Status::Failed { "offering_failed" } else { "offering_cancelled" };
@@ -56,17 +56,17 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
             if page.more {
                 return Ok(Some(now));
             }
-            // One that is in a mint is left to the mint: it is looked at until that is decided.
+            // A subscription in an unfinished mint stays until the mint is decided.
             let left = offering::standing(tx, &o.id).await?.live;
-            Ok((left > 0).then(|| now + Duration::seconds(LOOK_SECONDS)))
+            Ok((left > 0).then(|| now + Duration::seconds(CHECK_SECONDS)))
         }
-        _ => Ok(next_look(&o, now)),
+        _ => Ok(next_check(&o, now)),
     }
 }
 
-/// What a moved end and changed terms mean for those who subscribed before, a page of it; whether there is more. It goes on in an offering
-/// that was closed meanwhile: who was not asked by then would never be taken.
-async fn follow(tx: &mut Tx, o: &Offering, now: DateTime<Utc>) -> Result<bool> {
+/// Applies a moved end and changed terms to one page of earlier subscriptions, and returns whether more are left. It continues after the
+/// offering closes: a subscription that was not asked to confirm by then could never be accepted.
+async fn follow_changes(tx: &mut Tx, o: &Offering, now: DateTime<Utc>) -> Result<bool> {
     if subscription::move_windows_of(tx, o, PAGE).await?.more {
         return Ok(true);
     }
@@ -74,15 +74,15 @@ async fn follow(tx: &mut Tx, o: &Offering, now: DateTime<Utc>) -> Result<bool> {
     Ok(subscription::reconfirm_all_of(tx, o, CALENDAR, deadline, PAGE).await?.more)
 }
 
-/// An offering that runs: its end, its being full, and its subscribers' yes to changed terms.
+/// Moves an open offering: it applies changes to the subscriptions, and closes the offering at its end or when it is full.
 async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
-    if follow(tx, &o, now).await? {
+    if follow_changes(tx, &o, now).await? {
         return Ok(Some(now));
     }
     let firm = offering::standing(tx, &o.id).await?.firm;
     let over = o.closes_at.is_some_and(|at| at <= now);
     let full = firm >= o.hard_cap;
-    // Where an earlier end has to be said ahead, being full is none.
+    // Where an earlier end needs notice, a full offering stays open until its end.
     let may_end = o.exemption.profile().early_end_notice_days.is_none();
     if over || (full && may_end) {
         let met = firm >= o.soft_cap.unwrap_or(0);
@@ -92,9 +92,9 @@ async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<
             (false, _) => (Move::Fail, "soft_cap_missed"),
         };
         offering::transition(tx, &mut o, by, CALENDAR, Some(why)).await?;
-        return Ok(next_look(&o, now));
+        return Ok(next_check(&o, now));
     }
-    // Nobody can subscribe to what is full on paper: it is closed when nobody can withdraw any more.
-    let watched = (may_end && o.committed_total >= o.hard_cap).then(|| now + Duration::seconds(LOOK_SECONDS));
+    // A fully committed offering accepts no more subscriptions. It closes when none of them can be withdrawn any more.
+    let watched = (may_end && o.committed_total >= o.hard_cap).then(|| now + Duration::seconds(CHECK_SECONDS));
     Ok(watched.into_iter().chain(o.closes_at).min())
 }

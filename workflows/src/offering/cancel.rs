@@ -1,4 +1,4 @@
-//! Calling an offering off. An issuer never does so alone, and nobody does once money was committed.
+//! Cancelling an offering. An issuer always needs an approval, and so does everybody once money is committed.
 
 use muniment_domain::approval::Approval;
 use muniment_domain::db::Tx;
@@ -7,31 +7,31 @@ use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{hold, moved};
-use crate::action::{About, Action};
 use crate::approval;
+use crate::approval::action::{About, Action};
 use crate::requester::Requester;
 use crate::settings::Settings;
 
-/// What a second person is asked for.
+/// A request to cancel an offering.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// Which offering.
+    /// The offering.
     pub offering_id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What came of it.
+/// The result of a request to cancel.
 #[derive(Debug)]
 pub enum Ended {
-    /// It is over.
+    /// The offering is cancelled.
     Cancelled(Box<Offering>),
-    /// A second person has to allow it.
+    /// A second person must approve it.
     Asked(Box<Approval>),
 }
 
 impl Request {
-    /// What the second person sees first.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         About {
             subject_type: "offering",
@@ -44,7 +44,7 @@ impl Request {
     }
 }
 
-/// Calls it off, or asks for the second person that this takes.
+/// Cancels an offering, or requests the approval that this needs.
 pub async fn cancel(
     tx: &mut Tx,
     settings: &Settings,
@@ -61,14 +61,14 @@ pub async fn cancel(
     Ok(Ended::Asked(Box::new(asked)))
 }
 
-/// Refuses what cannot be called off now: what is minted is somebody's, and so is what is on its way to the chain.
+/// Refuses an offering that cannot be cancelled: some of its units are minted, or an unfinished mint may mint them.
 pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
     let o = offering::find(tx, &request.offering_id).await?;
     if o.status.next(Move::Cancel).is_none() {
         return Err(offering::refusal(&o, Move::Cancel));
     }
     if offering::standing(tx, &o.id).await?.minted > 0 {
-        let detail = "Some of it is minted: who holds it cannot be asked to give it back.";
+        let detail = "Units of this offering are already minted, so it cannot be cancelled.";
         return Err(Error::illegal(detail, o.status.as_str(), o.status.moves()));
     }
     match offering::live_mint(tx, &o.id).await? {
@@ -80,7 +80,7 @@ pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
     }
 }
 
-/// Calls it off. Its subscriptions end with it, a page at a time.
+/// Cancels an offering. The calendar then ends its subscriptions page by page.
 pub async fn end(tx: &mut Tx, request: &Request, by: &Requester) -> Result<Offering> {
     let mut o = offering::hold(tx, &request.offering_id).await?;
     check(tx, request).await?;

@@ -1,4 +1,4 @@
-//! Writing an offering: while it is a draft everything, later less, and what subscribers agreed to only by asking them again.
+//! Changing an offering: every field of a draft, fewer fields later, and the terms of an open offering only if its subscribers confirm again.
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -8,12 +8,13 @@ use muniment_domain::{Code, Error, Result, exemption, issuer};
 use serde_json::json;
 
 use super::{calendar, hold, lockup_release_at};
+use crate::engine::timer;
 use crate::requester::Requester;
-use crate::{deploy, timer};
+use crate::token::deploy;
 
-/// What may change in public: the rest needs a new yes of whoever subscribed.
+/// Fields that can change after publication without a new confirmation by the subscribers.
 const IN_PUBLIC: [&str; 3] = ["description", "cover_image_url", "closes_at"];
-/// What the token, the chain and the books rest on: it never changes once it was approved.
+/// Fields that never change after the approval, because the token and the ledger depend on them.
 const FIXED: [(&str, &str); 11] = [
     ("currency", "/currency"),
     ("unit_price", "/unit_price"),
@@ -28,14 +29,14 @@ const FIXED: [(&str, &str); 11] = [
     ("utc_offset_minutes", "/utc_offset_minutes"),
 ];
 
-/// Writes a draft for an organisation that may offer.
+/// Creates a draft for an active issuer.
 pub async fn create(tx: &mut Tx, draft: Offering, by: &Requester) -> Result<Offering> {
     issuer::active(tx, &draft.issuer_id).await?;
     terms::check(&draft, tx.now())?;
     offering::draft(tx, draft, &by.actor).await
 }
 
-/// Changes it, as far as its state lets it. Which version the caller saw must be said unless it is a draft.
+/// Changes an offering as far as its status allows. The caller must name the version that they read, except for a draft.
 pub async fn change(
     tx: &mut Tx,
     scope: &Scope,
@@ -45,15 +46,15 @@ pub async fn change(
     by: &Requester,
 ) -> Result<Offering> {
     let before = hold(tx, scope, id).await?;
-    must_have_seen(&before, seen)?;
+    validate_version(&before, seen)?;
     let mut o = before.clone();
     apply(&mut o);
     let changed = terms::changed(&before, &o);
     match before.status {
         Status::Draft => {}
-        Status::Approved | Status::Open | Status::Paused => in_public(&before, &o, &changed, tx.now())?,
+        Status::Approved | Status::Open | Status::Paused => validate_public_change(&before, &o, &changed, tx.now())?,
         status => {
-            let detail = format!("The offering is {status}: nothing of it can be changed there.");
+            let detail = format!("The offering is {status}. It cannot be changed in this status.");
             return Err(Error::illegal(detail, status.as_str(), status.moves()));
         }
     }
@@ -67,63 +68,71 @@ pub async fn change(
             o.lockup_release_at = lockup_release_at(&o);
         }
     }
-    let moved = follows_the_end(&before, &mut o);
+    let moved = note_moved_end(&before, &mut o);
     offering::save(tx, &mut o, "offering.updated", json!({ "actor": by.actor, "changed": changed })).await?;
     let now = tx.now();
-    let next = if moved && o.status.is_running() { Some(now) } else { calendar::next_look(&o, now) };
+    let next = if moved && o.status.is_running() { Some(now) } else { calendar::next_check(&o, now) };
     timer::set(tx, &o.id, next).await?;
     Ok(o)
 }
 
-/// Whether the end was moved: then the subscriptions have to follow, a page at a time.
-fn follows_the_end(before: &Offering, after: &mut Offering) -> bool {
+/// Returns whether the end moved, and starts a new round in which the calendar updates the subscriptions page by page.
+fn note_moved_end(before: &Offering, after: &mut Offering) -> bool {
     let moved = before.closes_at != after.closes_at || before.cooling_off_hours != after.cooling_off_hours;
     after.calendar_version += i64::from(moved);
     moved
 }
 
-fn must_have_seen(o: &Offering, seen: Option<i64>) -> Result<()> {
+fn validate_version(o: &Offering, seen: Option<i64>) -> Result<()> {
     match seen {
-        Some(version) if version != o.version => {
-            Err(Error::refused(Code::VersionConflict, format!("It is at version {} by now. Read it again.", o.version)))
-        }
+        Some(version) if version != o.version => Err(Error::refused(
+            Code::VersionConflict,
+            format!("The offering has version {} now. Read it again.", o.version),
+        )),
         None if o.status != Status::Draft => Err(Error::refused(
             Code::PreconditionRequired,
-            "Read it first, and send the ETag of what you saw as the header If-Match.",
+            "Read the offering first, and send its ETag in the If-Match header.",
         )),
         _ => Ok(()),
     }
 }
 
-fn in_public(before: &Offering, after: &Offering, changed: &[String], now: DateTime<Utc>) -> Result<()> {
+fn validate_public_change(before: &Offering, after: &Offering, changed: &[String], now: DateTime<Utc>) -> Result<()> {
     if changed.iter().any(|field| !IN_PUBLIC.contains(&field.as_str())) {
         let detail = format!(
-            "The offering is {}: only its description, its picture and a later end can be changed so. For {} use material-change.",
+            "The offering is {}. Only the description, the picture and a later end can be changed here. Use material-change for {}.",
             before.status,
             changed.join(", ")
         );
         return Err(Error::field("", "not_changeable", detail).with_params(json!({ "changed": changed })));
     }
     if after.closes_at < before.closes_at && before.exemption.profile().early_end_notice_days.is_none() {
-        return Err(Error::field("/closes_at", "below_minimum", "Its end can be moved ahead, and not back."));
+        return Err(Error::field(
+            "/closes_at",
+            "below_minimum",
+            "The end of the offering can only be moved to a later time.",
+        ));
     }
-    must_be_said_ahead(before, after, now)
+    validate_notice(before, after, now)
 }
 
-/// Where the time to withdraw is counted back from the end, an earlier end is said so long before that everybody still has some.
-fn must_be_said_ahead(before: &Offering, after: &Offering, now: DateTime<Utc>) -> Result<()> {
+/// Refuses an earlier end without the notice that the exemption requires. Where the withdrawal period is counted back from the end, the notice
+/// leaves every subscriber time to withdraw.
+fn validate_notice(before: &Offering, after: &Offering, now: DateTime<Utc>) -> Result<()> {
     let notice = before.exemption.profile().early_end_notice_days;
     let Some(days) = notice.filter(|_| after.closes_at < before.closes_at) else { return Ok(()) };
     let earliest = exemption::working_days_after(now, days);
     if after.closes_at >= Some(earliest) {
         return Ok(());
     }
-    let detail =
-        format!("An earlier end is said {days} working days ahead: {} is the earliest.", earliest.to_rfc3339());
+    let detail = format!(
+        "An earlier end needs {days} working days of notice. The earliest possible end is {}.",
+        earliest.to_rfc3339()
+    );
     Err(Error::field("/closes_at", "below_minimum", detail).with_params(json!({ "minimum": earliest })))
 }
 
-/// Changes the terms of an open offering: whoever subscribed must say yes again, or is out.
+/// Changes the terms of an open offering. Its subscribers must confirm again, or their subscriptions end.
 pub async fn material_change(
     tx: &mut Tx,
     scope: &Scope,
@@ -138,44 +147,45 @@ pub async fn material_change(
         apply(&mut o);
         let changed = terms::changed(&before, &o);
         if changed.is_empty() {
-            return Err(Error::field("/changes", "required", "Nothing would change."));
+            return Err(Error::field("/changes", "required", "The request changes nothing."));
         }
         if let Some((_, pointer)) = FIXED.iter().find(|(field, _)| changed.iter().any(|name| name == field)) {
-            return Err(Error::field(pointer, "not_changeable", "It is fixed from the approval on."));
+            return Err(Error::field(pointer, "not_changeable", "This field cannot change after the approval."));
         }
         terms::check(&o, tx.now())?;
-        must_be_said_ahead(&before, &o, tx.now())?;
+        validate_notice(&before, &o, tx.now())?;
         if o.hard_cap != before.hard_cap {
             raise::must_fit(tx, &o).await?;
         }
         if o.hard_cap < o.committed_total {
-            return Err(Error::field("/hard_cap", "below_minimum", "More than that is committed already."));
+            return Err(Error::field("/hard_cap", "below_minimum", "The committed amount is already higher."));
         }
-        must_fit_the_token(tx, &o).await?;
+        validate_token_cap(tx, &o).await?;
         o.terms_version += 1;
         o.terms_sha256 = Some(terms::sha256(&o)?);
         o.lockup_release_at = lockup_release_at(&o);
-        follows_the_end(&before, &mut o);
+        note_moved_end(&before, &mut o);
     }
     super::moved(tx, &mut o, Move::MaterialChange, &by.actor, Some(reason)).await?;
-    // The subscriptions follow a page at a time, from now on.
+    // From now on the calendar updates the subscriptions page by page.
     let now = tx.now();
     timer::set(tx, &o.id, Some(now)).await?;
     Ok(o)
 }
 
-/// The chain keeps the caps that the token was deployed with: what is above them could be paid for and never minted.
-async fn must_fit_the_token(tx: &mut Tx, o: &Offering) -> Result<()> {
+/// Refuses a hard cap above the cap of the deployed token, which never changes: units above it could be paid for and never minted.
+async fn validate_token_cap(tx: &mut Tx, o: &Offering) -> Result<()> {
     match deploy::ceiling(tx, o).await? {
         Some(ceiling) if deploy::units(o, o.hard_cap)? > ceiling => {
-            let detail = format!("The token can hold {ceiling} of its smallest units, and that never changes.");
+            let detail =
+                format!("The token was deployed with a cap of {ceiling} base units, and this cap cannot change.");
             Err(Error::field("/hard_cap", "above_maximum", detail).with_params(json!({ "units": ceiling.to_string() })))
         }
         _ => Ok(()),
     }
 }
 
-/// Adds a paper.
+/// Adds a document.
 pub async fn add_document(
     tx: &mut Tx,
     scope: &Scope,
@@ -187,6 +197,6 @@ pub async fn add_document(
     if o.status == Status::Draft || o.status.is_running() {
         return document::add(tx, &o, new, &by.actor).await;
     }
-    let detail = format!("The offering is {}: no paper is added there.", o.status);
+    let detail = format!("The offering is {}. No document can be added in this status.", o.status);
     Err(Error::illegal(detail, o.status.as_str(), o.status.moves()))
 }

@@ -1,4 +1,4 @@
-//! The operator's word on an offering: it is asked for, given, or given back.
+//! Review of an offering: the issuer submits it, and an operator approves it or requests changes.
 
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{Move, Offering, Scope, document, raise, terms};
@@ -8,18 +8,18 @@ use serde_json::json;
 use super::{hold, moved};
 use crate::requester::Requester;
 
-/// Asks for the operator's word. What is missing is named, all of it.
+/// Submits an offering for review. A refusal names every missing field.
 pub async fn submit(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
     let mut o = hold(tx, scope, id).await?;
     if o.status.next(Move::Submit).is_some() {
-        complete(tx, &o).await?;
+        validate_complete(tx, &o).await?;
     }
     o.approved_by = None;
     moved(tx, &mut o, Move::Submit, &by.actor, None).await?;
     Ok(o)
 }
 
-async fn complete(tx: &mut Tx, o: &Offering) -> Result<()> {
+async fn validate_complete(tx: &mut Tx, o: &Offering) -> Result<()> {
     let mut missing = Vec::new();
     if o.description.trim().is_empty() {
         missing.push("/description");
@@ -34,28 +34,29 @@ async fn complete(tx: &mut Tx, o: &Offering) -> Result<()> {
         terms::check(o, tx.now())?;
         return raise::must_fit(tx, o).await;
     };
-    let detail = format!("Before it is looked at it needs: {}.", missing.join(", "));
+    let detail =
+        format!("The offering cannot be submitted for review. These fields are missing: {}.", missing.join(", "));
     Err(Error::field(first, "required", detail).with_params(json!({ "missing": missing })))
 }
 
-/// Allows it, and freezes its terms under a hash. Whoever submitted it cannot.
+/// Approves an offering, and fixes its terms under a hash. The person who submitted it cannot approve it.
 pub async fn approve(tx: &mut Tx, id: &str, by: &Requester) -> Result<Offering> {
     let mut o = hold(tx, &Scope::All, id).await?;
     if o.status.next(Move::Approve).is_some() {
         if o.submitted_by.as_ref() == Some(&by.actor) {
-            let detail = "You submitted it yourself. Another person has to decide.";
+            let detail = "You submitted this offering yourself. Another person must approve it.";
             return Err(Error::refused(Code::SelfApprovalForbidden, detail));
         }
         issuer::active(tx, &o.issuer_id).await?;
-        // What was right when it was submitted may be too late by now.
-        complete(tx, &o).await?;
+        // Dates that were valid at submission may have passed since.
+        validate_complete(tx, &o).await?;
         o.terms_sha256 = Some(terms::sha256(&o)?);
     }
     moved(tx, &mut o, Move::Approve, &by.actor, None).await?;
     Ok(o)
 }
 
-/// Gives it back to be changed.
+/// Returns an offering to its issuer for changes.
 pub async fn request_changes(tx: &mut Tx, id: &str, comment: &str, by: &Requester) -> Result<Offering> {
     let mut o = hold(tx, &Scope::All, id).await?;
     moved(tx, &mut o, Move::RequestChanges, &by.actor, Some(comment)).await?;

@@ -1,5 +1,6 @@
-//! Reconciliation: chain and database are compared at one final block, part by part. It reads, and changes nothing but its own report.
+//! Reconciliation: compares chain and database at one final block, part by part. It changes nothing but its own report.
 
+pub mod import;
 mod payout;
 mod signers;
 mod token;
@@ -13,25 +14,25 @@ use muniment_domain::reconciliation::{self, Finding, PATIENCE_SECONDS, Part, Run
 use muniment_domain::{Error, Result, chain};
 
 use crate::engine::Engine;
-use crate::queue;
+use crate::engine::queue;
 
-/// After so many seconds without progress a run is called off.
+/// A run without progress for this time fails.
 const GIVE_UP_SECONDS: i64 = 3_600;
 
-/// What is asked for.
+/// A request for a run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// One offering, or everything.
+    /// One offering, or all of them.
     pub offering_id: Option<String>,
-    /// A final block of the past; none for the newest that is read.
+    /// A final block of the past. Without it, the newest block that is read.
     pub at_block: Option<i64>,
 }
 
-/// What a part came to.
+/// The result of comparing a part.
 enum Compared {
-    /// It was compared.
+    /// The part is compared.
     Done(Part, Vec<Finding>),
-    /// It cannot be, now.
+    /// The part cannot be compared now, with the reason.
     Later(String),
 }
 
@@ -42,7 +43,7 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Run> {
         None => None,
     };
     if let Some(block) = r.at_block {
-        check_block(tx, offering.as_ref(), block).await?;
+        validate_block(tx, offering.as_ref(), block).await?;
     }
     let run = reconciliation::insert(tx, r.offering_id.as_deref(), r.at_block, actor).await?;
     let now = tx.now();
@@ -50,10 +51,14 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Run> {
     Ok(run)
 }
 
-/// A block is one of a chain, so an offering has to be named; it must be final, and not older than the token.
-async fn check_block(tx: &mut Tx, offering: Option<&Offering>, block: i64) -> Result<()> {
+/// Refuses a block that is not final or is older than the token. A block belongs to one chain, so an offering must be named.
+async fn validate_block(tx: &mut Tx, offering: Option<&Offering>, block: i64) -> Result<()> {
     let Some(offering) = offering else {
-        return Err(Error::field("/offering_id", "required", "A block is one of a chain: name the offering."));
+        return Err(Error::field(
+            "/offering_id",
+            "required",
+            "A block belongs to one chain, so at_block needs an offering.",
+        ));
     };
     let last = chain::find(tx, offering.chain_id).await?.map_or(0, |cursor| cursor.final_number);
     if block > last {
@@ -61,13 +66,13 @@ async fn check_block(tx: &mut Tx, offering: Option<&Offering>, block: i64) -> Re
     }
     match offering.token_block_number {
         Some(first) if block < first => {
-            Err(Error::field("/at_block", "too_early", format!("The token is there since block {first}.")))
+            Err(Error::field("/at_block", "too_early", format!("The token was deployed in block {first}.")))
         }
         _ => Ok(()),
     }
 }
 
-/// Compares the next part of a run, with no transaction open, and writes what was found in one commit.
+/// Compares the next part of a run, with no database transaction open, and writes the findings in one commit.
 pub async fn advance(engine: &Engine, run_id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let mut run = reconciliation::find(&mut tx, run_id).await?;
@@ -86,7 +91,7 @@ pub async fn advance(engine: &Engine, run_id: &str) -> Result<()> {
     match compared {
         Some(Compared::Done(part, findings)) => {
             reconciliation::finish_part(&mut tx, &mut run, &part, &findings).await?;
-            go_on(&mut tx, &mut run, now, now + Duration::seconds(PATIENCE_SECONDS)).await?;
+            wake_again(&mut tx, &mut run, now, now + Duration::seconds(PATIENCE_SECONDS)).await?;
         }
         Some(Compared::Later(why)) => {
             tracing::info!(run.id = %run.id, "a comparison waits: {why}");
@@ -96,7 +101,7 @@ pub async fn advance(engine: &Engine, run_id: &str) -> Result<()> {
                 run.status = Status::Failed;
             } else {
                 let later = now + Duration::seconds(engine.settings.outage_pause_seconds.cast_signed());
-                go_on(&mut tx, &mut run, later, later + Duration::seconds(PATIENCE_SECONDS)).await?;
+                wake_again(&mut tx, &mut run, later, later + Duration::seconds(PATIENCE_SECONDS)).await?;
             }
         }
         None => {
@@ -105,14 +110,15 @@ pub async fn advance(engine: &Engine, run_id: &str) -> Result<()> {
         }
     }
     match reconciliation::save(&mut tx, &mut run).await {
-        // Another worker had the same wake, and was first.
+        // Another worker had the same wake and was faster.
         Err(Error::Stale { .. }) => Ok(()),
         Err(error) => Err(error),
         Ok(()) => tx.commit(Point::Reconcile).await,
     }
 }
 
-async fn go_on(tx: &mut Tx, run: &mut Run, at: DateTime<Utc>, swept_at: DateTime<Utc>) -> Result<()> {
+/// Wakes the run at `at`. The sweep wakes it at `swept_at`, if that wake is lost.
+async fn wake_again(tx: &mut Tx, run: &mut Run, at: DateTime<Utc>, swept_at: DateTime<Utc>) -> Result<()> {
     run.next_action_at = Some(swept_at);
     queue::wake_id(tx, queue::DESK, &run.id, at).await
 }
@@ -127,18 +133,19 @@ async fn compare(engine: &Engine, part: Part, at: Option<i64>) -> Result<Compare
     };
     Ok(match compared {
         Ok(compared) => compared,
-        Err(fault) => Compared::Later(format!("The chain cannot be asked now: {fault}")),
+        Err(fault) => Compared::Later(format!("The chain is not available: {fault}")),
     })
 }
 
-type Asked = Result<Result<Compared, Fault>>;
+/// The result of comparing a part, or the chain's fault.
+type Comparison = Result<Result<Compared, Fault>>;
 
-/// Wakes what is overdue, in the sweep's commit: the wake that it had may be lost.
+/// Wakes overdue runs in the sweep's commit, because their own wakes may be lost.
 pub async fn sweep(tx: &mut Tx, now: DateTime<Utc>) -> Result<usize> {
     let overdue = reconciliation::overdue(tx, now).await?;
     let mut woken = 0;
     for mut run in overdue {
-        go_on(tx, &mut run, now, now + Duration::seconds(PATIENCE_SECONDS)).await?;
+        wake_again(tx, &mut run, now, now + Duration::seconds(PATIENCE_SECONDS)).await?;
         match reconciliation::save(tx, &mut run).await {
             Err(Error::Stale { .. }) => {}
             saved => {

@@ -1,4 +1,4 @@
-//! The signers of a chain, held against its registry.
+//! Compares the signers of a chain with its registry.
 
 use alloy_primitives::Address;
 use muniment_activities::fault::Fault;
@@ -8,11 +8,11 @@ use muniment_domain::column::Hex;
 use muniment_domain::reconciliation::{Finding, Part, Severity};
 use muniment_domain::{chain, lane};
 
-use super::{Asked, Compared};
+use super::{Compared, Comparison};
 use crate::engine::{Engine, Network};
 
-/// Whether each key of the platform still may act for it, at the final block.
-pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Asked {
+/// Compares the roles of each signer at the final block, and finds unknown accounts with roles.
+pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Comparison {
     let mut tx = engine.db.read().await?;
     let cursor = chain::find(&mut tx, part.chain_id).await?;
     let lanes = lane::of_chain(&mut tx, part.chain_id).await?;
@@ -29,14 +29,14 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Aske
         let roles = survey.roles(&accounts).await?;
         Ok::<_, Fault>(accounts.into_iter().zip(roles).collect::<Vec<_>>())
     };
-    let standing = match asked.await {
-        Ok(standing) => standing,
+    let roles = match asked.await {
+        Ok(roles) => roles,
         Err(fault) => return Ok(Err(fault)),
     };
-    let (own, others) = standing.split_at(ours.len());
-    let mut findings: Vec<Finding> = own.iter().filter_map(|(account, roles)| lacks(*account, *roles)).collect();
+    let (own, others) = roles.split_at(ours.len());
+    let mut findings: Vec<Finding> = own.iter().filter_map(|(account, roles)| missing_role(*account, *roles)).collect();
     findings.extend(
-        others.iter().filter(|(_, roles)| *roles != Roles(0)).map(|(account, roles)| unknown(*account, *roles)),
+        others.iter().filter(|(_, roles)| *roles != Roles(0)).map(|(account, roles)| unknown_agent(*account, *roles)),
     );
     part.compared = i64::try_from(ours.len()).unwrap_or(i64::MAX);
     part.block_number = Some(cursor.final_number);
@@ -45,33 +45,33 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Aske
     Ok(Ok(Compared::Done(part, findings)))
 }
 
-/// A signer takes whatever operation comes, so that it needs every role.
-fn lacks(account: Address, roles: Roles) -> Option<Finding> {
+/// A finding if a signer lacks a role. A signer signs every kind of operation, so it needs every role.
+fn missing_role(account: Address, roles: Roles) -> Option<Finding> {
     let (kind, severity, suggested_action) = match roles {
         Roles::ALL => return None,
         Roles(0) => (
             "agent_missing",
             Severity::Critical,
-            "Let the owner of the registry give the roles back, or pause the signer: whatever it sends now reverts.",
+            "Let the owner of the registry grant the roles again, or pause the signer: its transactions revert now.",
         ),
         _ => (
             "role_missing",
             Severity::Warning,
-            "Let the owner of the registry give the missing role, unless it was withheld on purpose: what needs it is refused by the contract.",
+            "Let the owner of the registry grant the missing role, unless it was removed on purpose: the contract refuses operations that need it.",
         ),
     };
     let (expected, actual) = (Some(Roles::ALL.words()), Some(roles.words()));
     Some(Finding { kind, severity, subject: account.to_checksum(None), expected, actual, suggested_action })
 }
 
-/// Somebody else who may act on the tokens of this platform.
-fn unknown(account: Address, roles: Roles) -> Finding {
+/// The finding for an unknown account with roles on the platform's tokens.
+fn unknown_agent(account: Address, roles: Roles) -> Finding {
     Finding {
         kind: "agent_unknown",
         severity: Severity::Warning,
         subject: account.to_checksum(None),
         expected: Some("no role, or a signer of this platform".to_owned()),
         actual: Some(roles.words()),
-        suggested_action: "Find out who holds this key. If it is not one that you gave the roles to on purpose, let the owner take them.",
+        suggested_action: "Find out who holds this key. If the roles were not granted on purpose, let the owner of the registry revoke them.",
     }
 }

@@ -1,5 +1,4 @@
-//! A token, held against the database: supply, balances, locks, freezes, restrictions, the operations that it executed, and who was
-//! paid for it.
+//! Compares a token with the database: supply, balances, locks, freezes, restrictions, executed operations and payouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,24 +12,24 @@ use muniment_domain::offering::{self, Offering};
 use muniment_domain::reconciliation::{self, Belief, Finding, Known, Part, Severity};
 use muniment_domain::subscription;
 
-use super::payout::{self, Believed};
-use super::{Asked, Compared};
+use super::payout::{self, Recorded};
+use super::{Compared, Comparison};
 use crate::engine::{Engine, Network};
 
-/// Compares one token at the final block that the database has settled up to, or at one before it.
-pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Option<i64>) -> Asked {
+/// Compares one token at the final block up to which the database is settled, or at an earlier one.
+pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Option<i64>) -> Comparison {
     let mut tx = engine.db.read().await?;
     let offering = offering::find(&mut tx, &part.subject_id).await?;
     let belief = reconciliation::of_token(&mut tx, &offering, at).await?;
     let known = reconciliation::steps_of_token(&mut tx, &offering).await?;
     let (Some(belief), Some(token)) = (belief, offering.token_address) else {
-        return Ok(Ok(Compared::Later("The token is not read yet.".to_owned())));
+        return Ok(Ok(Compared::Later("The events of the token are not read yet.".to_owned())));
     };
     let payments = reconciliation::payments(&mut tx, &offering.id, belief.block_number).await?;
     let declared = reconciliation::declared(&mut tx, &offering.id).await?;
     let reserved = subscription::amount_sum(&mut tx, &offering.id).await?;
     drop(tx);
-    // The books are as of a final block: the chain shows one at that height, for good.
+    // The ledger is as of a final block, so the block at this height never changes.
     let block_hash = match network.chain.header(belief.block_number.cast_unsigned()).await {
         Ok(Some(header)) => header.hash,
         Ok(None) => return Ok(Err(Fault::UnknownBlock)),
@@ -40,10 +39,10 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Opt
     let mut survey = Survey::new(&network.chain, token.0, block_hash);
     let mut findings = Vec::new();
     findings.extend((!belief.past).then(|| differs_in_reservations(&offering, reserved)).flatten());
-    let believed = Believed { payments, declared, block: (belief.block_number, block_hash) };
+    let recorded = Recorded { payments, declared, block: (belief.block_number, block_hash) };
     let asked = async {
-        ask(&mut survey, &belief, &known, since, &mut findings).await?;
-        payout::compare(network, &believed, &mut findings).await
+        compare_state(&mut survey, &belief, &known, since, &mut findings).await?;
+        payout::compare(network, &recorded, &mut findings).await
     };
     let paid = match asked.await {
         Ok(calls) => calls,
@@ -56,7 +55,7 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Opt
     Ok(Ok(Compared::Done(part, findings)))
 }
 
-async fn ask(
+async fn compare_state(
     survey: &mut Survey<'_>,
     belief: &Belief,
     known: &[Known],
@@ -71,10 +70,10 @@ async fn ask(
     let balances = survey.balances(&holders).await?;
     for (holding, balance) in belief.holdings.iter().zip(balances) {
         findings.extend(differs("balance", Severity::Critical, &subject(holding), holding.balance.0, balance,
-            "Somebody moved units past the index, or a row was changed by hand. Find the transfer on the chain before anything is paid."));
+            "The index missed a transfer, or a row was changed by hand. Find the transfer on the chain before anything is paid."));
     }
     if !belief.past {
-        standing(survey, belief, &holders, findings).await?;
+        compare_present(survey, belief, &holders, findings).await?;
     }
     let executed = survey.executed(since, belief.block_number.cast_unsigned()).await?;
     findings.extend(operations(known, &executed, belief.block_number));
@@ -85,8 +84,8 @@ fn subject(holding: &Holding) -> String {
     format!("{} in partition {}", holding.wallet_address.0.to_checksum(None), holding.partition_id)
 }
 
-/// What the books know of the present alone: restrictions, locks and freezes.
-async fn standing(
+/// Compares restrictions, locks and freezes, which the database keeps only for the present.
+async fn compare_present(
     survey: &mut Survey<'_>,
     belief: &Belief,
     holders: &[(Address, u32)],
@@ -105,7 +104,7 @@ async fn standing(
             &subject(holding),
             holding.locked.0,
             locked,
-            "Find who locked or released units of this wallet; what may move is what the chain says.",
+            "Find who locked or released units of this wallet. The chain's value decides which units can move.",
         ));
     }
     let accounts: BTreeSet<Address> =
@@ -118,7 +117,7 @@ async fn standing(
     Ok(())
 }
 
-/// What the offering holds for committed must be what its subscriptions come to: the cap is kept by that sum.
+/// The committed total of an offering must be the sum of its subscriptions, because the hard cap is checked against it.
 fn differs_in_reservations(offering: &Offering, reserved: i64) -> Option<Finding> {
     let text = |minor: i64| Some(format!("{} {}", Money::from_minor(minor), offering.currency));
     (offering.committed_total != reserved).then(|| Finding {
@@ -127,8 +126,8 @@ fn differs_in_reservations(offering: &Offering, reserved: i64) -> Option<Finding
         subject: offering.id.clone(),
         expected: text(reserved),
         actual: text(offering.committed_total),
-        suggested_action: "A subscription or the offering was changed past the platform. Find which one in the audit log, and take in nothing more \
-                           until both say the same.",
+        suggested_action: "A subscription or the offering was changed outside the platform. Find it in the audit log, and accept no more \
+                           subscriptions until both agree.",
     })
 }
 
@@ -153,12 +152,12 @@ fn differs(
 fn differs_in_supply(belief: &Belief, partition: u32, actual: U256) -> Option<Finding> {
     let own = belief.holdings.iter().filter(|h| h.partition_id == i64::from(partition));
     let expected = own.fold(0u128, |sum, h| sum.saturating_add(h.balance.0));
-    let why = "Units exist that no holder here has, or the other way round. Look for an operation that the chain executed and this database \
+    let why = "The chain has units that no holder here has, or the reverse. Look for an operation that the chain executed and this database \
                does not know, and import it.";
     differs("supply", Severity::Critical, &format!("partition {partition}"), expected, actual, why)
 }
 
-fn said(yes: bool, word: &str) -> Option<String> {
+fn state(yes: bool, word: &str) -> Option<String> {
     Some(if yes { word.to_owned() } else { format!("not {word}") })
 }
 
@@ -168,9 +167,9 @@ fn differs_in_restriction(belief: &Belief, partition: u32, actual: bool) -> Opti
         kind: "restriction",
         severity: Severity::Warning,
         subject: format!("partition {partition}"),
-        expected: said(expected, "restricted"),
-        actual: said(actual, "restricted"),
-        suggested_action: "Find which agent changed it. Restrict or unrestrict the partition here, so that both say the same.",
+        expected: state(expected, "restricted"),
+        actual: state(actual, "restricted"),
+        suggested_action: "Find which agent changed it. Restrict or unrestrict the partition here, so that both agree.",
     })
 }
 
@@ -180,13 +179,13 @@ fn differs_in_freeze(belief: &Belief, account: Address, actual: bool) -> Option<
         kind: "freeze",
         severity: Severity::Critical,
         subject: account.to_checksum(None),
-        expected: said(expected, "frozen"),
-        actual: said(actual, "frozen"),
-        suggested_action: "Find which agent changed it. Freeze or unfreeze the address here, so that both say the same.",
+        expected: state(expected, "frozen"),
+        actual: state(actual, "frozen"),
+        suggested_action: "Find which agent changed it. Freeze or unfreeze the address here, so that both agree.",
     })
 }
 
-/// What the chain executed against what the database says of its ids.
+/// Compares the executed operation numbers with the database.
 fn operations(known: &[Known], executed: &[Executed], last: i64) -> Vec<Finding> {
     let by_number: BTreeMap<u64, &Known> = known.iter().map(|k| (k.op_number.cast_unsigned(), k)).collect();
     let done: BTreeSet<u64> = executed.iter().map(|e| e.op_id).collect();
@@ -200,22 +199,22 @@ fn operations(known: &[Known], executed: &[Executed], last: i64) -> Vec<Finding>
     };
     let mut findings = Vec::new();
     for e in executed {
-        let (subject, actual) = (format!("operation id {}", e.op_id), format!("executed in {}", e.at.tx_hash));
+        let (subject, actual) = (format!("operation number {}", e.op_id), format!("executed in {}", e.at.tx_hash));
         match by_number.get(&e.op_id) {
             None => findings.push(finding(
                 "unknown_operation",
                 subject,
                 "no such operation",
                 actual,
-                "The chain executed what this database never accepted: import it before the lane signs again.",
+                "The chain executed an operation that this database never accepted. Import it before the lane signs again.",
             )),
             Some(k) if k.payload_hash.is_some_and(|hash| hash.0 != e.at.payload_hash) => {
                 findings.push(finding("op_id_conflict", k.operation_id.clone(), "executed with our payload", actual,
-                    "Somebody else calls this contract with our ids. Abandon the operation; find who holds an agent's key."));
+                    "Somebody else calls this contract with the platform's operation numbers. Abandon the operation, and find out who holds an agent's key."));
             }
             Some(k) if !k.is_done() && !k.is_live() => {
                 findings.push(finding("executed_not_confirmed", k.operation_id.clone(), "not executed", actual,
-                    "Retry the operation: it is found on the chain and confirmed. One that was abandoned is confirmed by hand."));
+                    "Retry the operation: the engine finds it on the chain and confirms it. Mark an abandoned one as confirmed by hand."));
             }
             Some(_) => {}
         }
@@ -223,7 +222,7 @@ fn operations(known: &[Known], executed: &[Executed], last: i64) -> Vec<Finding>
     let missing = known.iter().filter(|k| k.is_done() && k.block_number.is_some_and(|number| number <= last));
     for k in missing.filter(|k| !done.contains(&k.op_number.cast_unsigned())) {
         findings.push(finding("confirmed_not_executed", k.operation_id.clone(), "executed", "not executed".to_owned(),
-            "The chain does not show what is confirmed here. Check the endpoints first; then halt the offering and ask for help."));
+            "The chain does not show an operation that is confirmed here. Check the endpoints first. Then pause the offering and ask for help."));
     }
     findings
 }

@@ -1,4 +1,4 @@
-//! A subscription is taken, with its quantity fixed, or turned down.
+//! Accepting a subscription, which fixes its quantity, or rejecting it.
 
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::requester::Requester;
 
-/// Takes a subscription that has passed every gate. A quantity that is named must be the one that the amount buys.
+/// Accepts a subscription that satisfies every rule. A named quantity must equal the quantity that the amount buys.
 pub async fn accept(
     tx: &mut Tx,
     scope: &Scope,
@@ -24,9 +24,9 @@ pub async fn accept(
         return Err(s.illegal(Move::Accept.as_str()));
     }
     if s.terms_version < offering.terms_version {
-        // A page of the change has yet to reach it: who has not said yes to the new terms is not taken under the old ones.
+        // The change of terms has not reached this subscription yet. Its investor must confirm the new terms first.
         return Err(Error::illegal(
-            "The terms changed: its investor is asked again.",
+            "The terms of the offering changed. The investor must confirm the subscription again first.",
             s.status.as_str(),
             s.status.moves(),
         ));
@@ -51,15 +51,15 @@ pub async fn accept(
 
 fn units(offering: &Offering, amount: i64) -> Result<u128> {
     let price = Money::from_minor(offering.unit_price);
-    // The rules have just said that it buys whole units.
+    // The rules have just checked that the amount buys whole units.
     Money::from_minor(amount).base_units(price, offering.decimals()).ok_or_else(|| Error::Unreadable {
         what: "offering",
         id: offering.id.clone(),
-        why: "its price does not divide what was let in".to_owned(),
+        why: "its price does not divide an amount that the rules accepted".to_owned(),
     })
 }
 
-/// Turns a subscription down, for a reason that has a code.
+/// Rejects a subscription, with the code of a reason.
 pub async fn reject(
     tx: &mut Tx,
     scope: &Scope,

@@ -1,5 +1,5 @@
-//! Subscriptions: what an investor commits, and every move until it is accepted. Who moves one holds its offering first, so that two
-//! moves of one offering take turns and its hard cap is never exceeded.
+//! Subscriptions: the commitment of an investor, and every move until it is accepted. Each move locks the offering first, so that the moves
+//! of one offering take turns and its hard cap is never exceeded.
 
 mod accept;
 mod payment;
@@ -17,11 +17,11 @@ pub use payment::{Receipt, record, refund};
 pub use subscribe::{Asked, Preview, preview, subscribe, warn};
 pub use withdraw::{By, cancel, change_wallet, reconfirm};
 
-/// Who moves a subscription when the calendar does.
+/// The actor of a move that the calendar makes.
 const CALENDAR: &str = "calendar";
 
-/// The offering of a subscription is held before its timer, as every other move of it does: two who took them the other way round would
-/// wait for each other.
+/// Locks the offering of a subscription. A timer must do so before it locks the subscription, like every other move: the opposite order
+/// could deadlock.
 pub async fn hold_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
     match subscription::find(tx, &Scope::All, id).await {
         Ok(s) => offering::hold(tx, &s.offering_id).await.map(|_| ()),
@@ -30,12 +30,12 @@ pub async fn hold_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
     }
 }
 
-/// Does what the calendar asks for; when it has to be looked at next.
+/// Makes the moves that are due, and returns the time of the next one.
 pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
     let (offering, mut s) = subscription::hold(tx, &Scope::All, id).await?;
     let now = tx.now();
     subscription::renew_window(tx, &offering, &mut s).await?;
-    // What was due long ago may make the next thing due at once.
+    // After a long outage one move can make the next one due at once.
     while let Some((by, reason)) = due(&s, now) {
         subscription::transition(tx, &offering, &mut s, by, CALENDAR, reason).await?;
     }
@@ -54,7 +54,7 @@ fn due(s: &Subscription, now: DateTime<Utc>) -> Option<(Move, &'static str)> {
     }
 }
 
-/// Refuses what would pull a subscription from under a mint that is under way.
+/// Refuses a move while an unfinished mint contains the subscription.
 async fn not_in_a_mint(tx: &mut Tx, s: &Subscription) -> Result<()> {
     match item::live_operation(tx, "subscription", &s.id).await? {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Money that came for a subscription, or went back.
+//! Payments for a subscription, and refunds.
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -8,25 +8,25 @@ use muniment_domain::offering::terms::PaymentMethod;
 use muniment_domain::subscription::{self, NewPayment, Payment, PaymentKind, Scope, Status, Subscription};
 use muniment_domain::{Error, Result};
 
+use crate::engine::timer;
 use crate::requester::Requester;
-use crate::timer;
 
-/// What a bank shows.
+/// A movement on a bank account.
 #[derive(Clone, Debug)]
 pub struct Receipt {
-    /// Which way it went.
+    /// A payment or a refund.
     pub kind: PaymentKind,
-    /// How much; for a refund, all that is there if it is not said.
+    /// The amount. Without it a refund is the whole amount held.
     pub amount: Option<Money>,
-    /// By which means.
+    /// The payment method.
     pub method: PaymentMethod,
-    /// What the bank calls it.
+    /// The bank's reference.
     pub external_reference: String,
-    /// When it moved; now if it is not said.
+    /// The time of the movement. Without it, now.
     pub received_at: Option<DateTime<Utc>>,
 }
 
-/// Enters money. What was entered before under the same reference is answered again.
+/// Records a payment or a refund. A repetition under the same reference returns the recorded one.
 pub async fn record(
     tx: &mut Tx,
     id: &str,
@@ -36,7 +36,7 @@ pub async fn record(
     let (offering, mut s) = subscription::hold(tx, &Scope::All, id).await?;
     let received_at = receipt.received_at.unwrap_or_else(|| tx.now());
     if received_at > tx.now() {
-        return Err(Error::field("/received_at", "above_maximum", "Money that has not moved yet is not entered."));
+        return Err(Error::field("/received_at", "above_maximum", "The payment date cannot be in the future."));
     }
     let amount = receipt.amount.map_or_else(|| s.held(), |amount| amount.minor());
     let new = NewPayment {
@@ -48,12 +48,12 @@ pub async fn record(
         recorded_by: &by.actor,
     };
     let payment = subscription::record(tx, &offering, &mut s, &new).await?;
-    // Money that goes back leaves something to be paid again, until its time.
+    // After a refund the amount is due again until the payment deadline.
     timer::set(tx, &s.id, s.next_look()).await?;
     Ok((offering, s, payment))
 }
 
-/// All the money of a subscription that ended went back.
+/// Records that all the money of an ended subscription was returned.
 pub async fn refund(
     tx: &mut Tx,
     id: &str,
@@ -64,17 +64,17 @@ pub async fn refund(
     if !matches!(s.status, Status::RefundPending | Status::Refunded) {
         return Err(s.illegal("refund"));
     }
-    // Asked again after it was refunded, it is what was refunded.
+    // A repetition after the refund means the amount that was refunded.
     let amount = match s.status {
-        Status::Refunded => entered(tx, &s, receipt).await?.unwrap_or(s.refunded_amount),
+        Status::Refunded => recorded_refund(tx, &s, receipt).await?.unwrap_or(s.refunded_amount),
         _ => s.held(),
     };
     let whole = Receipt { kind: PaymentKind::Refunded, amount: Some(Money::from_minor(amount)), ..receipt.clone() };
     record(tx, id, &whole, by).await
 }
 
-/// What was entered before as this refund.
-async fn entered(tx: &mut Tx, s: &Subscription, receipt: &Receipt) -> Result<Option<i64>> {
+/// The amount of this refund, if it was recorded before.
+async fn recorded_refund(tx: &mut Tx, s: &Subscription, receipt: &Receipt) -> Result<Option<i64>> {
     let (method, reference) = (receipt.method.as_str(), &receipt.external_reference);
     let known = subscription::payments(tx, &s.id).await?.into_iter().find(|known| {
         known.kind == PaymentKind::Refunded && known.method == method && known.external_reference == *reference

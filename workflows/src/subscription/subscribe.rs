@@ -1,4 +1,4 @@
-//! An investor commits, or an operator for an investor who signed for it.
+//! A commitment by an investor, or by an operator on behalf of an investor who signed a consent.
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
@@ -11,45 +11,46 @@ use muniment_domain::subscription::{self, New, Subscription};
 use muniment_domain::{Code, Error, Result, exemption, issuer, principal};
 
 use super::wallet;
+use crate::engine::timer;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::{policy, timer};
+use crate::staff::policy;
 
-/// What is asked for.
+/// A request to subscribe.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The offering.
     pub offering_id: String,
-    /// How much.
+    /// The amount.
     pub amount: Money,
-    /// To this wallet; the investor's own one if none is named.
+    /// The wallet that receives the units. Without it, the investor's own wallet.
     pub wallet_address: Option<Address>,
-    /// The investor's own words for it.
+    /// The investor's own reference.
     pub reference: Option<String>,
-    /// What the investor says to have read.
+    /// The documents and warnings that the investor acknowledged.
     pub acknowledgements: Vec<String>,
-    /// For this investor, if an operator asks.
+    /// The investor, if an operator subscribes on behalf of one.
     pub investor_id: Option<String>,
-    /// The paper by which that investor lets the operator.
+    /// The investor's signed consent, if an operator subscribes.
     pub consent_document_id: Option<String>,
 }
 
-/// What a request would come to.
+/// The result that a request would have.
 #[derive(Debug)]
 pub struct Preview {
     /// The offering.
     pub offering: Offering,
-    /// What became of each rule.
+    /// The result of each rule.
     pub checks: Vec<Check>,
-    /// The wallet that would be used.
+    /// The wallet that would receive the units.
     pub wallet_address: Option<Address>,
-    /// Until when it could be withdrawn.
+    /// The end of the cooling-off period.
     pub cooling_off_expires_at: DateTime<Utc>,
-    /// Until when it would have to be paid.
+    /// The payment deadline.
     pub payment_due_at: DateTime<Utc>,
 }
 
-/// Commits, and reserves the amount in the same commit.
+/// Creates a subscription and reserves its amount, in the same commit.
 pub async fn subscribe(
     tx: &mut Tx,
     settings: &Settings,
@@ -87,7 +88,7 @@ pub async fn subscribe(
     Ok((offering, s))
 }
 
-/// What a request would come to, without asking for it: every rule with its answer. Changes nothing.
+/// Evaluates a request without making it, and returns the result of every rule. Changes nothing.
 pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Requester) -> Result<Preview> {
     let investor_id = investor(tx, asked, by).await?;
     let investor = Investor::find(tx, &investor_id).await?;
@@ -115,13 +116,13 @@ pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Reque
     })
 }
 
-/// Remembers that whoever would subscribe was warned of the risk: from now on the time to think runs.
+/// Records that the investor saw the risk warning. The reflection period starts now.
 pub async fn warn(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<()> {
     let investor_id = investor(tx, asked, by).await?;
     investor::warn(tx, &investor_id).await
 }
 
-/// Nobody has to pay while they may still withdraw.
+/// The payment deadline. It is counted from the end of the cooling-off period, because nobody pays while withdrawal is possible.
 pub async fn payment_due_at(tx: &mut Tx, settings: &Settings, from: DateTime<Utc>) -> Result<DateTime<Utc>> {
     let days = policy::limits(tx, settings).await?.payment_due_days;
     Ok(from + Duration::days(days.into()))
@@ -140,25 +141,29 @@ async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &A
         acknowledged: &asked.acknowledgements,
         now: tx.now(),
     });
-    let stopped = issuer::find(tx, &offering.issuer_id).await?.status == issuer::Status::Suspended;
-    let detail = "Whoever offers it is suspended: it takes no subscriptions now.";
-    checks
-        .push(Check { rule: "issuer_active", refused: stopped.then(|| Error::refused(Code::OfferingNotOpen, detail)) });
+    let suspended = issuer::find(tx, &offering.issuer_id).await?.status == issuer::Status::Suspended;
+    let detail = "The issuer is suspended. The offering accepts no subscriptions now.";
+    checks.push(Check {
+        rule: "issuer_active",
+        refused: suspended.then(|| Error::refused(Code::OfferingNotOpen, detail)),
+    });
     Ok(checks)
 }
 
-/// Whoever asks is the investor, or an operator who names one and the paper that allows it.
+/// The investor of a request: the caller, or the one that an operator names together with a signed consent.
 async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<String> {
     let own = principal::investor_of(tx, &by.actor).await?;
     let on_behalf = |pointer, named: bool| {
-        let detail = "Who subscribes for somebody else names the investor, and the document by which they agreed.";
+        let detail = "A subscription on behalf of an investor needs the investor and the signed consent document.";
         if named { Ok(()) } else { Err(Error::field(pointer, "required", detail)) }
     };
     match (own, &asked.investor_id) {
         (Some(own), None) => Ok(own),
-        (Some(_), Some(_)) => {
-            Err(Error::field("/investor_id", "unknown_field", "An investor subscribes for nobody else."))
-        }
+        (Some(_), Some(_)) => Err(Error::field(
+            "/investor_id",
+            "unknown_field",
+            "An investor can only subscribe for themselves. Leave this field out.",
+        )),
         (None, named) => {
             on_behalf("/investor_id", named.is_some())?;
             on_behalf("/consent_document_id", asked.consent_document_id.is_some())?;
@@ -173,7 +178,7 @@ async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<String> 
     }
 }
 
-/// An investor is told nothing of an offering that is not shown to investors.
+/// Refuses an offering that investors cannot see, as if it did not exist.
 fn must_be_shown(offering: &Offering, asked: &Asked) -> Result<()> {
     let hidden = matches!(offering.status, Offered::Draft | Offered::InReview | Offered::Approved | Offered::Cancelled)
         || offering.visibility == "private";

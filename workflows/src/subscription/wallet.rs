@@ -1,4 +1,4 @@
-//! Which wallet a subscription is minted to: the investor's own, a new one, or none yet.
+//! The wallet that receives a subscription's units: the investor's verified one, a new one, or none yet.
 
 use alloy_primitives::Address;
 use muniment_domain::db::Tx;
@@ -10,13 +10,13 @@ const POINTER: &str = "/wallet_address";
 /// The wallet of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Its address.
+    /// The address.
     pub address: Address,
-    /// Whether nobody has shown that it is theirs, and the investor did not name it before: it is kept, and has to be proved before anything is minted to it.
+    /// Whether the investor names it for the first time and nobody has verified it. It is stored, and must be verified before a mint.
     pub is_new: bool,
 }
 
-/// The named wallet if it may be used, or the one that the investor has proved, if there is one. Changes nothing.
+/// Returns the named wallet if it is allowed, or else the investor's verified wallet, if any. Changes nothing.
 pub async fn choose(
     tx: &mut Tx,
     offering: &Offering,
@@ -30,18 +30,20 @@ pub async fn choose(
     wallet_claim::allow(tx, POINTER, address).await?;
     let shown = address.to_checksum(None);
     if holding::is_frozen(tx, &offering.id, address).await? {
-        return Err(Error::field(POINTER, "address_forbidden", format!("{shown} is frozen in this token.")));
+        return Err(Error::field(POINTER, "address_forbidden", format!("{shown} is frozen on this token.")));
     }
     match wallet::find(tx, address).await? {
         None => Ok(Some(Chosen { address, is_new: true })),
-        // That another one says so too changes nothing: whoever shows its key has it.
+        // Another investor only claimed it. The first one to prove the key owns the wallet.
         Some(known) if known.investor_id != investor_id && known.is_only_claimed() => {
             Ok(Some(Chosen { address, is_new: true }))
         }
         Some(known) if known.investor_id != investor_id => Err(wallet::in_use(address)),
-        Some(known) if known.retired_at.is_some() => {
-            Err(Error::field(POINTER, "address_forbidden", format!("{shown} was given up as lost.")))
-        }
+        Some(known) if known.retired_at.is_some() => Err(Error::field(
+            POINTER,
+            "address_forbidden",
+            format!("{shown} was recovered to another wallet and cannot be used."),
+        )),
         Some(_) => Ok(Some(Chosen { address, is_new: false })),
     }
 }

@@ -1,4 +1,5 @@
-//! What an investor may still do with a subscription: withdraw it, say yes to changed terms, name another wallet. And staff, who call it off.
+//! Changes to a subscription before it is minted: withdrawal by the investor, cancellation by staff, confirmation of changed terms, and
+//! another wallet.
 
 use alloy_primitives::Address;
 use muniment_domain::column::Hex;
@@ -9,20 +10,20 @@ use muniment_domain::{Code, Error, Result};
 use serde_json::json;
 
 use super::{not_in_a_mint, subscribe, wallet};
+use crate::engine::timer;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::timer;
 
-/// In which part somebody calls a subscription off.
+/// The capacity in which a person ends a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// As its investor, who may until the cooling-off time ends.
+    /// The investor, until the cooling-off period ends.
     Investor,
-    /// As staff, who may until it is minted, with a reason.
+    /// Staff, until it is minted, with a reason.
     Staff,
 }
 
-/// Calls a subscription off. What it had reserved is free in the same commit.
+/// Ends a subscription, and frees its reserved amount in the same commit.
 pub async fn cancel(
     tx: &mut Tx,
     scope: &Scope,
@@ -35,7 +36,7 @@ pub async fn cancel(
     let (mover, given) = match part {
         By::Investor => {
             subscription::renew_window(tx, &offering, &mut s).await?;
-            still_free(tx, &s)?;
+            can_withdraw(tx, &s)?;
             (Move::Withdraw, if reason.is_empty() { "withdrawn" } else { reason })
         }
         By::Staff if s.status.is_open() => {
@@ -48,8 +49,9 @@ pub async fn cancel(
     Ok((offering, s))
 }
 
-/// An investor is free while the cooling-off time runs, whether or not the calendar has been looked at since; and while asked for a new yes.
-fn still_free(tx: &Tx, s: &Subscription) -> Result<()> {
+/// Refuses a withdrawal after the cooling-off period, even if the calendar has not moved the subscription yet. While the investor is asked to
+/// confirm changed terms, withdrawal is possible.
+fn can_withdraw(tx: &Tx, s: &Subscription) -> Result<()> {
     let elapsed = match s.status {
         Status::Committed => s.cooling_off_expires_at <= tx.now(),
         Status::Binding | Status::Accepted | Status::Minted => true,
@@ -58,11 +60,14 @@ fn still_free(tx: &Tx, s: &Subscription) -> Result<()> {
     if !elapsed {
         return Ok(());
     }
-    let detail = format!("The time to withdraw ended at {}.", s.cooling_off_expires_at.to_rfc3339());
+    let detail = format!(
+        "The cooling-off period ended at {}. The subscription can no longer be withdrawn.",
+        s.cooling_off_expires_at.to_rfc3339()
+    );
     Err(Error::refused(Code::CoolingOffElapsed, detail))
 }
 
-/// The investor says yes to the terms as they stand now, and has shown to have seen them. It goes on where it was.
+/// The investor confirms the current terms, and names the version that was read. The subscription continues in its former status.
 pub async fn reconfirm(
     tx: &mut Tx,
     settings: &Settings,
@@ -73,17 +78,16 @@ pub async fn reconfirm(
 ) -> Result<(Offering, Subscription)> {
     let (offering, mut s) = subscription::hold(tx, scope, id).await?;
     let now = tx.now();
-    // Silence until the deadline is a no, also when nobody has looked at the calendar since.
+    // Without a confirmation until the deadline the subscription ends, even if the calendar has not moved it yet.
     if s.status != Status::PendingReconfirmation || s.reconfirm_by.is_none_or(|at| at <= now) {
         return Err(s.illegal(Move::Reconfirm.as_str()));
     }
     if offering_version != offering.version {
-        let detail =
-            format!("The offering is at version {}. Read it again before you say yes to it.", offering.version);
+        let detail = format!("The offering has version {} now. Read it again before you confirm.", offering.version);
         return Err(Error::refused(Code::VersionConflict, detail));
     }
     s.terms_version = offering.terms_version;
-    // Whoever said yes has the whole time to pay again.
+    // After the confirmation the full payment period starts again.
     let due_at = subscribe::payment_due_at(tx, settings, now).await?;
     s.payment_due_at = s.payment_due_at.map(|at| at.max(due_at));
     subscription::transition(tx, &offering, &mut s, Move::Reconfirm, &by.actor, "").await?;
@@ -91,7 +95,7 @@ pub async fn reconfirm(
     Ok((offering, s))
 }
 
-/// Names another wallet, while nothing was fixed for the old one.
+/// Changes the wallet of a subscription that is not accepted yet.
 pub async fn change_wallet(
     tx: &mut Tx,
     scope: &Scope,

@@ -3,7 +3,7 @@ use super::*;
 fn refused(change: Value) -> Option<(String, String)> {
     let mut body = json!({ "amount": "1500.00" });
     body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-    let read = crate::body::parse::<Body>(body.to_string().as_bytes());
+    let read = crate::http::body::parse::<Body>(body.to_string().as_bytes());
     let problem = read.and_then(|body| body.check(DateTime::UNIX_EPOCH)).err()?.body("/", "req");
     let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
     Some((of("pointer"), of("code")))

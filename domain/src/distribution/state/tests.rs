@@ -1,10 +1,10 @@
-//! What is promised of `state.rs`.
+//! Unit tests of `state.rs`.
 
 use super::*;
 use crate::table_test::{assert_checked, cells};
 
 #[test]
-fn every_cell_of_the_table_is_as_it_was_designed() {
+fn the_state_table_allows_exactly_these_moves() {
     use {Move as M, Status as S};
     let allowed = cells(S::ALL, M::ALL, S::next);
     let wanted = [
@@ -33,5 +33,5 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0014_distribution.sql"), "status", Status::ALL);
+    assert_checked(include_str!("../../../../migrations/0017_distribution.sql"), "status", Status::ALL);
 }

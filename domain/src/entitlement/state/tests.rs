@@ -1,10 +1,10 @@
-//! What is promised of `state.rs`.
+//! Unit tests of `state.rs`.
 
 use super::*;
 use crate::table_test::{assert_checked, cells};
 
 #[test]
-fn every_cell_of_the_table_is_as_it_was_designed() {
+fn the_state_table_allows_exactly_these_moves() {
     use {Move as M, Status as S};
     let allowed = cells(S::ALL, M::ALL, S::next);
     let wanted = [
@@ -26,7 +26,7 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    let migration = include_str!("../../../../migrations/0014_distribution.sql");
+    let migration = include_str!("../../../../migrations/0018_entitlement.sql");
     assert_checked(migration, "status", Status::ALL);
     assert_checked(migration, "hold_reason", HoldReason::ALL);
 }

@@ -1,10 +1,10 @@
-//! What is promised of `state.rs`.
+//! Unit tests of `state.rs`.
 
 use super::*;
 use crate::table_test::{assert_checked, cells};
 
 #[test]
-fn every_cell_of_the_table_is_as_the_specification_says() {
+fn the_state_table_is_that_of_the_specification() {
     let allowed = cells(Status::ALL, Move::ALL, Status::next);
     use {Move as M, Status as S};
     assert_eq!(
@@ -27,11 +27,11 @@ fn every_cell_of_the_table_is_as_the_specification_says() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0003_operation.sql"), "status", Status::ALL);
+    assert_checked(include_str!("../../../../migrations/0004_operation.sql"), "status", Status::ALL);
 }
 
 #[test]
 fn the_picture_in_the_architecture_is_this_table() {
     let architecture = include_str!("../../../../ARCHITECTURE.md");
-    assert!(architecture.contains(&picture()), "ARCHITECTURE.md shows another table; the right one is:\n{}", picture());
+    assert!(architecture.contains(&picture()), "ARCHITECTURE.md shows a different table; the correct one is:\n{}", picture());
 }

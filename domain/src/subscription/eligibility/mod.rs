@@ -1,5 +1,5 @@
-//! Who may subscribe what: one function over what is known, the same for a request, for its preview, for the acceptance and for the mint.
-//! It asks nobody and changes nothing.
+//! Eligibility of subscriptions: one pure function over known facts. The request, its preview, the acceptance and the mint use the
+//! same rules.
 
 mod facts;
 
@@ -14,19 +14,19 @@ use crate::money::Money;
 use crate::offering::Status as Offered;
 use crate::{Code, Error, country};
 
-/// Changes with every change of a rule, for whoever has to show later by which rules somebody was let in.
+/// The version of the rules. Stored checks name it, to show later which rules applied.
 pub const RULES_VERSION: i64 = 4;
 
-/// What became of one rule.
+/// The result of one rule.
 #[derive(Debug)]
 pub struct Check {
     /// The rule.
     pub rule: &'static str,
-    /// The refusal, if it was not met.
+    /// The refusal, if the rule is not met.
     pub refused: Option<Error>,
 }
 
-/// The rules in their order. The first that is not met is what the caller is told; a preview shows them all.
+/// Evaluates the rules in order. The caller gets the first refusal; a preview shows all results.
 pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
     type Rule = (&'static str, fn(&Facts<'_>) -> Option<Error>);
     let rules: &[Rule] = match facts.stage {
@@ -58,7 +58,7 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("wallet", wallet),
             ("payment", paid_in_full),
         ],
-        // Whether there is room for one more holder is counted over the whole list of a mint.
+        // The limit of holders is checked over the whole list of a mint, not for each subscription.
         Stage::Mint => &[
             ("country", in_country),
             ("identity", identity),
@@ -68,10 +68,10 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("wallet", wallet),
         ],
     };
-    rules.iter().map(|(rule, judge)| Check { rule, refused: judge(facts) }).collect()
+    rules.iter().map(|(rule, check)| Check { rule, refused: check(facts) }).collect()
 }
 
-/// As answers and the record show them.
+/// The results as answers and stored checks show them.
 pub fn shown(checks: &[Check]) -> Value {
     let one = |check: &Check| {
         let why = check.refused.as_ref().and_then(Error::refusal);
@@ -81,7 +81,7 @@ pub fn shown(checks: &[Check]) -> Value {
     checks.iter().map(one).collect()
 }
 
-/// The first refusal, if there is one; otherwise what is kept on record.
+/// The first refusal; if there is none, the results to store.
 pub fn verdict(checks: Vec<Check>) -> crate::Result<Value> {
     let record = shown(&checks);
     match checks.into_iter().find_map(|check| check.refused) {
@@ -95,8 +95,8 @@ fn offering_open(f: &Facts<'_>) -> Option<Error> {
     if f.offering.status == Offered::Open && !now_closed {
         return None;
     }
-    let state = if now_closed { "past its end".to_owned() } else { f.offering.status.to_string() };
-    Some(Error::refused(Code::OfferingNotOpen, format!("The offering is {state}: it takes no subscriptions now.")))
+    let state = if now_closed { "past its closing time".to_owned() } else { f.offering.status.to_string() };
+    Some(Error::refused(Code::OfferingNotOpen, format!("The offering is {state} and takes no subscriptions.")))
 }
 
 fn offering_under_way(f: &Facts<'_>) -> Option<Error> {
@@ -106,7 +106,7 @@ fn offering_under_way(f: &Facts<'_>) -> Option<Error> {
     Some(Error::refused(Code::InvalidState, format!("The offering is {}.", f.offering.status)))
 }
 
-/// What is about the caller and not about a field names the whole request.
+/// A refusal because of the investor, not of a field of the request; its pointer is the whole request.
 fn person(code: &'static str, detail: impl Into<String>) -> Option<Error> {
     Some(Error::field("", code, detail))
 }
@@ -114,8 +114,8 @@ fn person(code: &'static str, detail: impl Into<String>) -> Option<Error> {
 fn in_country(f: &Facts<'_>) -> Option<Error> {
     let (o, code) = (f.offering, f.investor.country.as_str());
     if !country::is_known(code) {
-        // Somebody of nowhere would pass every list of countries.
-        return person("country_required", "The profile does not say yet where the investor lives.");
+        // Without a country an investor would pass every list of blocked countries.
+        return person("country_required", "The investor's profile has no country of residence.");
     }
     let allowed = o.allowed_countries.is_empty() || country::is_listed(&o.allowed_countries, code);
     if allowed && !country::is_listed(&o.blocked_countries, code) && o.exemption.profile().admits(code) {
@@ -127,11 +127,11 @@ fn in_country(f: &Facts<'_>) -> Option<Error> {
 fn identity(f: &Facts<'_>) -> Option<Error> {
     match f.investor.kyc_status.as_str() {
         "approved" => None,
-        status => person("kyc_required", format!("The identity must be approved; it is {status}.")),
+        status => person("kyc_required", format!("The investor's identity must be approved; it is {status}.")),
     }
 }
 
-/// Somebody who was suspended subscribes to nothing, whatever the offering asks for.
+/// A suspended investor cannot subscribe, whatever the offering requires.
 fn identity_before_subscribing(f: &Facts<'_>) -> Option<Error> {
     let suspended = f.investor.kyc_status == "suspended";
     if f.offering.kyc_requirement == "before_subscribe" || suspended { identity(f) } else { None }
@@ -140,14 +140,14 @@ fn identity_before_subscribing(f: &Facts<'_>) -> Option<Error> {
 fn screened_and_clear(f: &Facts<'_>) -> Option<Error> {
     match f.investor.sanctions_status {
         Screening::Clear => None,
-        // Whoever was found is not told so: that is for those whose office it is.
+        // The text does not tell the investor about a match; only compliance may know.
         Screening::NotScreened | Screening::Hit => {
-            person("sanctions_not_clear", "There is no clear screening of the investor.")
+            person("sanctions_not_clear", "The investor has no clear sanctions screening.")
         }
     }
 }
 
-/// Before an identity has to be known there may have been no screening; what one found counts at once.
+/// Before the identity is required there may be no screening yet, but a match counts at once.
 fn not_found_by_a_screening(f: &Facts<'_>) -> Option<Error> {
     let found = f.investor.sanctions_status == Screening::Hit;
     if f.offering.kyc_requirement == "before_subscribe" || found { screened_and_clear(f) } else { None }
@@ -159,10 +159,10 @@ fn accreditation(f: &Facts<'_>) -> Option<Error> {
         return None;
     }
     if f.offering.accreditation_required || profile.accredited_only {
-        return person("accreditation_required", "The offering is for accredited investors alone.");
+        return person("accreditation_required", "The offering is for accredited investors only.");
     }
     let most = profile.unaccredited_max.filter(|most| f.standing.unaccredited >= *most)?;
-    let detail = format!("Under {} {most} investors may be in who are not accredited, and are.", f.offering.exemption);
+    let detail = format!("Under {} the limit of {most} non-accredited investors is reached.", f.offering.exemption);
     person("accreditation_required", detail)
 }
 
@@ -172,12 +172,12 @@ fn acknowledged(f: &Facts<'_>) -> Option<Error> {
     if missing.is_empty() {
         return None;
     }
-    let detail = format!("Under {} the investor says to have understood: {}.", f.offering.exemption, needed.join(", "));
+    let detail = format!("Under {} the investor must acknowledge: {}.", f.offering.exemption, needed.join(", "));
     let error = Error::field("/acknowledgements", "acknowledgement_required", detail);
     Some(error.with_params(json!({ "missing": missing })))
 }
 
-/// Whoever was never warned before is let in when there was time to think about it. A refusal here makes the platform remember the warning.
+/// A first-time investor must wait after the risk warning. The refusal here also records the warning.
 fn warned_long_enough(f: &Facts<'_>) -> Option<Error> {
     let hours = Duration::hours(f.offering.exemption.profile().first_warning_hours);
     let from = f.investor.risk_warned_at.unwrap_or(f.now) + hours;
@@ -185,7 +185,7 @@ fn warned_long_enough(f: &Facts<'_>) -> Option<Error> {
         return None;
     }
     let detail = format!(
-        "Under {} whoever was never warned of the risk before thinks about it first. Subscribe again from {} on.",
+        "Under {} a first-time investor must wait after the risk warning. Subscribe again after {}.",
         f.offering.exemption,
         from.to_rfc3339()
     );
@@ -196,7 +196,7 @@ fn amount_in_bounds(f: &Facts<'_>) -> Option<Error> {
     let currency = &f.offering.currency;
     let bound = |code, name: &str, minor: i64| {
         let limit = Money::from_minor(minor).to_string();
-        let detail = format!("The {name} is {limit} {currency}.");
+        let detail = format!("The {name} amount is {limit} {currency}.");
         Some(Error::field("/amount", code, detail).with_params(json!({ name: limit })))
     };
     match f.offering.maximum_investment {
@@ -208,7 +208,7 @@ fn amount_in_bounds(f: &Facts<'_>) -> Option<Error> {
     }
 }
 
-/// The smallest amount that buys whole base units, in minor units: every amount is a multiple of it.
+/// The smallest amount in minor units that buys whole base units. Every amount must be a multiple of it.
 pub fn step_of(unit_price: i64, token_decimals: i64) -> i64 {
     let units = 10u128.pow(u32::try_from(token_decimals).unwrap_or(0));
     let price = u128::from(unit_price.unsigned_abs().max(1));
@@ -226,30 +226,30 @@ fn whole_units(f: &Facts<'_>) -> Option<Error> {
         return None;
     }
     let [lower, higher] = [f.amount - over, f.amount - over + step].map(|minor| Money::from_minor(minor).to_string());
-    let detail = format!("An amount must buy whole units: {lower} would, and {higher}.");
+    let detail = format!("The amount must buy whole units. The nearest amounts are {lower} and {higher}.");
     let error = Error::field("/amount", "amount_not_multiple", detail);
     Some(error.with_params(json!({ "nearest_lower": lower, "nearest_higher": higher })))
 }
 
 fn one_subscription(f: &Facts<'_>) -> Option<Error> {
     let again = f.offering.one_subscription_per_investor && f.standing.own_count > 0;
-    again.then(|| Error::refused(Code::DuplicateSubscription, "The offering takes one subscription of each investor."))
+    again.then(|| Error::refused(Code::DuplicateSubscription, "The offering allows one subscription for each investor."))
 }
 
-/// The maximum is what one investor may put in altogether.
+/// The maximum applies to the sum of an investor's subscriptions.
 fn investor_limit(f: &Facts<'_>) -> Option<Error> {
     let maximum = f.offering.maximum_investment?;
     let left = (maximum - f.standing.own_total).max(0);
-    // An amount that is too large by itself has been told so.
+    // The rule on the amount has already refused an amount that is too large by itself.
     if f.amount <= left || f.amount > maximum {
         return None;
     }
     let left = Money::from_minor(left).to_string();
-    let detail = format!("Together with what was subscribed before, {left} {} more is allowed.", f.offering.currency);
+    let detail = format!("With the investor's other subscriptions, at most {left} {} more is allowed.", f.offering.currency);
     Some(Error::field("/amount", "investor_limit_exceeded", detail).with_params(json!({ "available": left })))
 }
 
-/// The law ties it to what somebody earns and owns.
+/// The investment limit that the law ties to income and net worth.
 fn within_means(f: &Facts<'_>) -> Option<Error> {
     let limit = f.offering.exemption.profile().investor_limit?.of(f.investor.means);
     let used = f.standing.used;
@@ -259,7 +259,7 @@ fn within_means(f: &Facts<'_>) -> Option<Error> {
     }
     let [limit, used, left] = [limit, used, left].map(|minor| Money::from_minor(minor).to_string());
     let detail = format!(
-        "Under {} the investor may put in {limit}, by the income and the net worth in the profile; {used} of it is used.",
+        "Under {} the investment limit is {limit}, from the income and net worth in the profile; {used} is already used.",
         f.offering.exemption
     );
     let params = json!({ "limit": limit, "used": used, "remaining": left });
@@ -275,17 +275,17 @@ fn holder_cap(f: &Facts<'_>) -> Option<Error> {
     if f.standing.other_holders < cap {
         return None;
     }
-    person("holder_cap_reached", format!("The offering may have {cap} holders, and has them."))
+    person("holder_cap_reached", format!("The limit of {cap} holders is reached."))
 }
 
 fn wallet(f: &Facts<'_>) -> Option<Error> {
     match f.standing.wallet_verified {
         Some(_) if f.standing.wallet_retired => {
-            Some(Error::field("/wallet_address", "wallet_retired", "The wallet was given up as lost."))
+            Some(Error::field("/wallet_address", "wallet_retired", "The wallet is retired because it was lost."))
         }
         None => Some(Error::field("/wallet_address", "wallet_required", "The subscription has no wallet yet.")),
         Some(false) => {
-            Some(Error::field("/wallet_address", "wallet_unverified", "The investor has not proved the wallet yet."))
+            Some(Error::field("/wallet_address", "wallet_unverified", "The investor has not proved control over the wallet yet."))
         }
         Some(true) => None,
     }
@@ -299,10 +299,10 @@ fn paid_in_full(f: &Facts<'_>) -> Option<Error> {
         [f.held, f.amount, f.held - f.amount].map(|minor| Money::from_minor(minor).to_string());
     if f.held > f.amount {
         let detail =
-            format!("{excess} {} more is there than was subscribed. Enter its way back first.", f.offering.currency);
+            format!("{excess} {} more was received than subscribed. Record the refund first.", f.offering.currency);
         return Some(Error::field("", "overpaid", detail).with_params(json!({ "excess": excess, "amount": amount })));
     }
-    let detail = format!("{held} {} is there, {amount} is subscribed.", f.offering.currency);
+    let detail = format!("{held} {} was received; {amount} is subscribed.", f.offering.currency);
     Some(Error::field("", "payment_required", detail).with_params(json!({ "received": held, "amount": amount })))
 }
 

@@ -33,13 +33,13 @@ fn facts<'a>(stage: Stage, offering: &'a Offering, investor: &'a Investor) -> Fa
     Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, acknowledged: &[], now }
 }
 
-/// The code of the first refusal, as a caller gets it.
+/// The code of the first refusal.
 fn refused(facts: &Facts<'_>) -> Option<String> {
     verdict(evaluate(facts)).err().map(|e| e.refusal().unwrap().0.to_owned())
 }
 
 #[test]
-fn each_rule_of_a_commitment_refuses_by_its_code() {
+fn each_rule_of_a_commitment_refuses_with_its_code() {
     let (o, i) = (offered(), somebody());
     assert_eq!(refused(&facts(Stage::Commit, &o, &i)), None);
     let of = |change: &dyn Fn(&mut Offering)| {
@@ -63,7 +63,7 @@ fn each_rule_of_a_commitment_refuses_by_its_code() {
 }
 
 #[test]
-fn who_somebody_is_decides_too() {
+fn identity_country_and_accreditation_are_checked() {
     let (o, strict) = (offered(), Offering { kyc_requirement: "before_subscribe".to_owned(), ..offered() });
     for (status, lax, hard) in
         [("approved", "", ""), ("not_started", "", "kyc_required"), ("suspended", "kyc_required", "kyc_required")]
@@ -99,7 +99,7 @@ fn who_somebody_is_decides_too() {
 }
 
 #[test]
-fn a_risk_is_understood_before_it_is_taken_where_the_law_asks_for_it() {
+fn a_risk_must_be_acknowledged_if_the_exemption_requires_it() {
     let (risky, i) = (Offering { exemption: Exemption::EuEcsp, ..offered() }, somebody());
     assert_eq!(refused(&facts(Stage::Commit, &risky, &i)).unwrap(), "acknowledgement_required");
     for (said, code) in [("risk_warning", ""), ("something_else", "acknowledgement_required")] {
@@ -110,7 +110,7 @@ fn a_risk_is_understood_before_it_is_taken_where_the_law_asks_for_it() {
 }
 
 #[test]
-fn the_law_of_the_offering_limits_whoever_is_not_accredited() {
+fn the_exemption_limits_investors_who_are_not_accredited() {
     let rich = Means { annual_income: Some(3_000_000), net_worth: Some(0) };
     let i = Investor { means: rich, ..somebody() };
     let accredited = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
@@ -141,7 +141,7 @@ fn the_law_of_the_offering_limits_whoever_is_not_accredited() {
 }
 
 #[test]
-fn each_gate_of_a_mint_refuses_by_its_code() {
+fn each_rule_of_a_mint_refuses_with_its_code() {
     let o = Offering { accreditation_required: true, blocked_countries: "FR".to_owned(), ..offered() };
     let i = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
     assert_eq!(refused(&facts(Stage::Mint, &o, &i)), None);
@@ -165,7 +165,7 @@ fn each_gate_of_a_mint_refuses_by_its_code() {
 }
 
 #[test]
-fn what_was_subscribed_before_counts() {
+fn earlier_subscriptions_count() {
     let (once, i) = (Offering { one_subscription_per_investor: true, ..offered() }, somebody());
     let mut f = facts(Stage::Commit, &once, &i);
     f.standing.own_count = 1;
@@ -185,7 +185,7 @@ fn what_was_subscribed_before_counts() {
 }
 
 #[test]
-fn each_gate_of_an_acceptance_refuses_by_its_code() {
+fn each_rule_of_an_acceptance_refuses_with_its_code() {
     let (o, i) = (Offering { status: Offered::Closed, ..offered() }, somebody());
     assert_eq!(refused(&facts(Stage::Accept, &o, &i)), None);
     let unknown = Investor { kyc_status: "pending".to_owned(), ..somebody() };
@@ -204,7 +204,7 @@ fn each_gate_of_an_acceptance_refuses_by_its_code() {
 }
 
 #[test]
-fn the_nearest_amounts_that_buy_whole_units_are_named() {
+fn a_refusal_names_the_nearest_amounts_that_buy_whole_units() {
     for (price, decimals, step) in [(100, 2, 1), (100, 0, 100), (300, 0, 300), (300, 2, 3), (250, 1, 25), (100, 18, 1)]
     {
         assert_eq!(step_of(price, decimals), step, "{price} with {decimals} decimals");

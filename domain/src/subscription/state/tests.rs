@@ -1,4 +1,4 @@
-//! What is promised of `state.rs`.
+//! Unit tests of `state.rs`.
 
 use super::{Move as M, Status as S, *};
 use crate::table_test::{assert_checked, cells};
@@ -8,7 +8,7 @@ fn allowed(has_money: bool) -> Vec<(S, M, S)> {
 }
 
 #[test]
-fn every_cell_of_the_table_is_as_it_was_designed() {
+fn the_state_table_allows_exactly_these_moves() {
     let wanted = [
         (S::Committed, M::Withdraw, S::Cancelled),
         (S::Committed, M::Cancel, S::Cancelled),
@@ -43,7 +43,7 @@ fn every_cell_of_the_table_is_as_it_was_designed() {
 }
 
 #[test]
-fn what_is_final_moves_no_more_and_reserves_only_when_it_was_minted() {
+fn a_final_subscription_has_no_moves_and_reserves_only_if_minted() {
     for status in S::ALL {
         let over = status.moves().iter().all(|by| *by == "receive");
         assert_eq!(status.is_final(), over, "{status}");
@@ -53,5 +53,5 @@ fn what_is_final_moves_no_more_and_reserves_only_when_it_was_minted() {
 
 #[test]
 fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0010_subscription.sql"), "status", Status::ALL);
+    assert_checked(include_str!("../../../../migrations/0016_subscription.sql"), "status", Status::ALL);
 }

@@ -1,4 +1,4 @@
-//! What is promised of `url.rs`.
+//! Unit tests of `url.rs`.
 
 use super::*;
 

@@ -1,0 +1,138 @@
+//! The layer before every handler: it authenticates the caller and lets in whom the row of the endpoint admits.
+
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use muniment_domain::audit::{self as domain, Act, acting};
+use muniment_domain::{issuer, wall};
+
+use crate::access::permission::Access;
+use crate::access::principal::{Principal, authenticate, bearer, invalid, missing};
+use crate::access::route::{Rate, Route};
+use crate::access::{audited, csrf};
+use crate::app::App;
+use crate::code::Code;
+use crate::http::error::{Problem, Result};
+use crate::http::origin::{self, Origin};
+use crate::http::rate::Standing;
+
+/// The layer of one endpoint.
+pub async fn admit(State((app, route)): State<(App, &'static Route)>, request: Request, next: Next) -> Response {
+    let (mut standing, mut principal) = (None, None);
+    let (mut parts, body) = request.into_parts();
+    let verdict = check(&app, route, &parts, &mut standing, &mut principal).await;
+    let act = audited::of(&app, route, &parts, principal.as_ref());
+    let noted = act.clone().filter(|_| principal.is_some());
+    let limited = principal.as_ref().filter(|principal| route.own_rows && principal.0.is_only_investor());
+    let viewer = limited.map(|principal| principal.0.investor_id.clone());
+    let mut response = match verdict {
+        Ok(()) => {
+            if let Some(principal) = principal {
+                parts.extensions.insert(principal);
+            }
+            parts.extensions.insert(route);
+            let answer = next.run(Request::from_parts(parts, body));
+            let answer = async {
+                match viewer {
+                    Some(viewer) => wall::seen_by(viewer.as_deref(), answer).await,
+                    None => answer.await,
+                }
+            };
+            // The task knows the act before any handler runs: whatever it commits gets its audit entry.
+            match act {
+                Some(act) => acting(act, answer).await,
+                None => answer.await,
+            }
+        }
+        Err(problem) => problem.into_response(),
+    };
+    if let Some(act) = noted {
+        response = note(&app, route, act, response).await;
+    }
+    if let Some(standing) = standing {
+        standing.tell(response.headers_mut());
+    }
+    response
+}
+
+/// Writes the audit entry of a refusal, or of a read that shows a person's own data. Without its entry the answer is not given.
+async fn note(app: &App, route: &Route, act: Act, response: Response) -> Response {
+    let refused = audited::refusal(route, &response).map(Code::as_str);
+    let read = route.audits_reads && response.status().is_success();
+    if refused.is_none() && !read {
+        return response;
+    }
+    match domain::note(&app.db, act, refused).await {
+        Ok(()) => response,
+        Err(error) => Problem::from(error).into_response(),
+    }
+}
+
+/// Checks in this order: the caller (401), the page that sent the request (403), the rate limit (429), and the permission (403).
+async fn check(
+    app: &App,
+    route: &Route,
+    request: &Parts,
+    standing: &mut Option<Standing>,
+    caller: &mut Option<Principal>,
+) -> Result<()> {
+    let headers = &request.headers;
+    let origin = Origin::of(headers, request.extensions.get(), &app.limits.trusted_proxies);
+    let mut limit = |name, who: &str, quota| match app.limiter.take(name, who, quota, app.db.clock().now()) {
+        Ok(stands) => {
+            *standing = stands;
+            Ok(())
+        }
+        Err((problem, stands)) => {
+            *standing = Some(stands);
+            Err(problem)
+        }
+    };
+    let anonymous = Rate::Anonymous;
+    let token = match (route.access, headers.get(header::AUTHORIZATION)) {
+        (Access::Open, _) => return Ok(()),
+        (Access::Door, _) => {
+            limit(route.rate.name(), &origin.network(), route.rate.per_minute(&app.rates))?;
+            origin::check_page(headers, &app.limits.origins)?;
+            return Ok(());
+        }
+        (_, None) if route.is_public(app) => {
+            limit(anonymous.name(), &origin.network(), anonymous.per_minute(&app.rates))?;
+            return Ok(());
+        }
+        (_, None) => Err(missing()),
+        (_, Some(value)) => value.to_str().ok().and_then(bearer).ok_or_else(|| invalid(Code::TokenInvalid)),
+    };
+    let known = match token {
+        Ok(token) => authenticate(app, token, &origin).await,
+        Err(problem) => Err(problem),
+    };
+    let principal = match known {
+        Ok(principal) => principal,
+        Err(problem) => {
+            // A caller who tries tokens counts as anonymous.
+            limit(anonymous.name(), &origin.network(), anonymous.per_minute(&app.rates))?;
+            return Err(problem);
+        }
+    };
+    let page = if request.method.is_safe() { Ok(()) } else { csrf::check(app, &principal.0, headers) };
+    let often = match principal.0.key() {
+        Some(key) => {
+            let own = key.per_minute.and_then(|own| u32::try_from(own).ok());
+            limit("key", &key.id, own.unwrap_or(app.rates.key_per_minute))
+        }
+        None => limit(route.rate.name(), &principal.0.user_id, route.rate.per_minute(&app.rates)),
+    };
+    let mut verdict = page.and_then(|()| often.clone()).and_then(|()| route.admit(app, &principal));
+    // The one place that stops the people of a suspended issuer. Reads are allowed.
+    if let (Ok(()), Some(id)) = (&verdict, &principal.0.issuer_id)
+        && route.acts_for_issuer(&principal)
+    {
+        verdict = issuer::must_act(&mut app.db.read().await?, id).await.map_err(Problem::from);
+    }
+    // A caller above the limit stays unknown: an audit entry for each refusal would cost a write.
+    *caller = often.is_ok().then_some(principal);
+    verdict
+}

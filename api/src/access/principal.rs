@@ -1,0 +1,130 @@
+//! Who calls: the bearer token of a request, and the person or the key behind it.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use muniment_domain::principal;
+use muniment_domain::session::Session;
+
+use crate::app::App;
+use crate::code::Code;
+use crate::http::error::{Problem, Result};
+use crate::http::origin::{self, Origin};
+
+const KEY_PREFIX: &str = "rap_";
+
+/// The caller, as the rows say now: a revoked key, an ended session or a changed role bites at once.
+#[derive(Clone, Debug)]
+pub struct Principal(pub principal::Principal);
+
+impl Principal {
+    /// Whether this person belongs to the platform's staff.
+    pub fn is_staff(&self) -> bool {
+        self.0.roles.is_staff()
+    }
+
+    /// The session; 403 for a key, which has none.
+    pub fn session(&self) -> Result<&Session> {
+        self.0.session().ok_or_else(|| Problem::new(Code::RoleForbidden, "API keys cannot do this. Log in as a user."))
+    }
+
+    /// Demands that whoever calls has followed the mail that proves the address, where the platform asks for that. Staff was invited by one.
+    pub fn email_proved(&self, app: &App) -> Result<()> {
+        if self.0.email_verified || self.is_staff() || !app.auth.needs_proved_email {
+            return Ok(());
+        }
+        let detail = "Verify your e-mail address with the link in the mail first. POST /v1/auth/verify-email/resend sends it again.";
+        Err(Problem::new(Code::EmailNotVerified, detail))
+    }
+
+    /// Demands that the person has just shown again who they are.
+    pub fn stepped_up(&self, app: &App) -> Result<()> {
+        if self.0.is_stepped_up(app.db.clock().now()) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::StepUpRequired,
+            "Confirm your identity with POST /v1/auth/step-up, then repeat the request within five minutes.",
+        ))
+    }
+}
+
+/// The caller behind a bearer token.
+pub async fn authenticate(app: &App, token: &str, origin: &Origin) -> Result<Principal> {
+    if token.starts_with(KEY_PREFIX) {
+        let mut tx = app.db.read().await?;
+        let known = principal::by_key(&mut tx, token).await.map_err(challenged)?;
+        let allowed = known.key().map_or("", |key| key.allowed_cidrs.as_str());
+        if !allowed.is_empty() && !allowed.split(' ').any(|network| origin::is_within(origin.ip, network) == Some(true))
+        {
+            return Err(Problem::new(Code::IpNotAllowed, format!("The API key is not allowed from {}.", origin.ip)));
+        }
+        return Ok(Principal(known));
+    }
+    let claims = app.auth.tokens.read(token).map_err(invalid)?;
+    let mut tx = app.db.read().await?;
+    let known = principal::by_session(&mut tx, &claims.sid).await.map_err(challenged)?;
+    if known.user_id != claims.sub {
+        return Err(invalid(Code::TokenInvalid));
+    }
+    Ok(Principal(known))
+}
+
+/// The token of an Authorization header.
+pub fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// The problem of a request without a token.
+pub fn missing() -> Problem {
+    let problem = Problem::new(Code::TokenMissing, "Send the header Authorization: Bearer <access token or API key>.");
+    problem.with_authenticate("Bearer".to_owned())
+}
+
+// One text for unknown, expired and revoked keys: which of them it is tells a thief something and the owner nothing new.
+pub fn invalid(code: Code) -> Problem {
+    let detail = match code {
+        Code::TokenExpired => "The access token has expired. Get a new one with POST /v1/auth/refresh.",
+        _ => "The bearer token is unknown, expired or revoked.",
+    };
+    Problem::new(code, detail).with_authenticate(challenge(code))
+}
+
+fn challenge(code: Code) -> String {
+    format!("Bearer error=\"invalid_token\", error_description=\"{}\"", code.title())
+}
+
+fn challenged(error: muniment_domain::Error) -> Problem {
+    let problem = Problem::from(error);
+    match problem.code.status() {
+        401 => {
+            let challenge = challenge(problem.code);
+            problem.with_authenticate(challenge)
+        }
+        _ => problem,
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Principal {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        // The layer has put it there; a handler that asks for one on an open route is a mistake of ours.
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| Problem::internal("the handler has no principal"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bearer_token_is_read_whatever_the_case_of_its_scheme() {
+        assert_eq!(bearer("Bearer rap_live_ab"), Some("rap_live_ab"));
+        assert_eq!(bearer("bearer  eyJhbGciOi "), Some("eyJhbGciOi"));
+        for header in ["Basic cmFw", "Bearer", "Bearer ", "rap_live_ab"] {
+            assert_eq!(bearer(header), None, "{header}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The signers: whether their keys open, whether they can pay for gas, and whether they may act.
+
+use alloy_primitives::U256;
+use alloy_primitives::utils::format_ether;
+use muniment_activities::chain::{Chain, Tag};
+use muniment_activities::config::{ChainConfig, Profile};
+use muniment_activities::registry::{self, Roles};
+use muniment_activities::signer::Signer;
+use muniment_activities::simulate::At;
+
+use super::Check;
+use crate::cli::known_key;
+
+/// For how many transactions at the cap of gas and the fee of now a balance should last.
+const TRANSACTIONS_AHEAD: u64 = 50;
+
+/// The checks of a chain's signers. Without the chain, only their keys are looked at.
+pub async fn check(config: &ChainConfig, profile: Profile, chain: Option<&Chain>) -> Vec<Check> {
+    let subject = format!("chain {} signers", config.key);
+    if config.signers.is_empty() {
+        return vec![Check::fail(
+            subject,
+            "none is configured",
+            "add `signers` to this chain; without one nothing is sent",
+        )];
+    }
+    let mut checks = Vec::new();
+    for (index, signer) in config.signers.iter().enumerate() {
+        let subject = format!("chain {} signer {}", config.key, index + 1);
+        let signer = match Signer::open(signer, profile) {
+            Ok(signer) => signer,
+            Err(fault) => {
+                checks.push(Check::fail(subject, fault.to_string(), "the engine does not start before this is solved"));
+                continue;
+            }
+        };
+        checks.push(key(&signer, &subject, profile));
+        if let Some(chain) = chain {
+            checks.push(balance(chain, &signer, &subject).await);
+            checks.extend(roles(chain, &signer, &subject).await);
+        }
+    }
+    checks
+}
+
+fn key(signer: &Signer, subject: &str, profile: Profile) -> Check {
+    let address = signer.address();
+    if known_key::is_public(address) && profile == Profile::Production {
+        return Check::fail(subject, format!("{address} has a key that everybody knows"), "make a key of your own");
+    }
+    Check::fine(subject, format!("{address} opens"))
+}
+
+async fn balance(chain: &Chain, signer: &Signer, subject: &str) -> Check {
+    let subject = format!("{subject} balance");
+    let (balance, fees) = match (chain.balance(signer.address(), Tag::Latest).await, chain.fees().await) {
+        (Ok(balance), Ok(fees)) => (balance, fees),
+        (Err(fault), _) | (_, Err(fault)) => {
+            return Check::warn(subject, fault.to_string(), "see the lines of the chain");
+        }
+    };
+    let found = format!("{} coins", format_ether(balance));
+    let one = U256::from(fees.max_fee_per_gas) * U256::from(chain.config.gas_cap);
+    if balance.is_zero() {
+        return Check::fail(
+            subject,
+            found,
+            format!("send coins to {}: it cannot pay for a single transaction", signer.address()),
+        );
+    }
+    if balance < one * U256::from(TRANSACTIONS_AHEAD) {
+        let full = balance / one.max(U256::ONE);
+        return Check::warn(
+            subject,
+            found,
+            format!("enough for {full} full transactions at the fee of now; send more in time"),
+        );
+    }
+    Check::fine(subject, found)
+}
+
+async fn roles(chain: &Chain, signer: &Signer, subject: &str) -> Option<Check> {
+    let registry = chain.config.registry?;
+    let subject = format!("{subject} roles");
+    Some(match registry::roles_of(chain, registry, signer.address(), At::Latest).await {
+        Ok(roles) if roles.holds(Roles::ISSUER | Roles::COMPLIANCE) => {
+            Check::fine(subject, format!("agent, role bits {:04b}", roles.0))
+        }
+        Ok(roles) => Check::fail(
+            subject,
+            format!("role bits {:04b}", roles.0),
+            format!(
+                "the owner of {registry} must call setRoles({}, 15), or at least 9 to deploy and mint",
+                signer.address()
+            ),
+        ),
+        Err(fault) => {
+            Check::fail(subject, fault.to_string(), "look whether `registry` is the platform's AgentRegistry")
+        }
+    })
+}

@@ -1,0 +1,94 @@
+//! `muniment admin lane` and `muniment admin chain`: what the engine leaves to a person. On SQLite the serving process must be stopped
+//! first; on PostgreSQL it goes on beside this.
+
+use muniment_domain::audit::{Act, acting};
+use muniment_domain::db::Db;
+use muniment_domain::point::Point;
+use muniment_domain::{chain, lane as lanes};
+use muniment_workflows::operator::lane;
+use muniment_workflows::engine::{Engine, Network};
+
+use crate::cli::arguments::{ChainCommand, LaneCommand, LaneReason};
+use crate::cli::import;
+use crate::cli::run::chains;
+use crate::config::Config;
+use crate::config::database;
+use crate::failure::Failure;
+
+/// Who did it, in the log.
+const ACTOR: &str = "command line";
+
+/// Runs a command on lanes.
+pub async fn lanes(config: &Config, command: &LaneCommand) -> Result<(), Failure> {
+    let db = database::open_current(config).await?;
+    match command {
+        LaneCommand::List => list(&db).await,
+        LaneCommand::Pause(LaneReason { lane_id, reason }) => {
+            let engine = Engine::start(db, config.engine.clone(), Vec::new()).await?;
+            let reason = reason.text();
+            let paused = lane::pause(&engine, lane_id, ACTOR, &reason);
+            acting(Act::on_host("muniment admin lane pause"), paused).await?;
+            println!("The lane {lane_id} signs nothing more. What it signed is still followed.");
+            Ok(())
+        }
+        LaneCommand::Resume(LaneReason { lane_id, reason }) => resume(config, db, lane_id, &reason.text()).await,
+        LaneCommand::Import(asked) => {
+            let (engine, chain_id) = engine_of(config, db, &asked.lane).await?;
+            let done = import::run(&engine, network_of(&engine, chain_id)?, asked, ACTOR);
+            acting(Act::on_host("muniment admin lane import"), done).await
+        }
+    }
+}
+
+/// Runs a command on chains.
+pub async fn chain(config: &Config, command: &ChainCommand) -> Result<(), Failure> {
+    let ChainCommand::Clear { chain_id, reason } = command;
+    let db = database::open_current(config).await?;
+    acting(Act::on_host("muniment admin chain clear"), clear(&db, *chain_id, &reason.text())).await
+}
+
+async fn list(db: &Db) -> Result<(), Failure> {
+    let mut tx = db.read().await?;
+    for chain in chain::all(&mut tx).await? {
+        let halted = chain.halted_reason.map(|reason| format!("  HALTED: {reason}")).unwrap_or_default();
+        println!("chain {}  final block {}{halted}", chain.chain_id, chain.final_number);
+        for lane in lanes::of_chain(&mut tx, chain.chain_id).await? {
+            let reason = lane.mode_reason.unwrap_or_default();
+            println!("  {}  {}  next nonce {}  {}  {reason}", lane.id, lane.signer, lane.next_nonce, lane.mode);
+        }
+    }
+    Ok(())
+}
+
+async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<(), Failure> {
+    let (engine, chain_id) = engine_of(config, db, lane_id).await?;
+    network_of(&engine, chain_id)?;
+    acting(Act::on_host("muniment admin lane resume"), lane::resume(&engine, lane_id, ACTOR, reason)).await?;
+    println!("The lane {lane_id} signs again, above everything that is final on its chain.");
+    Ok(())
+}
+
+/// An engine that only asks, and the chain of a lane.
+async fn engine_of(config: &Config, db: Db, lane_id: &str) -> Result<(Engine, i64), Failure> {
+    let chain_id = lanes::find(&mut db.read().await?, lane_id).await?.chain_id;
+    Ok((Engine::start(db, config.engine.clone(), chains(config)?).await?, chain_id))
+}
+
+fn network_of(engine: &Engine, chain_id: i64) -> Result<&Network, Failure> {
+    let unknown = || Failure::new(format!("Chain {chain_id} is not in the configuration: name the file by --config."));
+    engine.network(chain_id).ok_or_else(unknown)
+}
+
+async fn clear(db: &Db, chain_id: i64, reason: &str) -> Result<(), Failure> {
+    let mut tx = db.begin().await?;
+    let unknown =
+        || Failure::new(format!("Chain {chain_id} was never met; `muniment admin lane list` shows those that were."));
+    let halted = chain::find(&mut tx, chain_id).await?.ok_or_else(unknown)?;
+    if halted.halted_reason.is_none() {
+        return Err(Failure::new(format!("Chain {chain_id} is not halted.")));
+    }
+    chain::clear_halt(&mut tx, &halted, &format!("{ACTOR}: {reason}")).await?;
+    tx.commit(Point::Mode).await?;
+    println!("Work on chain {chain_id} goes on if its endpoints show the final block {} again.", halted.final_number);
+    Ok(())
+}

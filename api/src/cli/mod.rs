@@ -1,0 +1,11 @@
+//! The commands of the binary.
+
+pub mod admin;
+pub mod arguments;
+#[cfg(feature = "devchain")]
+pub mod demo;
+pub mod doctor;
+pub mod import;
+pub mod intervene;
+pub mod known_key;
+pub mod run;

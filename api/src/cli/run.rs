@@ -1,0 +1,165 @@
+//! Starts the chosen roles side by side and stops them together.
+
+use std::time::Duration;
+
+use muniment_activities::chain::Chain;
+use muniment_activities::config::Profile;
+use muniment_activities::signer::Signer;
+use muniment_domain::db::Db;
+use muniment_workflows::engine::Engine;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::audit;
+use crate::cli::known_key;
+use crate::config::Config;
+use crate::config::database;
+use crate::failure::Failure;
+use crate::mail;
+use crate::secrets;
+use crate::server::serve;
+
+/// Which roles a process has.
+#[derive(Clone, Copy, Debug)]
+pub struct Roles {
+    /// The REST interface.
+    pub api: bool,
+    /// The engine.
+    pub worker: bool,
+}
+
+/// A role's name and how it ended.
+type Ended = (&'static str, Result<(), Failure>);
+
+/// The roles under way.
+pub struct Running {
+    set: JoinSet<Ended>,
+    stop: CancellationToken,
+    drain: Duration,
+}
+
+/// Runs these roles until the process is told to stop.
+pub async fn run(config: Config, roles: Roles) -> Result<(), Failure> {
+    if roles.api {
+        config.auth.check(config.profile)?;
+    }
+    // Before anything else, so that a port that is taken changes nothing.
+    let listener = if roles.api { Some(serve::bind(config.listen, "MUNIMENT_LISTEN").await?) } else { None };
+    let db = database::open_current(&config).await?;
+    let mut running = Running::new(&config);
+    running.start(&config, db.clone(), listener, roles.worker).await?;
+    let ended = running.until_told().await;
+    db.close().await;
+    ended
+}
+
+impl Running {
+    /// Nothing yet.
+    pub fn new(config: &Config) -> Self {
+        let drain = Duration::from_secs(config.limits.shutdown_seconds);
+        Self { set: JoinSet::new(), stop: CancellationToken::new(), drain }
+    }
+
+    /// Ends when all are to stop.
+    pub fn stop(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Adds a role.
+    pub fn add(&mut self, name: &'static str, role: impl Future<Output = Result<(), Failure>> + Send + 'static) {
+        self.set.spawn(async move { (name, role.await) });
+    }
+
+    /// Adds the interface, if there is a listener for it, and the engine, if it is wanted.
+    pub async fn start(
+        &mut self,
+        config: &Config,
+        db: Db,
+        api: Option<TcpListener>,
+        worker: bool,
+    ) -> Result<(), Failure> {
+        if worker {
+            let engine = Engine::start(db.clone(), config.engine.clone(), chains(config)?).await?;
+            let stop = self.stop();
+            self.add("worker", async move { engine.run(stop).await.map_err(Failure::new) });
+        }
+        if let Some(listener) = api {
+            let requests = db.for_requests(config.database.connections_max);
+            let app = App::new(requests, config)?;
+            self.add("secrets", secrets::follow(app.auth.secrets.clone(), self.stop()));
+            self.add("anchor", audit::anchor::run(app.clone(), self.stop()));
+            self.add("mail", mail::run(config.mail.clone(), config.profile, app.clone(), self.stop()));
+            self.add("api", serve::serve(app, listener, self.stop()));
+        }
+        Ok(())
+    }
+
+    /// Waits for a signal, then lets every role finish, within a bound. A role that ends by itself is a failure of all.
+    pub async fn until_told(mut self) -> Result<(), Failure> {
+        let mut terminate = signal(SignalKind::terminate()).map_err(Failure::new)?;
+        let ended = tokio::select! {
+            ended = self.set.join_next() => Err(too_early(ended)),
+            _ = terminate.recv() => Ok("SIGTERM"),
+            told = tokio::signal::ctrl_c() => told.map(|()| "SIGINT").map_err(Failure::new),
+        };
+        match &ended {
+            Ok(signal) => tracing::info!(process.signal = signal, "stopping"),
+            Err(failure) => tracing::error!(error.cause = %failure, "stopping, because a role ended"),
+        }
+        self.stop.cancel();
+        if tokio::time::timeout(self.drain, self.drained()).await.is_err() {
+            // What did not finish is found and finished by the next start; nothing is lost by leaving it.
+            tracing::warn!(
+                process.drain_seconds = self.drain.as_secs(),
+                "leaving before everything under way was finished"
+            );
+        }
+        ended.map(|_| ())
+    }
+
+    async fn drained(&mut self) {
+        while let Some(ended) = self.set.join_next().await {
+            match ended {
+                Ok((name, Ok(()))) => tracing::info!(role.name = name, "stopped"),
+                Ok((name, Err(failure))) => {
+                    tracing::error!(role.name = name, error.cause = %failure, "stopped with an error")
+                }
+                Err(error) => tracing::error!(error.cause = %error, "a role panicked while it stopped"),
+            }
+        }
+    }
+}
+
+fn too_early(ended: Option<Result<Ended, tokio::task::JoinError>>) -> Failure {
+    match ended {
+        Some(Ok((name, Err(failure)))) => Failure::new(format!("The role {name} failed: {failure}")),
+        Some(Ok((name, Ok(())))) => Failure::new(format!("The role {name} ended without being told to.")),
+        Some(Err(error)) => Failure::new(format!("A role panicked: {error}")),
+        None => Failure::new("No role was started."),
+    }
+}
+
+/// The configured chains with their keys. A key that everybody knows is refused where the chain may hold value.
+pub fn chains(config: &Config) -> Result<Vec<(Chain, Vec<Signer>)>, Failure> {
+    let mut chains = Vec::new();
+    for chain in &config.chains {
+        let mut signers = Vec::new();
+        for signer in &chain.signers {
+            let opened = Signer::open(signer, config.profile)
+                .map_err(|fault| Failure::new(format!("A signer of the chain {}: {fault}.", chain.key)))?;
+            if config.profile == Profile::Production && known_key::is_public(opened.address()) {
+                return Err(Failure::new(format!(
+                    "The signer {} of the chain {} has a key that every development node prints. Make one of your own.",
+                    opened.address(),
+                    chain.key
+                )));
+            }
+            signers.push(opened);
+        }
+        chains.push((Chain::over_http(chain.clone()).map_err(Failure::new)?, signers));
+    }
+    Ok(chains)
+}

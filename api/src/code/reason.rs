@@ -1,0 +1,161 @@
+//! The codes of operations, and where each is seen. The engine writes them as plain words.
+
+use super::explanation::{Explanation, explanation};
+
+/// Where an operation shows a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `blocked_reason`, before the colon: the operation waits.
+    BlockedReason,
+    /// `error.code`: the operation failed, or tries again.
+    ErrorCode,
+}
+
+/// A code that only operations show.
+pub struct Reason {
+    /// The code.
+    pub code: &'static str,
+    /// Where it is seen.
+    pub place: Place,
+    /// The title.
+    pub title: &'static str,
+    /// What happened and what to do.
+    pub explanation: Explanation,
+}
+
+/// Codes of problems that operations show as well.
+pub const SHARED: &[(&str, Place)] = &[
+    ("chain_halted", Place::BlockedReason),
+    ("contract_missing", Place::ErrorCode),
+    ("effect_mismatch", Place::ErrorCode),
+    ("rate_limited", Place::BlockedReason),
+    ("unknown_chain", Place::BlockedReason),
+];
+
+macro_rules! reasons {
+    ($($place:ident $code:literal $title:literal [$($text:tt)+];)+) => {
+        /// Every code that only operations show.
+        pub const REASONS: &[Reason] = &[$(Reason {
+            code: $code,
+            place: Place::$place,
+            title: $title,
+            explanation: explanation!($code, $($text)+),
+        }),+];
+    };
+}
+
+reasons! {
+    BlockedReason "outage" "No RPC endpoint answers" [page];
+    BlockedReason "wrong_chain" "An RPC endpoint serves another chain" [page];
+    BlockedReason "no_method" "The nodes lack a required method" [
+        "No RPC endpoint offers a method that the platform needs.",
+        "Run `muniment doctor`; it names the method. Add an endpoint that offers it under `[[chains]]` and restart."
+    ];
+    BlockedReason "chain_unmet" "The chain has not answered yet" [
+        "No RPC endpoint of the chain has answered since the database was created.",
+        "Check the endpoints with `muniment doctor`; see also `outage`. Work starts automatically."
+    ];
+    BlockedReason "lane_paused" "The lane is paused" [
+        "An operator paused the signer. Transactions that are already signed are still followed.",
+        "Resume the lane when the reason is gone: `muniment admin lane resume LANE REASON`, or `POST \
+         /blockchain/signers/{id}/resume`.",
+        "Nothing new is signed. Transactions that were sent earlier may still be included."
+    ];
+    BlockedReason "lane_quarantined" "The lane is in quarantine" [page];
+    BlockedReason "lane_full" "The lane is full" [
+        "As many transactions as `in_flight_max` allows are signed and not yet in a block.",
+        "Wait: the operation continues with the next block. To go faster, add a signer to the chain; lanes share the \
+         load."
+    ];
+    BlockedReason "no_signer" "The worker has no key for this chain" [
+        "The worker has no key for any lane of the chain.",
+        "Add the signer under `[[chains.signers]]` and restart the worker."
+    ];
+    BlockedReason "signer_down" "The signer does not sign" [
+        "The key store or key service did not answer, or not in time.",
+        "Check the key store or the key service. The operation continues automatically."
+    ];
+    BlockedReason "signer_unfunded" "The signer cannot pay for gas" [page];
+    BlockedReason "step_not_final" "The step waits for the step before it" [
+        "The contract would reject this step now, and the step before it is not final yet.",
+        "Wait. When the step before it is final, the operation continues or fails with the reason.",
+        "This step was not signed. The step before it may take effect."
+    ];
+    BlockedReason "allowance_pending" "The payout waits for its allowance" [page];
+    BlockedReason "damaged_row" "A final result cannot be stored" [page];
+    ErrorCode "reverts" "The contract would reject the call" [page];
+    ErrorCode "reverted" "The transaction reverted" [page];
+    ErrorCode "above_gas_cap" "The call needs more gas than the cap" [page];
+    ErrorCode "heads_disagree" "Two blocks give different results" [
+        "The simulated call reverts at one block and succeeds at a newer block.",
+        "Nothing. The operation is tried again automatically.",
+        "Nothing was signed."
+    ];
+    ErrorCode "replay_not_found" "The operation was executed, but its log was not found" [page];
+    ErrorCode "stuck" "The transaction is not included at the fee cap" [page];
+    ErrorCode "page_split" "The page was split in two" [page];
+    ErrorCode "op_id_conflict" "Another call used this operation number" [page];
+    ErrorCode "cancelled_by_operator" "An operator cancelled the operation" [page];
+    ErrorCode "nonce_consumed_externally" "A foreign transaction used our nonce" [page];
+    ErrorCode "payload_changed" "The stored call was changed" [page];
+    ErrorCode "incomplete" "The node's answer is incomplete" [page];
+    ErrorCode "malformed" "The node's answer is unreadable" [
+        "The answer of an RPC endpoint does not follow the protocol. Another endpoint is asked.",
+        "If it continues, find the endpoint with `muniment doctor` and remove it from `[[chains]]`.",
+        "No status was changed by this answer."
+    ];
+    ErrorCode "unknown_block" "The block is unknown" [
+        "No RPC endpoint knows the block. It was reorganised away, or it has not arrived yet.",
+        "Nothing. The endpoints are asked again automatically.",
+        "No status was changed by this answer."
+    ];
+    ErrorCode "pruned" "The node deleted old state" [
+        "The operation needs the state of an old block, and the node has deleted it.",
+        "Add an endpoint with more history (an archive node) under `[[chains]]` and restart.",
+        "No status was changed by this answer."
+    ];
+    ErrorCode "refused" "The node refused the request" [
+        "The node refused for a reason that the platform does not recognise. `error.message` has the node's text.",
+        "Read the text. If it is new wording for a known error, report it to the developers \
+         (`activities/src/classify.rs`).",
+        "Nothing was signed."
+    ];
+    ErrorCode "policy_chain" "The signing policy refused the chain" [
+        "The signer may not sign for this chain.",
+        "Compare the operation's chain with `[[chains]]`.",
+        "Nothing was signed."
+    ];
+    ErrorCode "policy_target" "The signing policy refused the contract" [page];
+    ErrorCode "policy_creation" "The signing policy refused a contract creation" [
+        "A signer may not create contracts directly, and no operation does so.",
+        "Treat it as a security incident: find out who wrote the call to the database.",
+        "Nothing was signed."
+    ];
+    ErrorCode "policy_selector" "The signing policy refused the function" [
+        "The function is not on the list of functions for this contract, and no operation calls it.",
+        "Treat it as a security incident: find out who wrote the call to the database.",
+        "Nothing was signed."
+    ];
+    ErrorCode "policy_value" "The signing policy refused a native coin transfer" [
+        "A transaction of the platform never carries native coins.",
+        "Treat it as a security incident: find out who wrote the call to the database.",
+        "Nothing was signed."
+    ];
+    ErrorCode "policy_fee_cap" "The signing policy refused the fee" [page];
+    ErrorCode "policy_gas_cap" "The signing policy refused the gas limit" [
+        "The gas limit is above `gas_cap` of the chain.",
+        "Follow the page of `above_gas_cap`.",
+        "Nothing was signed."
+    ];
+    ErrorCode "policy_payout_ceiling" "The daily payout limit is reached" [page];
+    ErrorCode "policy_arguments" "The signing policy cannot read the call" [
+        "The arguments of a call that moves money are unreadable, and no operation writes such a call.",
+        "Treat it as a security incident: find out who wrote the call to the database.",
+        "Nothing was signed."
+    ];
+    ErrorCode "policy_spender" "The signing policy refused an allowance" [
+        "The call gives an allowance to a contract that is not the platform's, and no operation does so.",
+        "Treat it as a security incident: find out who wrote the call to the database.",
+        "Nothing was signed."
+    ];
+}

@@ -1,0 +1,263 @@
+//! Asking twice starts one thing: the answer is stored in the commit of its effect and given again.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::{self, Answer, Key, Seen};
+use muniment_domain::point::Point;
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::code::Code;
+use crate::command::act::Act;
+use crate::command::submission::{Intent, Submission};
+use crate::field::id::location;
+use crate::http::error::PROBLEM_JSON;
+use crate::http::error::{Problem, Result};
+
+/// The header of the key.
+pub const HEADER: &str = "idempotency-key";
+
+/// The header, as the document shows it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "the document reads it; requests are read by `key_of`")]
+pub struct IdempotencyKey {
+    /// A new value for each new request, such as a UUID. A repeated request with the same key and body has its effect once and gets the
+    /// first answer again. API keys must send it with requests that move money or change a chain.
+    #[param(
+        rename = "Idempotency-Key",
+        min_length = 1,
+        max_length = 255,
+        pattern = "^[!#-~]+$",
+        example = "mint-2026-11-20-a"
+    )]
+    key: Option<String>,
+}
+
+const CHARACTERS_MAX: usize = 255;
+/// How often a request that lost a race looks again before it says that it is busy.
+const TRIES: usize = 3;
+
+/// The key of a request, bare or as a quoted string, if it has one.
+pub fn key_of(headers: &HeaderMap) -> Result<Option<String>> {
+    let Some(value) = headers.get(HEADER) else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default().trim();
+    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let visible = bare.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && byte != b'"');
+    if (1..=CHARACTERS_MAX).contains(&bare.len()) && visible && headers.get_all(HEADER).iter().count() == 1 {
+        return Ok(Some(bare.to_owned()));
+    }
+    let detail = format!("An Idempotency-Key has 1 to {CHARACTERS_MAX} visible ASCII characters.");
+    Err(Problem::new(Code::IdempotencyKeyInvalid, detail))
+}
+
+/// The refusal of a program that named none.
+pub fn required() -> Problem {
+    let detail = "Send the header Idempotency-Key with a value of your own, new for each new request, such as a UUID.";
+    Problem::new(Code::IdempotencyKeyRequired, detail)
+}
+
+/// Carries out the request that is the body itself.
+pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Response> {
+    perform(app, submission, &submission.body).await
+}
+
+/// Carries out a change once for its key, and repeats the first answer after that. Without a key nothing is remembered.
+pub async fn perform<T: Sync, A: Act>(app: &App, submission: &Submission<T>, act: &A) -> Result<Response> {
+    let key = &submission.key;
+    let _in_use = InUse::take(app, key)?;
+    for _ in 0..TRIES {
+        let mut tx = if A::DECIDES { app.db.read().await? } else { app.db.begin().await? };
+        if let Some(answer) = answered(app, &mut tx, submission).await? {
+            return Ok(tagged::<A>(replayed(&answer), &answer));
+        }
+        let (mut tx, answer, point) = match attempt(app, submission, act, tx).await {
+            Ok(Some(done)) => done,
+            // A row changed since it was read: everything is read again.
+            Ok(None) => continue,
+            Err(problem) if A::DECIDES && is_passing(&problem) => continue,
+            Err(problem) if !key.is_named() => return Err(problem),
+            // A refusal by the rules is an answer too. Nothing that was written before it stays.
+            Err(problem) => (app.db.begin().await?, refusal(submission, problem)?, Point::Accept),
+        };
+        if keep(app, &mut tx, submission, &answer).await? {
+            tx.commit(point).await?;
+            return Ok(tagged::<A>(response(&answer), &answer));
+        }
+    }
+    if key.is_named() && !A::DECIDES {
+        return Err(Problem::bare(Code::IdempotencyInProgress));
+    }
+    Err(Problem::unavailable("other requests changed the same rows again and again"))
+}
+
+/// Whether a decision can come out otherwise a moment later.
+fn is_passing(problem: &Problem) -> bool {
+    matches!(problem.code, Code::ServiceUnavailable | Code::VersionConflict)
+}
+
+/// One attempt: the decision with no transaction open, then everything that is written. None if a row changed meanwhile.
+async fn attempt<T: Sync, A: Act>(
+    app: &App,
+    submission: &Submission<T>,
+    act: &A,
+    tx: Tx,
+) -> Result<Option<(Tx, Answer, Point)>> {
+    let (mut tx, decision) = if A::DECIDES {
+        drop(tx);
+        let decision = act.decide(app).await?;
+        (app.db.begin().await?, decision)
+    } else {
+        (tx, act.decide(app).await?)
+    };
+    match act.apply(app, &mut tx, decision, submission.requester()).await {
+        Ok((answer, point)) => Ok(Some((tx, answer, point))),
+        Err(muniment_domain::Error::Stale { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Does so for a thing that the path names: its id is looked at, and the body is told it.
+pub async fn once_for<T: Intent>(
+    app: &App,
+    prefix: &str,
+    id: String,
+    mut submission: Submission<T>,
+    name: impl FnOnce(&mut T, String),
+) -> Result<Response> {
+    muniment_domain::id::check(prefix, &id)?;
+    name(&mut submission.body, id);
+    once(app, &submission).await
+}
+
+/// The answer that a request under this key had before, if any. Whose answer is forgotten is refused if its effect is not.
+async fn answered<T>(app: &App, tx: &mut Tx, submission: &Submission<T>) -> Result<Option<Answer>> {
+    let key = &submission.key;
+    match idempotency::look(tx, key).await? {
+        Seen::Nothing => Ok(None),
+        Seen::Spent(id) => Err(spent(&id)),
+        Seen::Answered(answer) if !submission.answers_secret => Ok(Some(answer)),
+        Seen::Answered(answer) => {
+            let plain =
+                app.auth.secrets.unseal(&owner(key), &answer.body).and_then(|bytes| String::from_utf8(bytes).ok());
+            let body = plain.ok_or_else(|| Problem::internal("an answer was sealed with another secret"))?;
+            Ok(Some(Answer { body, ..answer }))
+        }
+    }
+}
+
+/// Stores the answer in the commit of its effect. False if another request under this key was first: then nothing may be committed.
+async fn keep<T>(app: &App, tx: &mut Tx, submission: &Submission<T>, answer: &Answer) -> Result<bool> {
+    let key = &submission.key;
+    let stored = if submission.answers_secret {
+        let body = app.seal(&owner(key), answer.body.as_bytes())?;
+        idempotency::store(tx, key, &Answer { body, ..answer.clone() }).await
+    } else {
+        idempotency::store(tx, key, answer).await
+    };
+    match stored {
+        Ok(()) => Ok(true),
+        Err(muniment_domain::Error::Stale { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whose a sealed answer is: it cannot be moved to another key.
+fn owner(key: &Key) -> String {
+    format!("answer {} {}", key.principal, key.spent_for())
+}
+
+/// With the tag of what it holds.
+fn tagged<A: Act>(mut response: Response, answer: &Answer) -> Response {
+    if let Some(Ok(tag)) = A::etag(answer).map(HeaderValue::try_from) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// A no by the rules is an answer too, and is given again. One that time alone may turn into a yes is not.
+fn refusal<T>(submission: &Submission<T>, problem: Problem) -> Result<Answer> {
+    let status = problem.code.status();
+    if !matches!(status, 409 | 422) || problem.code.is_retryable() {
+        return Err(problem);
+    }
+    let body = problem.body(&submission.key.path, &submission.request_id).to_string();
+    Ok(Answer { status: i64::from(status), location: None, body })
+}
+
+/// The refusal of a key whose effect is known by this id.
+fn spent(id: &str) -> Problem {
+    let detail = format!("This Idempotency-Key started {id}. Use a new key for a new request.");
+    Problem::new(Code::IdempotencyKeySpent, detail).with_resource(location(id))
+}
+
+/// A stored answer, given again.
+fn replayed(answer: &Answer) -> Response {
+    let mut response = response(answer);
+    response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    response
+}
+
+/// An answer as the client gets it.
+fn response(answer: &Answer) -> Response {
+    let status = u16::try_from(answer.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let media_type = if status.is_success() { "application/json" } else { PROBLEM_JSON };
+    let mut response = (status, [(header::CONTENT_TYPE, media_type)], answer.body.clone()).into_response();
+    if let Some(Ok(location)) = answer.location.as_deref().map(HeaderValue::from_str) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// Marks a key while its first request is being answered here. Other processes are held off by the database.
+struct InUse<'a> {
+    app: &'a App,
+    name: String,
+}
+
+impl<'a> InUse<'a> {
+    /// Marks it, unless it is marked. Nothing is marked where none is named.
+    fn take(app: &'a App, key: &Key) -> Result<Option<Self>> {
+        if !key.is_named() {
+            return Ok(None);
+        }
+        let name = format!("{} {} {} {}", key.principal, key.method, key.path, key.key);
+        let mut keys = app.keys_in_use.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !keys.insert(name.clone()) {
+            return Err(Problem::new(
+                Code::IdempotencyInProgress,
+                "The first request with this key is still being answered.",
+            ));
+        }
+        Ok(Some(Self { app, name }))
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.app.keys_in_use.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&self.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(value: &'static str) -> Result<Option<String>, Code> {
+        let headers = HeaderMap::from_iter([(HeaderName::from_static(HEADER), HeaderValue::from_static(value))]);
+        key_of(&headers).map_err(|problem| problem.code)
+    }
+
+    #[test]
+    fn a_key_is_visible_ascii_bare_or_quoted() {
+        for value in ["mint-7", "\"mint-7\""] {
+            assert_eq!(key(value).unwrap().as_deref(), Some("mint-7"));
+        }
+        for value in ["", "\"\"", "a b", "a\"b"] {
+            assert_eq!(key(value), Err(Code::IdempotencyKeyInvalid), "{value}");
+        }
+        assert!(key_of(&HeaderMap::new()).is_ok_and(|key| key.is_none()));
+    }
+}

@@ -1,0 +1,264 @@
+//! The configuration: one file, every key with a default, and the environment above it. `ops/muniment.toml` shows them all.
+
+pub mod auth;
+pub mod database;
+mod environment;
+pub mod log;
+pub mod mail;
+pub mod rates;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use muniment_activities::config::{ChainConfig, Profile, SignerConfig};
+use muniment_workflows::settings::Settings;
+use serde::{Deserialize, Serialize};
+
+use self::auth::Auth;
+use self::environment::overridden;
+use self::mail::Mail;
+use self::rates::Rates;
+use crate::failure::Failure;
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Development allows what production refuses: keys in the clear and keys that everybody knows.
+    pub profile: Profile,
+    /// Where the REST interface listens.
+    pub listen: SocketAddr,
+    /// What is logged: a level, or a list such as `info,muniment_workflows=debug`.
+    pub log: String,
+    /// How a log line looks.
+    pub log_format: LogFormat,
+    /// Whether everybody may read the list of what is offered. Without it only who is logged in may: some exemptions forbid to solicit.
+    pub public_offering_list: bool,
+    /// Where the state is kept.
+    pub database: Database,
+    /// What the REST interface bears.
+    pub limits: Limits,
+    /// How often callers may ask.
+    pub rates: Rates,
+    /// How people log in.
+    pub auth: Auth,
+    /// How mails are sent.
+    pub mail: Mail,
+    /// Where webhooks may lead.
+    pub webhooks: Webhooks,
+    /// The engine's own limits.
+    pub engine: Settings,
+    /// The chains that are worked on.
+    pub chains: Vec<ChainConfig>,
+}
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For collectors: one object a line, dotted names.
+    Json,
+}
+
+/// The database.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Database {
+    /// `sqlite:path` or `postgres://user:password@host/name`.
+    pub url: String,
+    /// How many connections each role of this process opens at most.
+    pub connections_max: u32,
+}
+
+/// What the REST interface bears.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// The largest body of a request, in bytes.
+    pub body_bytes_max: usize,
+    /// How many connections are served at once; further callers wait.
+    pub connections_max: usize,
+    /// How many requests are in work at once; further ones are turned away.
+    pub requests_max: usize,
+    /// How long a request may take, in seconds.
+    pub request_timeout_seconds: u64,
+    /// How long a stopping process waits for what is under way, in seconds.
+    pub shutdown_seconds: u64,
+    /// The portals whose pages may read answers and log people in, such as `https://portal.example`.
+    pub origins: Vec<String>,
+    /// The proxies whose word about a caller's address counts.
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+/// Where webhooks may lead.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Webhooks {
+    /// Whether endpoints may be at http and in private networks: for development alone.
+    pub allow_insecure: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            log: "info,apalis_core=warn,sqlx=warn".to_owned(),
+            log_format: LogFormat::Text,
+            public_offering_list: false,
+            database: Database::default(),
+            limits: Limits::default(),
+            rates: Rates::default(),
+            auth: Auth::default(),
+            mail: Mail::default(),
+            webhooks: Webhooks::default(),
+            engine: Settings::default(),
+            chains: Vec::new(),
+        }
+    }
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self { url: "sqlite:data/muniment.db".to_owned(), connections_max: 10 }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 256 * 1024,
+            connections_max: 1024,
+            requests_max: 512,
+            request_timeout_seconds: 15,
+            shutdown_seconds: 30,
+            origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// The file, if one is named, with the environment above it.
+    pub fn load(file: Option<&Path>, environment: &[(String, String)]) -> Result<Self, Failure> {
+        let base = match file {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    Failure::new(format!("The configuration {} cannot be read: {error}.", path.display()))
+                })?;
+                // Read once as it stands, so that a mistake is shown with its line.
+                Self::parse(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+                text
+            }
+            None => String::new(),
+        };
+        let config = overridden(&base, environment)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// A configuration from the text of a file.
+    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    /// Refuses what cannot work or must not run, before anything is opened.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.webhooks.allow_insecure && self.profile == Profile::Production {
+            let detail = "webhooks.allow_insecure permits endpoints in the platform's own network. Only the development profile allows it.";
+            return Err(Failure::new(detail));
+        }
+        self.mail.check()?;
+        for (index, chain) in self.chains.iter().enumerate() {
+            chain.check().map_err(Failure::new)?;
+            if self.chains[..index].iter().any(|other| other.chain_id == chain.chain_id || other.key == chain.key) {
+                let (key, id) = (&chain.key, chain.chain_id);
+                return Err(Failure::new(format!(
+                    "The chain {key} ({id}) is configured twice; give each its own key and id."
+                )));
+            }
+            let raw = chain.signers.iter().any(|signer| matches!(signer, SignerConfig::Raw { .. }));
+            if raw && self.profile == Profile::Production {
+                return Err(Failure::new(format!(
+                    "The chain {} has a signer with its private key in the clear, which only the development profile allows. Put the key \
+                     into an encrypted keystore and configure kind = \"keystore\".",
+                    chain.key
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOWN: &str = include_str!("../../../ops/muniment.toml");
+
+    fn value(config: &Config) -> toml::Value {
+        toml::Value::try_from(config).unwrap()
+    }
+
+    /// The commented example at the end of the file, as it would stand without its `# `.
+    fn example() -> String {
+        let commented = SHOWN.lines().filter_map(|line| line.strip_prefix("# "));
+        let is_toml =
+            |line: &&str| line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+        commented.filter(is_toml).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_shown_file_is_exactly_the_defaults_and_leaves_out_no_key() {
+        let parsed = value(&Config::parse(SHOWN).unwrap());
+        let defaults = value(&Config::default());
+        assert_eq!(parsed, defaults);
+        let shown: toml::Table = SHOWN.parse().unwrap();
+        for (key, default) in defaults.as_table().unwrap().iter().filter(|(key, _)| *key != "chains") {
+            let shown = shown.get(key).unwrap_or_else(|| panic!("{key} is not shown"));
+            if let Some(section) = default.as_table() {
+                for name in section.keys() {
+                    assert!(shown.get(name).is_some(), "{key}.{name} is not shown");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_shown_chain_has_every_key_with_its_default() {
+        let config = Config::parse(&example()).unwrap();
+        let shown: toml::Table = example().parse().unwrap();
+        let defaults = toml::Value::try_from(ChainConfig::default()).unwrap();
+        for (key, default) in defaults.as_table().unwrap() {
+            let shown = shown["chains"][0].get(key).unwrap_or_else(|| panic!("chains.{key} is not shown"));
+            // What a chain has no default for is shown with an example.
+            if !["key", "name", "chain_id", "endpoints", "signers"].contains(&key.as_str()) {
+                assert_eq!(shown, default, "chains.{key}");
+            }
+        }
+        config.check().unwrap();
+    }
+
+    #[test]
+    fn a_key_in_the_clear_is_for_development_alone() {
+        let text = "[[chains]]\nendpoints = [\"http://127.0.0.1:8545\"]\nsigners = [{ kind = \"raw\", private_key = \"0x01\" }]";
+        let refused = Config::parse(text).unwrap().check().unwrap_err().to_string();
+        assert!(refused.contains("keystore"), "{refused}");
+        Config::parse(&format!("profile = \"development\"\n{text}")).unwrap().check().unwrap();
+    }
+
+    #[test]
+    fn endpoints_in_the_own_network_are_for_development_alone() {
+        let text = "[webhooks]\nallow_insecure = true";
+        assert!(Config::parse(text).unwrap().check().is_err());
+        Config::parse(&format!("profile = \"development\"\n{text}")).unwrap().check().unwrap();
+    }
+
+    #[test]
+    fn a_misspelt_key_is_refused_with_its_line() {
+        let refused = Config::parse("[limits]\nbody_byte_max = 1").unwrap_err().to_string();
+        assert!(refused.contains("body_byte_max") && refused.contains("line 2"), "{refused}");
+    }
+}

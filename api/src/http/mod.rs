@@ -1,0 +1,15 @@
+//! HTTP as every endpoint speaks it: problems, bodies, pages of a list, versions, media types, rate limits. Knows no endpoint.
+
+pub mod accept;
+pub mod body;
+pub mod csv;
+pub mod error;
+pub mod instant;
+pub mod json;
+pub mod origin;
+pub mod pages;
+pub mod rate;
+pub mod request_id;
+pub mod trace;
+pub mod unique;
+pub mod version;

@@ -1,0 +1,143 @@
+//! Where a request comes from: the address of the network, and the page whose script sent it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::code::Code;
+use crate::config::Limits;
+use crate::http::error::{Problem, Result};
+
+const FORWARDED: &str = "x-forwarded-for";
+const AGENT_CHARACTERS_MAX: usize = 200;
+const METHODS: &str = "GET, POST, PUT, PATCH, DELETE";
+const HEADERS: &str =
+    "authorization, content-type, idempotency-key, if-match, if-none-match, x-csrf-token, x-request-id, traceparent";
+const EXPOSED: &str =
+    "etag, location, retry-after, ratelimit, ratelimit-policy, x-request-id, idempotent-replayed, www-authenticate";
+const PREFLIGHT_SECONDS: &str = "600";
+
+/// The address at the other end of the connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+/// Who sent a request, as far as the network tells.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The caller's address.
+    pub ip: IpAddr,
+    /// What the caller says it is.
+    pub user_agent: String,
+}
+
+impl Origin {
+    /// Reads it. A proxy's word about the address counts only if the proxy is one of ours.
+    pub fn of(headers: &HeaderMap, peer: Option<&Peer>, trusted: &[IpAddr]) -> Self {
+        let mut ip = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.to_canonical());
+        let named =
+            headers.get_all(FORWARDED).iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
+        let named: Vec<_> = named.map(|text| text.trim().parse::<IpAddr>()).collect();
+        // Each proxy appends whom it heard: from the end, the first that is not ours is the caller. What stands before is the caller's own tale.
+        for hop in named.into_iter().rev() {
+            let Ok(hop) = hop else { break };
+            if !trusted.contains(&ip) {
+                break;
+            }
+            ip = hop.to_canonical();
+        }
+        let agent = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        Self { ip, user_agent: agent.chars().take(AGENT_CHARACTERS_MAX).collect() }
+    }
+
+    /// What limits count by: one household has a whole /64 of IPv6.
+    pub fn network(&self) -> String {
+        match self.ip {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => {
+                let [a, b, c, d, ..] = ip.segments();
+                format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            }
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Origin
+where
+    Arc<Limits>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        Ok(Self::of(&parts.headers, parts.extensions.get(), &Arc::<Limits>::from_ref(state).trusted_proxies))
+    }
+}
+
+/// Whether an address lies in a network like `10.0.0.0/8` or is that one address; none if the text is no network.
+pub fn is_within(ip: IpAddr, network: &str) -> Option<bool> {
+    let (address, bits) = match network.split_once('/') {
+        Some((address, bits)) => (address, Some(bits.parse::<u32>().ok()?)),
+        None => (network, None),
+    };
+    let number = |ip: IpAddr| match ip {
+        IpAddr::V4(ip) => (u128::from(u32::from(ip)) << 96, 32),
+        IpAddr::V6(ip) => (u128::from(ip), 128),
+    };
+    let address: IpAddr = address.parse().ok()?;
+    let ((wanted, width), (given, _)) = (number(address), number(ip));
+    let bits = bits.unwrap_or(width);
+    if bits > width {
+        return None;
+    }
+    let same_kind = address.is_ipv4() == ip.is_ipv4();
+    Some(same_kind && (bits == 0 || (wanted ^ given) >> (128 - bits) == 0))
+}
+
+/// Refuses a page of somebody else where no token protects: logins, registrations.
+pub fn check_page(headers: &HeaderMap, allowed: &[String]) -> Result<()> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    let own = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let same =
+        own.is_some_and(|host| origin.split_once("://").is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(host)));
+    if same || allowed.iter().any(|known| known == origin) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Code::Forbidden,
+        format!("The origin {origin} is not allowed. Add it to limits.origins if the portal is yours."),
+    ))
+}
+
+/// The layer that lets the pages of portals read the answers (CORS): those that are listed, and no others.
+pub async fn cross(State(limits): State<Arc<Limits>>, request: Request, next: Next) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let known = origin.filter(|origin| limits.origins.iter().any(|known| known.as_bytes() == origin.as_bytes()));
+    let asks_first =
+        request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let Some(origin) = known else { return next.run(request).await };
+    let mut response = if asks_first { StatusCode::NO_CONTENT.into_response() } else { next.run(request).await };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    let more: &[(HeaderName, &'static str)] = if asks_first {
+        &[
+            (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
+            (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
+        ]
+    } else {
+        &[(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED)]
+    };
+    for (name, value) in more {
+        headers.insert(name.clone(), HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests;

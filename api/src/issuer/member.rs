@@ -1,0 +1,140 @@
+//! `/v1/issuers/{id}/members`: the people of an organisation, who invite and take out each other.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::member as domain;
+use muniment_domain::point::Point;
+use muniment_domain::user::{Status, User};
+use muniment_workflows::requester::Requester;
+use muniment_workflows::staff::member;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::access::principal::Principal;
+use crate::app::App;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::name::{check_email, check_name};
+use crate::field::name::{masked_email, masked_name};
+use crate::http::error::Result;
+use crate::http::instant::Instant;
+use crate::http::pages::{List, Page, Paging, Parameters};
+use crate::issuer;
+
+/// A member of an issuer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Member)]
+pub struct Shown {
+    id: String,
+    /// The e-mail address. Masked for auditors.
+    email: String,
+    /// The name. Masked for auditors.
+    name: String,
+    status: Status,
+    created_at: Instant,
+}
+
+fn item(user: &User) -> Shown {
+    let (id, email, name) = (user.id.clone(), user.email.clone(), user.name.clone());
+    Shown { id, email, name, status: user.status, created_at: Instant(user.created_at) }
+}
+
+/// List the members of an issuer, newest first.
+///
+/// For staff and for the issuer's members.
+#[utoipa::path(
+    get,
+    path = "/v1/issuers/{id}/members",
+    params(Paging),
+    responses((status = 200, body = List<Shown>)),
+)]
+pub async fn list(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+) -> Result<Json<List<Shown>>> {
+    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let mut tx = app.db.read().await?;
+    issuer::find_own(&mut tx, &principal, &id).await?;
+    let (rows, total) = domain::page(&mut tx, &id, page.limit, page.offset()).await?;
+    let masked = principal.0.sees_masked();
+    let shown = rows.iter().map(|user| match masked {
+        true => Shown { email: masked_email(&user.email), name: masked_name(&user.name), ..item(user) },
+        false => item(user),
+    });
+    Ok(Json(page.list(shown.collect(), total)))
+}
+
+/// The member to invite.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewMember)]
+#[serde(deny_unknown_fields)]
+pub struct Invitation {
+    email: String,
+    #[schema(max_length = 120)]
+    name: String,
+    #[serde(skip)]
+    issuer_id: String,
+}
+
+/// Invite a member to an issuer.
+///
+/// Sends a mail. The person sets a password with its link and then acts for the issuer.
+#[utoipa::path(
+    post,
+    path = "/v1/issuers/{id}/members",
+    request_body = Invitation,
+    params(IdempotencyKey),
+    responses((status = 201, body = Shown)),
+    extensions(("x-codes" = json!(["email_taken", "invalid_state"]))),
+)]
+pub async fn invite(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    submission: Submission<Invitation>,
+) -> Result<Response> {
+    issuer::find_own(&mut app.db.read().await?, &principal, &id).await?;
+    idempotency::once_for(&app, "iss", id, submission, |body, id| body.issuer_id = id).await
+}
+
+impl Intent for Invitation {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_email("/email", &self.email)?;
+        check_name("/name", &self.name)
+    }
+
+    async fn accept(&self, _: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
+        let invited = member::invite(tx, &self.issuer_id, &self.email, self.name.trim()).await?;
+        let location = Some(format!("/v1/issuers/{}/members", self.issuer_id));
+        Ok(Answer { status: 201, location, body: json!(item(&invited)).to_string() })
+    }
+}
+
+/// Remove a member from an issuer.
+///
+/// The person's sessions and API keys end at once. The last member cannot be removed.
+#[utoipa::path(
+    delete,
+    path = "/v1/issuers/{id}/members/{user_id}",
+    responses((status = 204)),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn remove(
+    State(app): State<App>,
+    Path((id, user_id)): Path<(String, String)>,
+    principal: Principal,
+) -> Result<StatusCode> {
+    let mut tx = app.db.begin().await?;
+    issuer::find_own(&mut tx, &principal, &id).await?;
+    member::remove(&mut tx, &id, &user_id).await?;
+    tx.commit(Point::Account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,153 @@
+//! `POST /blockchain/operations/bulk-retry`.
+
+use axum::extract::State;
+use axum::response::Response;
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::operation::{Attention, Kind, Status};
+use muniment_domain::point::Point;
+use muniment_workflows::operator::bulk_retry::{self, Accepted};
+use muniment_workflows::requester::Requester;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::code::Code;
+use crate::command::act::{self, Act, Form, Written};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
+
+const LIMIT_DEFAULT: i64 = 100;
+const LIMIT_MAX: i64 = 500;
+
+/// The request body.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = BulkRetry)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// The operations to retry.
+    filter: Filter,
+    /// The maximum number of operations, 100 by default.
+    #[schema(minimum = 1, maximum = 500)]
+    limit: Option<i64>,
+    #[serde(default)]
+    dry_run: bool,
+    #[schema(max_length = 500)]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = BulkRetryFilter)]
+#[serde(deny_unknown_fields)]
+struct Filter {
+    /// `failed` or `dead_letter`.
+    status: Option<Status>,
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
+    /// Only operations with this error code.
+    #[schema(example = "reverted")]
+    error_code: Option<String>,
+    offering_id: Option<String>,
+    /// Only operations created at or after this time.
+    created_from: Option<Instant>,
+}
+
+impl Form for Body {
+    fn check(&self) -> Result<()> {
+        if let Some(reason) = &self.reason {
+            act::check_reason(reason)?;
+        }
+        if self.limit.is_some_and(|limit| !(1..=LIMIT_MAX).contains(&limit)) {
+            let detail = format!("The limit must be 1 to {LIMIT_MAX} operations.");
+            let code = if self.limit < Some(1) { "below_minimum" } else { "above_maximum" };
+            return Err(Problem::field("/limit", code, detail));
+        }
+        if self.filter.status.is_some_and(|status| !status.needs_person()) {
+            let detail = "Only failed and dead_letter operations can be retried.";
+            return Err(Problem::field("/filter/status", "type_mismatch", detail));
+        }
+        if self.filter.offering_id.as_ref().is_some_and(|text| id::check("off", text).is_err()) {
+            return Err(Problem::field(
+                "/filter/offering_id",
+                "id_format",
+                "The id of an offering looks like off_01k….",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Retry all operations that match a filter.
+///
+/// Each passes the retry check first. Answers 202 with the queued operations and the reasons why others are skipped. A dry run changes
+/// nothing and answers 200.
+#[utoipa::path(
+    post,
+    path = "/blockchain/operations/bulk-retry",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 200, body = BulkRetried), (status = 202, body = BulkRetried)),
+)]
+pub async fn handle(State(app): State<App>, Written(submission): Written<Body>) -> Result<Response> {
+    idempotency::perform(&app, &submission, &submission.body).await
+}
+
+impl Act for Body {
+    type Decision = ();
+
+    async fn decide(&self, _: &App) -> Result<()> {
+        Ok(())
+    }
+
+    async fn apply(&self, _: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
+        let filter = Attention {
+            status: self.filter.status,
+            kind: self.filter.kind,
+            error_code: self.filter.error_code.clone(),
+            offering_id: self.filter.offering_id.clone(),
+            created_from: self.filter.created_from.map(|at| at.0),
+        };
+        let reason = self.reason.clone().unwrap_or_else(|| "bulk retry".to_owned());
+        let limit = self.limit.unwrap_or(LIMIT_DEFAULT);
+        let request = bulk_retry::Request { filter, limit, dry_run: self.dry_run, reason };
+        Ok((answer(&bulk_retry::request(tx, &request, &by.actor).await?, self.dry_run), Point::Accept))
+    }
+}
+
+/// The retried and the skipped operations.
+#[derive(Serialize, ToSchema)]
+pub struct BulkRetried {
+    /// The id of this bulk retry. Null if nothing was queued.
+    bulk_id: Option<String>,
+    dry_run: bool,
+    /// The number of operations that match the filter.
+    matched: i64,
+    /// The operations that are retried.
+    #[schema(example = json!(["op_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
+    queued: Vec<String>,
+    skipped: Vec<Skipped>,
+}
+
+/// A skipped operation with the reason.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SkippedOperation)]
+struct Skipped {
+    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9sv")]
+    id: String,
+    code: Code,
+}
+
+fn answer(accepted: &Accepted, dry_run: bool) -> Answer {
+    let skipped = accepted.skipped.iter().map(|(id, code)| Skipped { id: id.clone(), code: Code::of_domain(*code) });
+    let body = json!(BulkRetried {
+        bulk_id: accepted.bulk_id.clone(),
+        dry_run,
+        matched: accepted.matched,
+        queued: accepted.queued.clone(),
+        skipped: skipped.collect(),
+    });
+    Answer { status: if dry_run { 200 } else { 202 }, location: None, body: body.to_string() }
+}

@@ -1,0 +1,134 @@
+//! `POST /blockchain/operations/{id}/cancel`.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::operation::Operation;
+use muniment_domain::point::Point;
+use muniment_workflows::approval::action::Action;
+use muniment_workflows::operator::{abandon, cancel};
+use muniment_workflows::requester::Requester;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::access::principal::Principal;
+use crate::app::App;
+use crate::approval;
+use crate::code::Code;
+use crate::command::act::{self, Act, Form, Written};
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::http::error::{Problem, Result};
+use crate::operation;
+use crate::operator::reconcile::Queued;
+
+/// The request body.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = CancelOperation)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    mode: Mode,
+    #[schema(max_length = 500)]
+    reason: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[schema(as = CancelMode)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// Nothing was signed: it ends.
+    Unsent,
+    /// Its nonce is burnt by a transfer of nothing.
+    Noop,
+}
+
+impl Form for Body {
+    fn check(&self) -> Result<()> {
+        act::check_reason(&self.reason)
+    }
+}
+
+/// Cancel an operation.
+///
+/// Answers 202. An unsent operation ends at once, or after a second person approves if it was retried before. To cancel a nonce, a worker
+/// sends a transfer of nothing; the chain decides which transaction is included.
+#[utoipa::path(
+    post,
+    path = "/blockchain/operations/{id}/cancel",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Queued)),
+    extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress", "chain_unavailable", "chain_halted", "unknown_chain"]))),
+)]
+pub async fn handle(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    Written(submission): Written<Body>,
+) -> Result<Response> {
+    id::check("op", &id)?;
+    let reason = submission.body.reason.as_str();
+    match submission.body.mode {
+        Mode::Unsent => {
+            let unsent = Unsent { id: &id, reason, is_person: principal.0.is_person() };
+            idempotency::perform(&app, &submission, &unsent).await
+        }
+        Mode::Noop => idempotency::perform(&app, &submission, &Noop { id: &id, reason }).await,
+    }
+}
+
+struct Unsent<'a> {
+    id: &'a str,
+    reason: &'a str,
+    is_person: bool,
+}
+
+impl Act for Unsent<'_> {
+    type Decision = Operation;
+
+    async fn decide(&self, app: &App) -> Result<Operation> {
+        let op = cancel::decide_unsent(&app.desk, self.id).await?;
+        if cancel::takes_two(&op) && !self.is_person {
+            return Err(Problem::new(
+                Code::RoleForbidden,
+                "API keys cannot cancel an operation that was retried. Log in as a user.",
+            ));
+        }
+        Ok(op)
+    }
+
+    async fn apply(
+        &self,
+        app: &App,
+        tx: &mut Tx,
+        op: Operation,
+        by: Requester,
+    ) -> muniment_domain::Result<(Answer, Point)> {
+        if cancel::takes_two(&op) {
+            let (operation_id, reason) = (op.id, self.reason.to_owned());
+            let request = abandon::Request { operation_id, reason, missing: Vec::new(), unsent: true };
+            return Ok((approval::ask(app, tx, Action::Abandon(request), &by).await?, Point::Accept));
+        }
+        let op = cancel::apply_unsent(tx, op, &by.actor, self.reason).await?;
+        Ok((operation::answer(app, &op, 202), Point::Cancel))
+    }
+}
+
+struct Noop<'a> {
+    id: &'a str,
+    reason: &'a str,
+}
+
+impl Act for Noop<'_> {
+    type Decision = ();
+
+    async fn decide(&self, _: &App) -> Result<()> {
+        Ok(())
+    }
+
+    async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
+        let op = cancel::ask_noop(tx, self.id, &by.actor, self.reason).await?;
+        Ok((operation::answer(app, &op, 202), Point::Accept))
+    }
+}

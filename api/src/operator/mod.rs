@@ -1,0 +1,12 @@
+//! What operators do with operations and signers.
+
+pub mod bulk_retry;
+pub mod cancel;
+pub mod reconcile;
+pub mod reconciliation;
+pub mod retry;
+mod routes;
+pub mod signer;
+pub mod speed_up;
+
+pub use routes::routes;

@@ -1,0 +1,114 @@
+//! The outermost layer, which gives a request its id and finishes every answer the same way; and the one that bounds its time.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use tracing::Instrument;
+use tracing::field::{Empty, display};
+
+use crate::app::App;
+use crate::code::Code;
+use crate::http::error::{PROBLEM_JSON, Problem};
+use crate::http::request_id::{self, RequestId};
+use crate::http::trace;
+use crate::server::routes::ROUTES;
+
+// Answers are data: no browser may guess another type, frame them, run them or tell others where it came from.
+const SECURITY_HEADERS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::STRICT_TRANSPORT_SECURITY, "max-age=31536000; includeSubDomains"),
+];
+
+/// The layer.
+pub async fn finish(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let id = RequestId::of(request.headers(), &app.db);
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    request.extensions_mut().insert(id.clone());
+    let span =
+        tracing::info_span!("request", request.id = %id.0, http.method = %method, http.path = %path, trace.id = Empty);
+    if let Some(trace_id) = trace::id_of(request.headers()) {
+        span.record("trace.id", display(trace_id));
+    }
+    let started = app.db.clock().now();
+    async {
+        let mut response = next.run(request).await;
+        if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+            render(&mut response, &problem, &path, &id.0);
+        }
+        finish_headers(response.headers_mut(), &id.0);
+        let milliseconds = (app.db.clock().now() - started).num_milliseconds();
+        let status = response.status().as_u16();
+        // Probes ask every few seconds, and are worth a line only when the answer is no.
+        if is_probe(&path) && status == 200 {
+            tracing::debug!(http.status = status, http.milliseconds = milliseconds, "answered");
+        } else {
+            tracing::info!(http.status = status, http.milliseconds = milliseconds, "answered");
+        }
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+fn is_probe(path: &str) -> bool {
+    ROUTES.iter().any(|route| route.probe && route.path == path)
+}
+
+/// The layer within: a request too many is turned away, and one that takes too long or panics is answered all the same; what it had not
+/// committed never happened.
+pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
+    // Whoever asks whether the process lives hears so however many wait.
+    let place = if is_probe(request.uri().path()) { Ok(None) } else { app.room.try_acquire().map(Some) };
+    let Ok(_held) = place else { return Problem::bare(Code::ServiceUnavailable).into_response() };
+    let limit = Duration::from_secs(app.limits.request_timeout_seconds);
+    match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => Problem::internal("the handler panicked").into_response(),
+        Err(_) => Problem::unavailable("the request took longer than its limit").into_response(),
+    }
+}
+
+fn render(response: &mut Response, problem: &Problem, path: &str, request_id: &str) {
+    match problem.cause() {
+        Some(cause) => tracing::error!(error.code = problem.code.as_str(), error.cause = cause, "request failed"),
+        None => tracing::debug!(error.code = problem.code.as_str(), "request refused"),
+    }
+    *response.body_mut() = Body::from(problem.body(path, request_id).to_string());
+    let headers = response.headers_mut();
+    headers.remove(header::CONTENT_LENGTH);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(seconds) = problem.retry_after_seconds() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    // Who is told 401 is told how to show who calls.
+    let challenge = problem.authenticate().or((problem.code.status() == 401).then_some("Bearer"));
+    if let Some(Ok(challenge)) = challenge.map(HeaderValue::from_str) {
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
+}
+
+fn finish_headers(headers: &mut HeaderMap, request_id: &str) {
+    for (name, value) in SECURITY_HEADERS {
+        // A page of ours names what it runs; everything else runs nothing.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    // What a key may see is for the holder of that key; an answer says so itself where it is for everybody.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    // Where others may keep it: who asked, and from which page, makes it another answer.
+    if headers.get(header::CACHE_CONTROL).is_some_and(|kept| kept != "no-store") {
+        headers.append(header::VARY, HeaderValue::from_static("authorization, origin"));
+    }
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(request_id::HEADER, id);
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether the process lives, whether it can serve, and what it is.
+
+use axum::Json;
+use axum::extract::State;
+use muniment_domain::{chain, migrate};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::access::permission::Access;
+use crate::access::route::{Route, route};
+use crate::app::App;
+use crate::http::error::{Problem, Result};
+
+/// The liveness of the process.
+/// The endpoints of the process itself.
+pub fn routes() -> Vec<Route> {
+    vec![route!(alive, Access::Open).probe(), route!(ready, Access::Open).probe(), route!(version, Access::Open)]
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Alive {
+    #[schema(example = "ok")]
+    status: &'static str,
+}
+
+/// Check that the process answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, body = Alive)),
+)]
+pub async fn alive() -> Json<Alive> {
+    Json(Alive { status: "ok" })
+}
+
+/// The readiness of the service.
+#[derive(Serialize, ToSchema)]
+pub struct Ready {
+    /// `ok`, or `degraded` if a chain does not answer.
+    #[schema(example = "ok")]
+    status: &'static str,
+    chains: Vec<Seen>,
+}
+
+/// The state of a chain as a worker last saw it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChainSeen)]
+pub struct Seen {
+    chain_id: i64,
+    /// `ok`, `unreachable` or `halted`.
+    #[schema(example = "ok")]
+    status: &'static str,
+    /// The number of the newest block.
+    head_block: i64,
+    /// The number of the newest final block.
+    final_block: i64,
+}
+
+/// Check that the service is ready.
+///
+/// The database must answer and be migrated. A chain that does not answer makes the status `degraded`; work is accepted and waits.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    responses((status = 200, body = Ready)),
+)]
+pub async fn ready(State(app): State<App>) -> Result<Json<Ready>> {
+    let (applied, newest) = (migrate::applied_version(&app.db).await?, migrate::newest_version());
+    if applied != Some(newest) {
+        return Err(Problem::unavailable(format!(
+            "the database has migration {applied:?}, this binary needs {newest}"
+        )));
+    }
+    let mut tx = app.db.read().await?;
+    let chains = chain::all(&mut tx).await?;
+    let troubled = chains.iter().any(|chain| chain.halted_reason.is_some() || chain.blocked_reason.is_some());
+    let chains: Vec<_> = chains
+        .iter()
+        .map(|chain| {
+            let status = match (&chain.halted_reason, &chain.blocked_reason) {
+                (Some(_), _) => "halted",
+                (None, Some(_)) => "unreachable",
+                (None, None) => "ok",
+            };
+            let (head_block, final_block) = (chain.head_number, chain.final_number);
+            Seen { chain_id: chain.chain_id, status, head_block, final_block }
+        })
+        .collect();
+    Ok(Json(Ready { status: if troubled { "degraded" } else { "ok" }, chains }))
+}
+
+/// The version of the service.
+#[derive(Serialize, ToSchema)]
+pub struct Version {
+    #[schema(example = "muniment")]
+    name: &'static str,
+    #[schema(example = "0.1.0")]
+    version: &'static str,
+    /// The newest migration that this binary contains.
+    migration: i64,
+}
+
+/// Read the version of the service.
+#[utoipa::path(
+    get,
+    path = "/version",
+    responses((status = 200, body = Version)),
+)]
+pub async fn version() -> Json<Version> {
+    Json(Version { name: "muniment", version: env!("CARGO_PKG_VERSION"), migration: migrate::newest_version() })
+}

@@ -1,0 +1,228 @@
+//! `POST /v1/offerings/{id}/subscribe`, in the specification's own words; `?dry_run=true` shows what it would come to.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::money::{self, Money};
+use muniment_domain::offering::Offering;
+use muniment_domain::point::Point;
+use muniment_domain::subscription::{Status, Subscription, eligibility};
+use muniment_workflows::requester::Requester;
+use muniment_workflows::subscription;
+use muniment_workflows::subscription::{Asked, Preview};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::access::principal::Principal;
+use crate::app::App;
+use crate::code::Code;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::address::Typed;
+use crate::field::amount::Amount;
+use crate::field::id::location;
+use crate::http::error::{Problem, Result};
+use crate::http::instant::{self, Instant};
+use crate::http::pages::Parameters;
+
+const REFERENCE_CHARACTERS_MAX: usize = 140;
+const ACKNOWLEDGEMENTS_MAX: usize = 20;
+const ACKNOWLEDGEMENT_CHARACTERS_MAX: usize = 200;
+
+/// The request body.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Subscribe)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    amount: Amount,
+    wallet_address: Option<Typed>,
+    #[schema(max_length = 140, example = "my first one")]
+    reference: Option<String>,
+    /// The statements that the investor confirmed.
+    #[serde(default)]
+    #[schema(max_items = 20, example = json!(["risk"]))]
+    acknowledgements: Vec<String>,
+    investor_id: Option<String>,
+    /// The id of the investor's signed consent. Required if an operator subscribes.
+    #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    consent_document_id: Option<String>,
+    #[serde(skip)]
+    offering_id: String,
+}
+
+/// Subscribe to an offering.
+///
+/// Answers 201 with the location of the subscription.
+#[utoipa::path(
+    post,
+    path = "/v1/offerings/{id}/subscribe",
+    request_body = Body,
+    params(IdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether to only show the result and store nothing.")),
+    responses((status = 200, body = Previewed), (status = 201, body = Created<'static>)),
+    extensions(("x-codes" = json!(["email_not_verified", "offering_not_open", "cooling_off_active", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
+)]
+pub async fn subscribe(
+    State(app): State<App>,
+    Path(offering_id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    principal.email_proved(&app)?;
+    id::check("off", &offering_id)?;
+    let parameters = Parameters::read(&uri, &["dry_run"])?;
+    let dry_run: Option<bool> = parameters.word("dry_run")?;
+    submission.body.offering_id = offering_id;
+    if dry_run == Some(true) {
+        let mut tx = app.db.read().await?;
+        let asked = submission.body.asked();
+        let preview = subscription::preview(&mut tx, &app.settings, &asked, &submission.requester()).await?;
+        return Ok(Json(shown(&asked, &preview)).into_response());
+    }
+    let answer = idempotency::once(&app, &submission).await;
+    if answer.as_ref().is_err_and(|problem| problem.code == Code::CoolingOffActive) {
+        // The refusal is the warning: nothing else of the request may stand.
+        let mut tx = app.db.begin().await?;
+        subscription::warn(&mut tx, &submission.body.asked(), &submission.requester()).await?;
+        tx.commit(Point::Account).await?;
+    }
+    answer
+}
+
+impl Body {
+    fn asked(&self) -> Asked {
+        Asked {
+            offering_id: self.offering_id.clone(),
+            amount: self.amount.0,
+            wallet_address: self.wallet_address.map(|address| address.0),
+            reference: self.reference.clone(),
+            acknowledgements: self.acknowledgements.clone(),
+            investor_id: self.investor_id.clone(),
+            consent_document_id: self.consent_document_id.clone(),
+        }
+    }
+}
+
+impl Intent for Body {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        let too_long = |text: &String, most| text.chars().count() > most;
+        if self.reference.as_ref().is_some_and(|text| too_long(text, REFERENCE_CHARACTERS_MAX)) {
+            let detail = format!("The reference can have at most {REFERENCE_CHARACTERS_MAX} characters.");
+            return Err(Problem::field("/reference", "above_maximum", detail));
+        }
+        let said = &self.acknowledgements;
+        if said.len() > ACKNOWLEDGEMENTS_MAX || said.iter().any(|text| too_long(text, ACKNOWLEDGEMENT_CHARACTERS_MAX)) {
+            let detail = format!(
+                "At most {ACKNOWLEDGEMENTS_MAX} acknowledgements of {ACKNOWLEDGEMENT_CHARACTERS_MAX} characters each are allowed."
+            );
+            return Err(Problem::field("/acknowledgements", "above_maximum", detail));
+        }
+        let ids =
+            [("/investor_id", "inv", &self.investor_id), ("/consent_document_id", "doc", &self.consent_document_id)];
+        for (pointer, prefix, named) in ids {
+            if named.as_ref().is_some_and(|named| id::check(prefix, named).is_err()) {
+                return Err(Problem::field(pointer, "id_format", format!("use an id such as {prefix}_01k….")));
+            }
+        }
+        Ok(())
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let (offering, s) = subscription::subscribe(tx, &app.settings, &self.asked(), &by).await?;
+        let body = serde_json::to_string(&Created::of(&offering, &s)).unwrap_or_default();
+        Ok(Answer { status: 201, location: Some(location(&s.id)), body })
+    }
+}
+
+/// The new subscription.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Subscribed)]
+pub struct Created<'a> {
+    subscription_id: &'a str,
+    status: Status,
+    #[schema(format = DateTime)]
+    cooling_off_expires_at: String,
+    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: &'a str,
+    offering_id: &'a str,
+    #[schema(value_type = Amount)]
+    amount: String,
+    currency: &'a str,
+    #[schema(value_type = Option<Typed>)]
+    wallet_address: Option<String>,
+    /// The account to pay to, the reference and the due date.
+    #[schema(value_type = Object, example = json!({ "method": "bank_transfer", "reference": "sub_01jc8yq3k5e9v8w2m4n6p7r9st", "amount": "25000.00" }))]
+    payment_instructions: Value,
+    #[schema(format = DateTime)]
+    created_at: String,
+}
+
+impl<'a> Created<'a> {
+    fn of(offering: &'a Offering, s: &'a Subscription) -> Self {
+        let amount = Money::from_minor(s.amount).to_string();
+        let payment_instructions = json!({
+            "method": s.payment_method, "reference": s.id, "amount": amount, "currency": offering.currency,
+            "due_at": instant::optional(s.payment_due_at),
+        });
+        Self {
+            subscription_id: &s.id,
+            status: s.status,
+            cooling_off_expires_at: instant::text(s.cooling_off_expires_at),
+            id: &s.id,
+            offering_id: &s.offering_id,
+            amount,
+            currency: &offering.currency,
+            wallet_address: s.wallet_address.map(|a| a.0.to_checksum(None)),
+            payment_instructions,
+            created_at: instant::text(s.created_at),
+        }
+    }
+}
+
+/// The subscription that would be created. Nothing was stored.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SubscriptionPreview)]
+pub struct Previewed {
+    #[schema(example = true)]
+    dry_run: bool,
+    /// Whether the investor may subscribe.
+    eligible: bool,
+    /// The checks that were made, each with its result.
+    #[schema(value_type = Vec<Object>, example = json!([{ "code": "kyc_required", "passed": true }]))]
+    checks: Value,
+    offering_id: String,
+    amount: Amount,
+    currency: String,
+    quantity: Option<String>,
+    wallet_address: Option<Typed>,
+    cooling_off_expires_at: Instant,
+    /// When the payment is due.
+    payment_due_at: Instant,
+}
+
+fn shown(asked: &Asked, preview: &Preview) -> Previewed {
+    let offering = &preview.offering;
+    let decimals = offering.decimals();
+    let units = asked.amount.base_units(Money::from_minor(offering.unit_price), decimals);
+    Previewed {
+        dry_run: true,
+        eligible: preview.checks.iter().all(|check| check.refused.is_none()),
+        checks: json!(eligibility::shown(&preview.checks)),
+        offering_id: offering.id.clone(),
+        amount: Amount(asked.amount),
+        currency: offering.currency.clone(),
+        quantity: units.map(|units| money::quantity(units, decimals)),
+        wallet_address: preview.wallet_address.map(Typed),
+        cooling_off_expires_at: Instant(preview.cooling_off_expires_at),
+        payment_due_at: Instant(preview.payment_due_at),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! `POST /blockchain/trigger-mint`.
+
+use axum::extract::State;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::id;
+use muniment_domain::idempotency::Answer;
+use muniment_domain::operation::Status;
+use muniment_workflows::requester::Requester;
+use muniment_workflows::token::mint::{self, Asked};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::approval;
+use crate::command::idempotency::{self, IdempotencyKey};
+use crate::command::submission::{Intent, Submission};
+use crate::field::id::{check_offering_id, location};
+use crate::http::error::{Problem, Result};
+use crate::http::instant::Instant;
+
+const SUBSCRIPTIONS_MAX: usize = 1_000;
+
+/// The request body.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TriggerMint)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    offering_id: String,
+    /// The subscriptions to mint. All accepted ones, by default.
+    #[schema(min_items = 1, max_items = 1000)]
+    subscription_ids: Option<Vec<String>>,
+    lockup: Option<Lockup>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Lockup {
+    release_at: Instant,
+}
+
+/// Mint accepted subscriptions.
+///
+/// Answers 202 with one operation for each page, and the reasons why other subscriptions are skipped.
+#[utoipa::path(
+    post,
+    path = "/blockchain/trigger-mint",
+    request_body = Body,
+    params(IdempotencyKey),
+    responses((status = 202, body = Minting)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "nothing_to_mint", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
+pub async fn trigger_mint(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+impl Intent for Body {
+    fn check(&self, now: DateTime<Utc>) -> Result<()> {
+        check_offering_id(&self.offering_id)?;
+        if self.lockup.as_ref().is_some_and(|lockup| lockup.release_at.0 <= now) {
+            return Err(Problem::field("/lockup/release_at", "below_minimum", "The lock must end in the future."));
+        }
+        let Some(ids) = &self.subscription_ids else { return Ok(()) };
+        if ids.is_empty() {
+            let detail = "Name at least one subscription, or leave the field out to mint every accepted one.";
+            return Err(Problem::field("/subscription_ids", "below_minimum", detail));
+        }
+        if ids.len() > SUBSCRIPTIONS_MAX {
+            let detail = format!("At most {SUBSCRIPTIONS_MAX} subscriptions can be named.");
+            return Err(Problem::field("/subscription_ids", "above_maximum", detail));
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for (index, text) in ids.iter().enumerate() {
+            let pointer = format!("/subscription_ids/{index}");
+            if id::check("sub", text).is_err() {
+                return Err(Problem::field(pointer, "id_format", "The id of a subscription looks like sub_01k…."));
+            }
+            if !seen.insert(text) {
+                return Err(Problem::field(pointer, "duplicate", "The subscription is named twice."));
+            }
+        }
+        Ok(())
+    }
+
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        let request = mint::Request {
+            offering_id: self.offering_id.clone(),
+            subscription_ids: self.subscription_ids.clone(),
+            lockup_release_at: self.lockup.as_ref().map(|lockup| lockup.release_at.0),
+        };
+        Ok(match mint::ask(tx, &app.settings, request, &by).await? {
+            Asked::Accepted(accepted) => answer(&accepted),
+            Asked::Approval(asked, left) => {
+                let waiting = ApprovalAsked { approval: approval::short(&asked), skipped: skipped(&left) };
+                let body = json!(Minting::Asked(Box::new(waiting)));
+                Answer { status: 202, location: Some(location(&asked.id)), body: body.to_string() }
+            }
+        })
+    }
+}
+
+/// The accepted mint.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum Minting {
+    /// One operation for each page.
+    Accepted(Accepted),
+    /// Another person must approve it.
+    Asked(Box<ApprovalAsked>),
+}
+
+/// The operations of a mint.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MintAccepted)]
+pub struct Accepted {
+    batch_id: String,
+    operations: Vec<Page>,
+    skipped: Vec<Skipped>,
+}
+
+/// A mint that waits for a second person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MintAsked)]
+pub struct ApprovalAsked {
+    approval: approval::Short,
+    skipped: Vec<Skipped>,
+}
+
+/// An operation of a mint.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MintPage)]
+struct Page {
+    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: Status,
+    /// The ids of the subscriptions.
+    subscription_ids: Vec<String>,
+}
+
+/// A subscription that is not minted, with the reason.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SkippedSubscription)]
+struct Skipped {
+    subscription_id: String,
+    #[schema(example = "wallet_required")]
+    code: &'static str,
+}
+
+fn answer(accepted: &mint::Accepted) -> Answer {
+    let page = |page: &mint::Page| Page {
+        id: page.operation.id.clone(),
+        status: page.operation.status,
+        subscription_ids: page.subscription_ids.clone(),
+    };
+    let operations = accepted.pages.iter().map(page).collect();
+    // One page is one operation to watch; several are found by their batch.
+    let location = match accepted.pages.as_slice() {
+        [page] => location(&page.operation.id),
+        _ => format!("/blockchain/operations?batch_id={}", accepted.batch_id),
+    };
+    let (batch_id, skipped) = (accepted.batch_id.clone(), skipped(&accepted.skipped));
+    let body = json!(Minting::Accepted(Accepted { batch_id, operations, skipped }));
+    Answer { status: 202, location: Some(location), body: body.to_string() }
+}
+
+fn skipped(skipped: &[mint::Skipped]) -> Vec<Skipped> {
+    skipped.iter().map(|s| Skipped { subscription_id: s.subscription_id.clone(), code: s.code }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(ids: &[&str]) -> Option<String> {
+        let body = Body {
+            offering_id: "off_01jc0000000000000000000000".to_owned(),
+            subscription_ids: Some(ids.iter().map(|&id| id.to_owned()).collect()),
+            lockup: None,
+        };
+        let problem = body.check(DateTime::UNIX_EPOCH).err()?.body("/", "req");
+        problem["errors"][0]["pointer"].as_str().map(str::to_owned)
+    }
+
+    #[test]
+    fn subscriptions_are_named_soundly_and_once() {
+        let (one, other) = ("sub_01jc0000000000000000000000", "sub_01jc0000000000000000000001");
+        assert_eq!(refused(&[one, other]), None);
+        assert_eq!(refused(&[]).as_deref(), Some("/subscription_ids"));
+        assert_eq!(refused(&[one, one]).as_deref(), Some("/subscription_ids/1"));
+        assert_eq!(refused(&[one, "sub_7"]).as_deref(), Some("/subscription_ids/1"));
+        assert_eq!(refused(&vec![one; 1_001]).as_deref(), Some("/subscription_ids"));
+    }
+}

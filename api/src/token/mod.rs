@@ -1,0 +1,8 @@
+//! Tokens of offerings: deployment, minting, and what the contract says.
+
+pub mod deploy;
+pub mod mint;
+mod routes;
+pub mod view;
+
+pub use routes::routes;

@@ -1,0 +1,50 @@
+//! The columns of an offering that change after its creation, named once for the insert, the update and the audit log.
+
+use super::Offering;
+use crate::sql::Change;
+
+/// Sets the columns. What subscriptions have reserved and the token are not among them: other code writes those.
+pub(super) fn columns(change: Change, o: &Offering) -> Change {
+    change
+        .set("name", &o.name)
+        .set("status", o.status)
+        .set("template", &o.template)
+        .set("currency", &o.currency)
+        .set("minimum_investment", o.minimum_investment)
+        .set("hard_cap", o.hard_cap)
+        .set("unit_price", o.unit_price)
+        .set("token_symbol", &o.token_symbol)
+        .set("token_decimals", o.token_decimals)
+        .set("partition_id", o.partition_id)
+        .set("issuance_policy", &o.issuance_policy)
+        .set("lockup_release_at", o.lockup_release_at)
+        .set("chain_id", o.chain_id)
+        .set("description", &o.description)
+        .set("cover_image_url", &o.cover_image_url)
+        .set("maximum_investment", o.maximum_investment)
+        .set("target_amount", o.target_amount)
+        .set("soft_cap", o.soft_cap)
+        .set("visibility", &o.visibility)
+        .set("opens_at", o.opens_at)
+        .set("closes_at", o.closes_at)
+        .set("auto_open", o.auto_open)
+        .set("exemption", o.exemption)
+        .set("cooling_off_hours", o.cooling_off_hours)
+        .set("lockup_days", o.lockup_days)
+        .set("kyc_requirement", &o.kyc_requirement)
+        .set("accreditation_required", o.accreditation_required)
+        .set("allowed_countries", &o.allowed_countries)
+        .set("blocked_countries", &o.blocked_countries)
+        .set("holder_cap", o.holder_cap)
+        .set("one_subscription_per_investor", o.one_subscription_per_investor)
+        .set("payment_methods", &o.payment_methods)
+        .set("terms_version", o.terms_version)
+        .set("terms_sha256", &o.terms_sha256)
+        .set("status_reason", &o.status_reason)
+        .set("submitted_by", &o.submitted_by)
+        .set("approved_by", &o.approved_by)
+        .set("submitted_at", o.submitted_at)
+        .set("published_at", o.published_at)
+        .set("closed_at", o.closed_at)
+        .set("utc_offset_minutes", o.utc_offset_minutes)
+}

@@ -1,0 +1,217 @@
+//! Statements: a text with its values, run on whichever database the transaction belongs to.
+//!
+//! ```ignore
+//! let key: Option<ApiKey> = sql("select * from api_keys where id = $1").bind(id).optional(tx).await?;
+//! ```
+//!
+//! Both databases understand the same text. Only this folder runs statements on the two drivers, so each statement is
+//! compiled once.
+
+mod change;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
+
+use crate::Result;
+pub use change::{Change, insert_into, update_table};
+pub use value::{Bind, ToSql, Value};
+
+/// The open transaction of one engine.
+pub enum Conn {
+    /// SQLite's.
+    Sqlite(Transaction<'static, Sqlite>),
+    /// PostgreSQL's.
+    Postgres(Transaction<'static, Postgres>),
+}
+
+/// A statement and the values of its placeholders `$1`, `$2` and so on.
+#[derive(Clone, Debug)]
+#[must_use = "a statement does nothing until it is run"]
+pub struct Sql {
+    text: Cow<'static, str>,
+    values: Vec<Value>,
+}
+
+/// A type that a row of either engine can be read as.
+pub trait Row: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> {}
+
+impl<T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>> Row for T {}
+
+
+/// The answer of one engine or the other.
+enum Found<S, P> {
+    Sqlite(S),
+    Postgres(P),
+}
+
+/// A statement. The text is a constant, so that no input can become part of it.
+pub const fn sql(text: &'static str) -> Sql {
+    Sql { text: Cow::Borrowed(text), values: Vec::new() }
+}
+
+impl Sql {
+    /// Binds the next value, or several as a tuple.
+    pub fn bind(mut self, values: impl Bind) -> Self {
+        values.bind_to(&mut self.values);
+        self
+    }
+
+    /// Adds text. It is made of constants and numbers; input is bound as a value.
+    pub fn push(mut self, text: impl Display) -> Self {
+        // Writing to a string cannot fail.
+        _ = write!(self.text.to_mut(), "{text}");
+        self
+    }
+
+    /// Adds a placeholder with its value.
+    pub fn value(self, value: impl ToSql) -> Self {
+        self.placeholders(value)
+    }
+
+    /// Adds text, and a placeholder with its value behind it.
+    pub fn with(self, text: impl Display, value: impl ToSql) -> Self {
+        self.push(text).value(value)
+    }
+
+    /// Adds text and a value if there is a value.
+    pub fn with_some(self, text: impl Display, value: Option<impl ToSql>) -> Self {
+        match value {
+            Some(value) => self.with(text, value),
+            None => self,
+        }
+    }
+
+    /// Adds the limit and the offset of a page.
+    pub fn page(self, limit: i64, offset: i64) -> Self {
+        self.with(" limit ", limit).with_some(" offset ", (offset > 0).then_some(offset))
+    }
+
+    /// Adds the placeholders of several values, with commas between them.
+    pub fn list<V: ToSql>(mut self, values: impl IntoIterator<Item = V>) -> Self {
+        for (at, value) in values.into_iter().enumerate() {
+            self = self.with(if at == 0 { "" } else { ", " }, value);
+        }
+        self
+    }
+
+    /// Adds `values (…), (…)`: one tuple for each row.
+    pub fn values<R, B: Bind>(mut self, rows: impl IntoIterator<Item = R>, columns: impl Fn(R) -> B) -> Self {
+        for (at, row) in rows.into_iter().enumerate() {
+            self = self.push(if at == 0 { " values (" } else { ", (" }).placeholders(columns(row)).push(")");
+        }
+        self
+    }
+
+    fn placeholders(mut self, values: impl Bind) -> Self {
+        let bound = self.values.len();
+        values.bind_to(&mut self.values);
+        for number in bound + 1..=self.values.len() {
+            let comma = if number == bound + 1 { "" } else { ", " };
+            _ = write!(self.text.to_mut(), "{comma}${number}");
+        }
+        self
+    }
+
+    /// All rows.
+    pub async fn rows<T: Row>(self, conn: &mut Conn) -> Result<Vec<T>> {
+        let rows = match self.fetch_all(conn).await? {
+            Found::Sqlite(rows) => rows.iter().map(T::from_row).collect::<Result<_, _>>(),
+            Found::Postgres(rows) => rows.iter().map(T::from_row).collect(),
+        };
+        Ok(rows?)
+    }
+
+    /// The first row, if there is one.
+    pub async fn optional<T: Row>(self, conn: &mut Conn) -> Result<Option<T>> {
+        let row = match self.fetch_optional(conn).await? {
+            Found::Sqlite(row) => row.as_ref().map(T::from_row),
+            Found::Postgres(row) => row.as_ref().map(T::from_row),
+        };
+        Ok(row.transpose()?)
+    }
+
+    /// The only row of a statement that always has one.
+    pub async fn row<T: Row>(self, conn: &mut Conn) -> Result<T> {
+        Ok(self.optional(conn).await?.ok_or(sqlx::Error::RowNotFound)?)
+    }
+
+    /// The first column of all rows.
+    pub async fn scalars<T>(self, conn: &mut Conn) -> Result<Vec<T>>
+    where
+        (T,): Row,
+    {
+        Ok(self.rows::<(T,)>(conn).await?.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// The first column of the first row, if there is one.
+    pub async fn optional_scalar<T>(self, conn: &mut Conn) -> Result<Option<T>>
+    where
+        (T,): Row,
+    {
+        Ok(self.optional::<(T,)>(conn).await?.map(|(value,)| value))
+    }
+
+    /// The only value of a statement that always has one.
+    pub async fn scalar<T>(self, conn: &mut Conn) -> Result<T>
+    where
+        (T,): Row,
+    {
+        Ok(self.row::<(T,)>(conn).await?.0)
+    }
+
+    /// Runs it. Returns the number of rows that it wrote.
+    pub async fn execute(self, conn: &mut Conn) -> Result<u64> {
+        let Self { text, values } = self;
+        let text = AssertSqlSafe(text);
+        Ok(match conn {
+            Conn::Sqlite(conn) => {
+                let arguments = value::arguments::<SqliteArguments>(values)?;
+                sqlx::query_with(text, arguments).execute(&mut **conn).await?.rows_affected()
+            }
+            Conn::Postgres(conn) => {
+                let arguments = value::arguments::<PgArguments>(values)?;
+                sqlx::query_with(text, arguments).execute(&mut **conn).await?.rows_affected()
+            }
+        })
+    }
+
+    // These two do not depend on the type of the row: the drivers' code is compiled here and nowhere else.
+
+    async fn fetch_all(self, conn: &mut Conn) -> Result<Found<Vec<SqliteRow>, Vec<PgRow>>> {
+        let Self { text, values } = self;
+        let text = AssertSqlSafe(text);
+        Ok(match conn {
+            Conn::Sqlite(conn) => {
+                let arguments = value::arguments::<SqliteArguments>(values)?;
+                Found::Sqlite(sqlx::query_with(text, arguments).fetch_all(&mut **conn).await?)
+            }
+            Conn::Postgres(conn) => {
+                let arguments = value::arguments::<PgArguments>(values)?;
+                Found::Postgres(sqlx::query_with(text, arguments).fetch_all(&mut **conn).await?)
+            }
+        })
+    }
+
+    async fn fetch_optional(self, conn: &mut Conn) -> Result<Found<Option<SqliteRow>, Option<PgRow>>> {
+        let Self { text, values } = self;
+        let text = AssertSqlSafe(text);
+        Ok(match conn {
+            Conn::Sqlite(conn) => {
+                let arguments = value::arguments::<SqliteArguments>(values)?;
+                Found::Sqlite(sqlx::query_with(text, arguments).fetch_optional(&mut **conn).await?)
+            }
+            Conn::Postgres(conn) => {
+                let arguments = value::arguments::<PgArguments>(values)?;
+                Found::Postgres(sqlx::query_with(text, arguments).fetch_optional(&mut **conn).await?)
+            }
+        })
+    }
+}

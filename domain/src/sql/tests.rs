@@ -1,0 +1,107 @@
+use chrono::{DateTime, Utc};
+use serde_json::json;
+use sqlx::types::Json;
+
+use super::*;
+use crate::clock::Clock;
+use crate::column::{Dec, Hex};
+use crate::db::{Db, Tx};
+use crate::id::Ids;
+
+const TABLE: &str = "create table things (id text primary key, number integer, flag boolean, at text, bytes blob,
+    fields text, large text, word text)";
+
+type Row = (String, Option<i64>, Option<bool>, Option<DateTime<Utc>>, Option<Vec<u8>>, Option<Json<serde_json::Value>>);
+
+async fn open() -> Tx {
+    let db = Db::open("sqlite::memory:", 1, Clock::manual(DateTime::UNIX_EPOCH), Ids::seeded(1)).await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    sql(TABLE).execute(&mut tx).await.unwrap();
+    tx
+}
+
+#[tokio::test]
+async fn every_kind_of_value_is_read_as_it_was_written_and_so_is_its_null() {
+    let mut tx = open().await;
+    let at = DateTime::from_timestamp_micros(1_700_000_000_123_456).unwrap();
+    let fields = json!({ "b": [1, null], "a": "x" });
+    let full = insert_into("things")
+        .set("id", "full")
+        .set("number", i64::MIN)
+        .set("flag", true)
+        .set("at", at)
+        .set("bytes", [0_u8, 255].as_slice())
+        .set("fields", Json(&fields));
+    assert_eq!(full.execute(&mut tx).await.unwrap(), 1);
+    let empty = sql("insert into things (id, number, flag, at, bytes, fields) values ($1, $2, $3, $4, $5, $6)").bind((
+        "empty".to_owned(),
+        None::<i64>,
+        None::<bool>,
+        None::<DateTime<Utc>>,
+        None::<Vec<u8>>,
+        None::<Json<()>>,
+    ));
+    assert_eq!(empty.execute(&mut tx).await.unwrap(), 1);
+    let read = sql("select id, number, flag, at, bytes, fields from things order by number is null");
+    let rows: Vec<Row> = read.rows(&mut tx).await.unwrap();
+    let expected = ("full".to_owned(), Some(i64::MIN), Some(true), Some(at), Some(vec![0, 255]), Some(Json(fields)));
+    assert_eq!(rows, [expected, ("empty".to_owned(), None, None, None, None, None)]);
+}
+
+#[tokio::test]
+async fn numbers_that_are_stored_as_text_keep_their_text() {
+    let mut tx = open().await;
+    let large = Dec(u128::MAX);
+    insert_into("things").set("id", Hex(255_u8)).set("large", Some(&large)).execute(&mut tx).await.unwrap();
+    let row = sql("select id, large from things").row::<(String, Dec<u128>)>(&mut tx).await.unwrap();
+    assert_eq!(row, ("0xff".to_owned(), large));
+}
+
+#[tokio::test]
+async fn a_row_that_is_not_there_is_none_or_an_error_but_never_a_default() {
+    let mut tx = open().await;
+    let none = || sql("select number from things");
+    assert_eq!(none().optional_scalar::<Option<i64>>(&mut tx).await.unwrap(), None);
+    assert_eq!(none().scalars::<Option<i64>>(&mut tx).await.unwrap(), []);
+    assert!(none().scalar::<Option<i64>>(&mut tx).await.is_err());
+    assert_eq!(update_table("things").set("number", 1).with(" where id = ", "a").execute(&mut tx).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn many_rows_are_inserted_and_updated_by_one_statement() {
+    let mut tx = open().await;
+    let rows = [("a", 1_i64), ("b", 2), ("c", 3)];
+    let inserted = sql("insert into things (id, number)").values(rows, |row| row).execute(&mut tx).await.unwrap();
+    assert_eq!(inserted, 3);
+    let moved = sql("update things set number = v.column2 from (")
+        .values(&rows[1..], |(id, number)| (*id, number * 10))
+        .push(") as v where things.id = v.column1")
+        .execute(&mut tx)
+        .await
+        .unwrap();
+    assert_eq!(moved, 2);
+    let kept = sql("select number from things where id in (").list(["a", "c"]).push(") order by id");
+    assert_eq!(kept.scalars::<i64>(&mut tx).await.unwrap(), [1, 30]);
+}
+
+#[test]
+fn placeholders_count_on_from_the_values_that_are_bound_already() {
+    let query = sql("select * from things where id = $1")
+        .bind("a")
+        .with_some(" and number > ", None::<i64>)
+        .with_some(" and number < ", Some(7))
+        .push(" and word in (")
+        .list(["x", "y"])
+        .push(")")
+        .page(20, 0);
+    assert_eq!(query.text, "select * from things where id = $1 and number < $2 and word in ($3, $4) limit $5");
+    assert_eq!(query.values.len(), 5);
+    assert!(sql("").page(20, 40).text.ends_with(" offset $2"));
+    let change: Sql = update_table("things").set("number", 1).set("flag", false).with(" where id = ", "a");
+    assert_eq!(change.text, "update things set number = $1, flag = $2 where id = $3");
+}
+
+#[test]
+fn a_constant_text_is_not_copied() {
+    assert!(matches!(sql("select 1").bind(("a", 1)).text, Cow::Borrowed("select 1")));
+}

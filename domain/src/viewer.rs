@@ -1,0 +1,23 @@
+//! The investor whose rows the read transactions of a task may see. The module `wall` creates the policies.
+
+use std::sync::Arc;
+
+use crate::id;
+
+/// The viewer without an investor id; no row belongs to it.
+const NOBODY: &str = "nobody";
+
+tokio::task_local! {
+    static VIEWER: Arc<str>;
+}
+
+/// Runs the work so that its read transactions see only the rows of this investor.
+pub async fn seen_by<F: Future>(investor_id: Option<&str>, work: F) -> F::Output {
+    let viewer = investor_id.filter(|investor_id| id::check("inv", investor_id).is_ok());
+    VIEWER.scope(viewer.unwrap_or(NOBODY).into(), work).await
+}
+
+/// The statement that begins a restricted read transaction. One message for both commands, so that it costs no extra round trip.
+pub(crate) fn begin() -> Option<String> {
+    VIEWER.try_with(|viewer| format!("begin; set local app.investor_id = '{viewer}'")).ok()
+}

@@ -1,0 +1,56 @@
+//! The rule for a single admin: where an action needs two admins and there is only one, the requester can approve it alone after a day. All
+//! staff are notified by mail, and each of them can reject it.
+
+use chrono::{DateTime, Duration, Utc};
+use muniment_domain::approval::{self, Approval};
+use muniment_domain::db::Tx;
+use muniment_domain::user;
+use muniment_domain::{Code, Error, Result, email_link};
+
+use crate::approval::action::Action;
+
+/// The waiting time before the requester can approve alone.
+pub const HOURS: i64 = 24;
+/// The approver that is recorded when the requester approves alone.
+pub const CHECKER: &str = "break_glass";
+
+/// The time from which the requester can approve alone. None while there is another admin.
+pub async fn from(tx: &mut Tx, action: &Action, maker: &str) -> Result<Option<DateTime<Utc>>> {
+    if !action.takes_admins() || user::other_admins(tx, maker).await? > 0 {
+        return Ok(None);
+    }
+    Ok(Some(tx.now() + Duration::hours(HOURS)))
+}
+
+/// Notifies the staff, if the action can be approved alone.
+pub async fn notify_staff(tx: &mut Tx, a: &Approval) -> Result<()> {
+    if a.alone_from.is_some() { email_link::tell_staff(tx, &a.id).await } else { Ok(()) }
+}
+
+/// The refusal of a requester who decides their own request.
+pub fn self_approval() -> Error {
+    let detail = "You requested this yourself. Another person must decide. You can cancel it.";
+    Error::refused(Code::SelfApprovalForbidden, detail)
+}
+
+/// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins cannot
+/// change before the commit.
+pub async fn take(tx: &mut Tx, a: &mut Approval) -> Result<()> {
+    let another = user::other_admins(tx, &a.maker).await? > 0;
+    let Some(from) = a.alone_from.filter(|_| !another) else {
+        return Err(self_approval());
+    };
+    let unsent = email_link::untold(tx, &a.id).await?;
+    if unsent > 0 {
+        let detail = format!("{unsent} of the mails that notify the staff are not sent yet. Wait for them.");
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    if !approval::take_alone(tx, a).await? {
+        let from = from.format("%Y-%m-%d %H:%M UTC");
+        let detail = format!(
+            "You are the only admin. From {from} you can approve this yourself, unless there is another admin by then."
+        );
+        return Err(Error::refused(Code::SelfApprovalForbidden, detail));
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Recovery of a lost wallet. It differs from the other operations: it can act on every token of the wallet, and when it is final the
+//! investor's wallet changes.
+
+use alloy_primitives::B256;
+use muniment_activities::recover::Recovery;
+use muniment_domain::db::Tx;
+use muniment_domain::operation::Operation;
+use muniment_domain::wallet::{self, Wallet};
+use muniment_domain::{Error, Result, entitlement, offering, subscription};
+use serde_json::json;
+
+use super::call::write_event;
+use super::context::TokenContext;
+use super::request::{ALL_OFFERINGS, RecoverRequest};
+
+/// Checks the two wallets, and returns the tokens on which the wallet is recovered. There may be none.
+pub async fn tokens(tx: &mut Tx, r: &RecoverRequest) -> Result<Vec<TokenContext>> {
+    if r.lost_address == r.new_address {
+        return Err(Error::field("/new_address", "address_forbidden", "A wallet cannot be recovered to itself."));
+    }
+    validate_owner(tx, r).await?;
+    if r.offering_id != ALL_OFFERINGS {
+        return Ok(vec![TokenContext::find(tx, &r.offering_id).await?]);
+    }
+    let mut contexts = Vec::new();
+    for offering_id in offering::of_wallet(tx, r.lost_address).await? {
+        contexts.push(TokenContext::find(tx, &offering_id).await?);
+    }
+    Ok(contexts)
+}
+
+/// The lost wallet must belong to the investor, and the new one to nobody else.
+async fn validate_owner(tx: &mut Tx, r: &RecoverRequest) -> Result<()> {
+    match wallet::find(tx, r.lost_address).await? {
+        Some(lost) if lost.investor_id == r.investor_id => {}
+        _ => {
+            let detail = format!("{} is not a wallet of {}.", r.lost_address.to_checksum(None), r.investor_id);
+            return Err(Error::field("/lost_address", "wallet_unknown", detail));
+        }
+    }
+    match wallet::find(tx, r.new_address).await? {
+        Some(new) if new.investor_id != r.investor_id && !new.is_only_claimed() => Err(wallet::in_use(r.new_address)),
+        Some(Wallet { retired_at: Some(_), .. }) => {
+            let detail = format!("{} was itself recovered to another wallet.", r.new_address.to_checksum(None));
+            Err(Error::field("/new_address", "address_retired", detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Gives the investor the new wallet. Pending mints and payments go there.
+pub async fn settle(tx: &mut Tx, op: &Operation, call: &Recovery, tx_hash: B256, block_number: i64) -> Result<()> {
+    let Some(old) = wallet::find(tx, call.lost).await? else { return Ok(()) };
+    wallet::follow(tx, &old, call.replacement).await?;
+    let offering_id = op.offering_id.as_deref().unwrap_or_default();
+    let moved = subscription::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
+    entitlement::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
+    let data = json!({ "address": call.lost.to_checksum(None), "successor": call.replacement.to_checksum(None),
+        "offering_id": op.offering_id, "operation_id": op.id, "tx_hash": tx_hash.to_string(), "subscriptions": moved });
+    write_event(tx, op, &old.id, block_number, data).await
+}

@@ -1,0 +1,288 @@
+//! The requests: one body for each set of fields, and the fields that the rules check.
+
+use alloy_primitives::{Address, B256, Bytes};
+use chrono::{DateTime, Utc};
+use muniment_domain::reason::{Force, Reason};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::table::{self, People, Row};
+
+/// Stands for every offering whose token knows the lost wallet.
+pub const ALL_OFFERINGS: &str = "all";
+
+/// A request for a compliance operation. An approval stores it in this form.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Request {
+    /// Freezes an address.
+    Freeze(AddressRequest),
+    /// Ends a freeze.
+    Unfreeze(AddressRequest),
+    /// Locks units of a holder.
+    Lock(LockRequest),
+    /// Removes a holder's expired locks.
+    Unlock(UnlockRequest),
+    /// Restricts a partition.
+    Restrict(PartitionRequest),
+    /// Lifts the restriction of a partition.
+    Unrestrict(PartitionRequest),
+    /// Moves units of a frozen holder.
+    ForceTransfer(ForceTransferRequest),
+    /// Moves a lost wallet to a new one.
+    Recover(RecoverRequest),
+}
+
+/// The reason for an operation. It is stored with the operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The reason, from a fixed list.
+    pub reason_code: Reason,
+    /// The case in the operator's own files.
+    pub case_reference: Option<String>,
+    /// The SHA-256 of the supporting document.
+    pub document_sha256: Option<B256>,
+}
+
+impl Cause {
+    /// The public part on the chain: the document's hash, and nothing about a person.
+    pub fn reference(&self) -> Bytes {
+        self.document_sha256.map(Bytes::from).unwrap_or_default()
+    }
+}
+
+/// The body of a freeze or an unfreeze.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AddressRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The address that is frozen or unfrozen.
+    pub address: Address,
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
+/// The body of a lock.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LockRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The holder.
+    pub address: Address,
+    /// The partition of the units.
+    pub partition: u32,
+    /// The quantity, in the token's decimals.
+    pub quantity: String,
+    /// The time at which the lock ends.
+    pub release_at: DateTime<Utc>,
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
+/// The body of an unlock.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UnlockRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The holder.
+    pub address: Address,
+    /// The partition of the locks.
+    pub partition: u32,
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
+/// The body of a restriction, and of its end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartitionRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The partition.
+    pub partition: u32,
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
+/// The body of a forced transfer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ForceTransferRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The holder, who must be frozen.
+    pub from: Address,
+    /// The recipient.
+    pub to: Address,
+    /// The partition of the units.
+    pub partition: u32,
+    /// The quantity, in the token's decimals.
+    pub quantity: String,
+    /// The reason, from a shorter list.
+    pub reason_code: Force,
+    /// The case in the operator's own files.
+    pub case_reference: Option<String>,
+    /// The SHA-256 of the legal document.
+    pub document_sha256: B256,
+}
+
+/// The body of a recovery.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecoverRequest {
+    /// The offering, or `all`.
+    pub offering_id: String,
+    /// The owner of both wallets.
+    pub investor_id: String,
+    /// The wallet that is lost.
+    pub lost_address: Address,
+    /// The wallet that replaces it.
+    pub new_address: Address,
+    /// The case in the operator's own files.
+    pub case_reference: Option<String>,
+    /// The SHA-256 of the proof of the investor's identity.
+    pub evidence_document_sha256: B256,
+}
+
+/// An address with the JSON pointer of its field.
+pub type AddressField = (&'static str, Address);
+
+/// The fields that rules read, taken from any request. A field that the request does not have keeps a default that every rule refuses.
+#[derive(Debug, Default)]
+pub struct Terms<'a> {
+    /// The address that the operation is about.
+    pub holder: AddressField,
+    /// The address that receives units.
+    pub recipient: AddressField,
+    /// The partition.
+    pub partition: u32,
+    /// The quantity, as the request wrote it.
+    pub quantity: &'a str,
+    /// The end of a lock.
+    pub release_at: DateTime<Utc>,
+    /// The reason, as an approval shows it.
+    pub reason: &'static str,
+    /// The case, as an approval shows it.
+    pub case_reference: Option<&'a str>,
+}
+
+impl Request {
+    /// The row of the table that describes this request.
+    pub const fn row(&self) -> &'static Row {
+        match self {
+            Self::Freeze(_) => &table::FREEZE,
+            Self::Unfreeze(_) => &table::UNFREEZE,
+            Self::Lock(_) => &table::LOCK,
+            Self::Unlock(_) => &table::UNLOCK,
+            Self::Restrict(_) => &table::RESTRICT,
+            Self::Unrestrict(_) => &table::UNRESTRICT,
+            Self::ForceTransfer(_) => &table::FORCE_TRANSFER,
+            Self::Recover(_) => &table::RECOVER,
+        }
+    }
+
+    /// Whether a second person must approve it.
+    pub fn needs_approval(&self) -> bool {
+        self.row().people == People::Two
+    }
+
+    /// The offering, or [`ALL_OFFERINGS`] for a recovery.
+    pub fn offering_id(&self) -> &str {
+        match self {
+            Self::Freeze(r) | Self::Unfreeze(r) => &r.offering_id,
+            Self::Lock(r) => &r.offering_id,
+            Self::Unlock(r) => &r.offering_id,
+            Self::Restrict(r) | Self::Unrestrict(r) => &r.offering_id,
+            Self::ForceTransfer(r) => &r.offering_id,
+            Self::Recover(r) => &r.offering_id,
+        }
+    }
+
+    /// The fields that rules and approvals read.
+    pub fn terms(&self) -> Terms<'_> {
+        match self {
+            Self::Freeze(r) | Self::Unfreeze(r) => {
+                Terms { holder: ("/address", r.address), ..Terms::of_cause(&r.cause) }
+            }
+            Self::Lock(r) => Terms {
+                holder: ("/address", r.address),
+                partition: r.partition,
+                quantity: &r.quantity,
+                release_at: r.release_at,
+                ..Terms::of_cause(&r.cause)
+            },
+            Self::Unlock(r) => {
+                Terms { holder: ("/address", r.address), partition: r.partition, ..Terms::of_cause(&r.cause) }
+            }
+            Self::Restrict(r) | Self::Unrestrict(r) => Terms { partition: r.partition, ..Terms::of_cause(&r.cause) },
+            Self::ForceTransfer(r) => Terms {
+                holder: ("/from", r.from),
+                recipient: ("/to", r.to),
+                partition: r.partition,
+                quantity: &r.quantity,
+                reason: r.reason_code.as_str(),
+                case_reference: r.case_reference.as_deref(),
+                ..Terms::default()
+            },
+            Self::Recover(r) => Terms {
+                holder: ("/lost_address", r.lost_address),
+                recipient: ("/new_address", r.new_address),
+                reason: Reason::LostWallet.as_str(),
+                case_reference: r.case_reference.as_deref(),
+                ..Terms::default()
+            },
+        }
+    }
+
+    /// The reason, as the operation's payload keeps it.
+    pub fn cause(&self) -> Value {
+        match self {
+            Self::Freeze(AddressRequest { cause, .. })
+            | Self::Unfreeze(AddressRequest { cause, .. })
+            | Self::Lock(LockRequest { cause, .. })
+            | Self::Unlock(UnlockRequest { cause, .. })
+            | Self::Restrict(PartitionRequest { cause, .. })
+            | Self::Unrestrict(PartitionRequest { cause, .. }) => json!(cause),
+            Self::ForceTransfer(r) => json!({ "reason_code": r.reason_code, "case_reference": r.case_reference,
+                "document_sha256": r.document_sha256 }),
+            Self::Recover(r) => json!({ "investor_id": r.investor_id, "case_reference": r.case_reference,
+                "evidence_document_sha256": r.evidence_document_sha256 }),
+        }
+    }
+}
+
+impl<'a> Terms<'a> {
+    fn of_cause(cause: &'a Cause) -> Self {
+        Self { reason: cause.reason_code.as_str(), case_reference: cause.case_reference.as_deref(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::approval::action::Action;
+
+    #[test]
+    fn an_approval_stores_the_request_under_the_action_of_its_row() {
+        let cause = Cause { reason_code: Reason::Resolved, case_reference: None, document_sha256: None };
+        let body = AddressRequest { offering_id: "off_1".to_owned(), address: Address::repeat_byte(1), cause };
+        let action = Action::Compliance(Request::Unfreeze(body));
+        let payload = action.payload().unwrap();
+        let expected = json!({ "action": "unfreeze", "offering_id": "off_1", "address": Address::repeat_byte(1),
+            "reason_code": "resolved", "case_reference": null, "document_sha256": null });
+        assert_eq!(payload, expected);
+        assert_eq!(action.word(), "unfreeze");
+        let read = Action::read("apr_1", payload.clone()).unwrap();
+        assert!(matches!(read, Action::Compliance(Request::Unfreeze(_))), "{read:?}");
+        assert_eq!(read.payload().unwrap(), payload);
+    }
+
+    #[test]
+    fn a_payload_that_no_action_has_is_refused() {
+        assert!(Action::read("apr_1", json!({ "action": "unfreeze" })).is_err());
+        assert!(Action::read("apr_1", json!({ "action": "melt", "offering_id": "off_1" })).is_err());
+    }
+}

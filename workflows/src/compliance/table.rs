@@ -1,0 +1,175 @@
+//! The compliance operations, one row each. A new kind needs a row here, a variant of [`Request`](super::Request) and one of
+//! [`Call`](super::Call).
+
+use muniment_domain::operation::Kind;
+
+use super::rule::Rule::{self, *};
+
+/// What distinguishes one compliance operation from the others.
+#[derive(Debug)]
+pub struct Row {
+    /// The kind of operation.
+    pub kind: Kind,
+    /// The name of the request, and of the approval action.
+    pub action: &'static str,
+    /// The function of the token.
+    pub function: &'static str,
+    /// The key of the call's arguments in the operation's payload.
+    pub arguments: &'static str,
+    /// How many people it takes.
+    pub people: People,
+    /// What must have no other unfinished operation of this token.
+    pub subject: Subjects,
+    /// The checks before the request is accepted, in this order.
+    pub rules: &'static [Rule],
+    /// The event about the wallet, written when the effect is final.
+    pub event: Option<&'static str>,
+}
+
+/// How many people an operation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum People {
+    /// An operator alone: the operation protects, and speed counts.
+    One,
+    /// A requester and an approver: the operation releases or moves units.
+    Two,
+}
+
+/// The subjects of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subjects {
+    /// The holder.
+    Holder,
+    /// The holder, and the recipient beside it.
+    HolderAndRecipient,
+    /// The partition.
+    Partition,
+}
+
+/// Stops an address from sending, receiving, being minted to and being paid.
+pub static FREEZE: Row = Row {
+    kind: Kind::Freeze,
+    action: "freeze",
+    function: "freezeAddress",
+    arguments: "freeze",
+    people: People::One,
+    subject: Subjects::Holder,
+    rules: &[HolderAllowed, NoOperationInProgress],
+    event: Some("wallet.frozen"),
+};
+
+/// Ends a freeze.
+pub static UNFREEZE: Row = Row {
+    kind: Kind::Unfreeze,
+    action: "unfreeze",
+    function: "unFreeze",
+    arguments: "unfreeze",
+    people: People::Two,
+    subject: Subjects::Holder,
+    rules: &[HolderAllowed, HolderNotRecovered, NoOperationInProgress],
+    event: Some("wallet.unfrozen"),
+};
+
+/// Keeps units of a holder from moving until a time.
+pub static LOCK: Row = Row {
+    kind: Kind::Lock,
+    action: "lock",
+    function: "lockTokens",
+    arguments: "lock",
+    people: People::One,
+    subject: Subjects::Holder,
+    rules: &[
+        HolderAllowed,
+        PartitionExists,
+        QuantityValid,
+        ReleaseTimeValid,
+        NoOperationInProgress,
+        UnlockedBalanceSuffices,
+    ],
+    event: None,
+};
+
+/// Removes expired locks of a holder from the token's storage.
+pub static UNLOCK: Row = Row {
+    kind: Kind::Unlock,
+    action: "unlock",
+    function: "unlockToken",
+    arguments: "unlock",
+    people: People::Two,
+    subject: Subjects::Holder,
+    rules: &[HolderAllowed, PartitionExists, NoOperationInProgress],
+    event: None,
+};
+
+/// Stops the voluntary transfers of a partition.
+pub static RESTRICT: Row = Row {
+    kind: Kind::RestrictPartition,
+    action: "restrict",
+    function: "restrictTransfer",
+    arguments: "restrict",
+    people: People::One,
+    subject: Subjects::Partition,
+    rules: &[PartitionExists, NoOperationInProgress],
+    event: None,
+};
+
+/// Allows the voluntary transfers of a partition again.
+pub static UNRESTRICT: Row = Row {
+    kind: Kind::UnrestrictPartition,
+    action: "unrestrict",
+    function: "removeRestriction",
+    arguments: "unrestrict",
+    people: People::Two,
+    subject: Subjects::Partition,
+    rules: &[PartitionExists, NoOperationInProgress, PartitionRestricted],
+    event: None,
+};
+
+/// Moves units of a frozen holder to another address, past locks and restrictions.
+pub static FORCE_TRANSFER: Row = Row {
+    kind: Kind::ForceTransfer,
+    action: "force_transfer",
+    function: "forceTransfer",
+    arguments: "force_transfer",
+    people: People::Two,
+    subject: Subjects::Holder,
+    rules: &[
+        HolderAllowed,
+        RecipientAllowed,
+        RecipientDiffers,
+        PartitionExists,
+        QuantityValid,
+        NoOperationInProgress,
+        HolderFrozen,
+        RecipientNotFrozen,
+        BalanceSuffices,
+    ],
+    event: None,
+};
+
+/// Moves everything of a lost wallet, locks and a freeze included, to another wallet of the same investor.
+pub static RECOVER: Row = Row {
+    kind: Kind::Recover,
+    action: "recover",
+    function: "recoveryAddress",
+    arguments: "recovery",
+    people: People::Two,
+    subject: Subjects::HolderAndRecipient,
+    rules: &[
+        HolderAllowed,
+        RecipientAllowed,
+        NoOperationInProgress,
+        HolderNotRecovered,
+        RecipientNotRecovered,
+        RecipientEmpty,
+    ],
+    event: Some("wallet.recovered"),
+};
+
+/// Every compliance operation.
+pub static TABLE: [&Row; 8] = [&FREEZE, &UNFREEZE, &LOCK, &UNLOCK, &RESTRICT, &UNRESTRICT, &FORCE_TRANSFER, &RECOVER];
+
+/// The row of a kind, if it is a compliance operation.
+pub fn row(kind: Kind) -> Option<&'static Row> {
+    TABLE.into_iter().find(|row| row.kind == kind)
+}

@@ -1,0 +1,126 @@
+//! One wake, one move: load the operation, see what its status asks for, do that and no more. Wakes that come together are looked at
+//! together.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::B256;
+use muniment_activities::simulate::At;
+use muniment_domain::chain::{self, Chain};
+use muniment_domain::operation::{self, Operation, Status};
+use muniment_domain::step::{self, State, Step};
+use muniment_domain::{Error, Result};
+
+use crate::engine::failure::{self, Failure};
+use crate::engine::prepare::{self, Due, Prepared, Spare, Tried};
+use crate::engine::{Engine, Network};
+
+/// What is to be done after the look.
+#[derive(Debug)]
+pub enum Next {
+    /// Nothing, for now: it is finished, waits for the chain, or its failure was written down.
+    Nothing,
+    /// A step was prepared and is to be signed in this lane.
+    Sign(Box<Prepared>),
+}
+
+/// Makes the move that an operation is due. A failure is recorded before this returns; an error means that nothing was.
+pub async fn advance(engine: &Engine, operation_id: &str) -> Result<Next> {
+    let mut moved = advance_all(engine, &[operation_id], &|_| 0).await?;
+    moved.pop().map_or(Ok(Next::Nothing), |(_, next)| next)
+}
+
+/// Makes the moves that several operations are due, with one look into the database and one question to each chain. An operation that
+/// is not in the answer is due nothing.
+pub async fn advance_all(engine: &Engine, ids: &[&str], spare: Spare<'_>) -> Result<Vec<(String, Result<Next>)>> {
+    let mut tx = engine.db.read().await?;
+    // A wake whose operation is gone is a wake of a rolled-back test or a restored backup: nothing to do.
+    let mut ops = operation::find_all(&mut tx, ids).await?;
+    ops.retain(|op| op.status == Status::Pending || op.status == Status::Submitted && op.next_action_at.is_some());
+    if ops.is_empty() {
+        return Ok(Vec::new());
+    }
+    ops.sort_by(|a, b| a.id.cmp(&b.id));
+    let steps = step::of_operations(&mut tx, &ops.iter().map(|op| op.id.as_str()).collect::<Vec<_>>()).await?;
+    let met = chain::all(&mut tx).await?;
+    drop(tx);
+    let mut by_chain: BTreeMap<i64, Vec<Due>> = BTreeMap::new();
+    for op in ops {
+        let own: Vec<&Step> = steps.iter().filter(|s| s.operation_id == op.id).collect();
+        if let Some((step, at)) = due(&own) {
+            by_chain.entry(op.chain_id).or_default().push(Due { step: step.clone(), at, op });
+        }
+    }
+    // One chain that does not answer holds up no other.
+    let chains = by_chain.into_iter().map(|(chain_id, due)| {
+        let met = met.iter().find(|c| c.chain_id == chain_id);
+        async move {
+            match reachable(engine, chain_id, met) {
+                Ok(network) => prepare::prepare(engine, network, due, spare).await,
+                Err(reason) => {
+                    Ok(due.into_iter().map(|due| (due.op, Err(Failure::Blocked(reason.clone())))).collect::<Tried>())
+                }
+            }
+        }
+    });
+    let mut moved = Vec::with_capacity(ids.len());
+    for tried in futures::future::join_all(chains).await {
+        conclude(engine, tried?, &mut moved).await?;
+    }
+    Ok(moved)
+}
+
+fn reachable<'a>(engine: &'a Engine, chain_id: i64, met: Option<&Chain>) -> Result<&'a Network, String> {
+    match (engine.network(chain_id), met) {
+        (None, _) => {
+            Err(format!("unknown_chain: chain {chain_id} is not configured in this worker; add it and restart"))
+        }
+        (_, Some(Chain { halted_reason: Some(reason), .. })) => Err(format!("chain_halted: {reason}")),
+        (_, Some(Chain { blocked_reason: Some(reason), .. })) => Err(reason.clone()),
+        (Some(_), None) => Err("chain_unmet: first contact with the chain is still to come".to_owned()),
+        (Some(network), Some(_)) => Ok(network),
+    }
+}
+
+/// Records what did not get on: those that wait for the same thing together, every other by itself.
+async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(String, Result<Next>)>) -> Result<()> {
+    let mut blocked: BTreeMap<String, Vec<Operation>> = BTreeMap::new();
+    for (op, outcome) in tried {
+        let id = op.id.clone();
+        let next = match outcome {
+            Ok(prepare::Outcome::Ready(prepared)) => Ok(Next::Sign(prepared)),
+            Ok(prepare::Outcome::Adopted | prepare::Outcome::Split) => Ok(Next::Nothing),
+            Err(Failure::Blocked(reason)) => {
+                blocked.entry(reason).or_default().push(op);
+                continue;
+            }
+            Err(failure) => record(engine, op, failure).await,
+        };
+        moved.push((id, next));
+    }
+    for (reason, ops) in blocked {
+        failure::block(&engine.db, &engine.settings, ops, &reason).await?;
+    }
+    Ok(())
+}
+
+async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<Next> {
+    match failure::record(&engine.db, &engine.settings, op, failure).await {
+        // Somebody else moved the row: what we saw is no longer so, and they have left a wake if one is needed.
+        Ok(()) | Err(Error::Stale { .. }) => Ok(Next::Nothing),
+        Err(error) => Err(error),
+    }
+}
+
+/// The step that may be prepared now, and the block on which it is to be tried: the first unsigned one, if the step before it is at
+/// least included. Nonce order then keeps their order, even through a reorg.
+pub fn due<'a>(steps: &[&'a Step]) -> Option<(&'a Step, At)> {
+    let index = steps.iter().position(|s| s.state == State::Unsigned)?;
+    match index.checked_sub(1).map(|before| steps[before]) {
+        None => Some((steps[index], At::Latest)),
+        Some(before) if before.state == State::Final => Some((steps[index], At::Latest)),
+        Some(before) if before.state == State::Included => {
+            Some((steps[index], before.block_hash.map_or(At::Latest, |hash| At::Hash(B256::from(hash.0)))))
+        }
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! What the chain itself knows of a step: whether it was executed, and by which transaction.
+
+use alloy_primitives::{B256, Bytes};
+use muniment_activities::fault::Fault;
+use muniment_activities::operation::payload_hash;
+use muniment_activities::receipt::Receipt;
+use muniment_activities::simulate::At;
+use muniment_domain::operation::{Operation, Problem, Stage};
+use muniment_domain::step::Step;
+use muniment_domain::{Code, Error, Result, chain, offering};
+
+use crate::engine::failure::Failure;
+use crate::engine::{Engine, Network};
+
+/// The transaction that executed a step.
+#[derive(Debug)]
+pub enum Executed {
+    /// Our call, in this receipt.
+    Ours(Box<Receipt>),
+    /// Another call took our operation number.
+    Other(B256),
+    /// No trace of it was found.
+    NotFound,
+}
+
+/// Finds the transaction that executed a step.
+pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed, Failure> {
+    let kind = engine.kind(op);
+    if !kind.is_traced(step) {
+        return Ok(Executed::NotFound);
+    }
+    let mut tx = engine.db.read().await?;
+    let since = match &op.offering_id {
+        Some(id) => offering::find(&mut tx, id).await?.token_block_number.unwrap_or(0),
+        None => 0,
+    };
+    drop(tx);
+    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
+    let found = kind.find_execution(&network.chain, step, since.cast_unsigned()).await.map_err(fault)?;
+    let Some(executed) = found else { return Ok(Executed::NotFound) };
+    if executed.payload_hash != payload_hash(&Bytes::from(step.calldata.clone())) {
+        return Ok(Executed::Other(executed.tx_hash));
+    }
+    let receipt = network.chain.receipts(&[executed.tx_hash]).await.map_err(fault)?.pop().flatten();
+    Ok(receipt.map_or(Executed::NotFound, |receipt| Executed::Ours(Box::new(receipt))))
+}
+
+/// The same for a person who waits for an answer.
+pub async fn trace(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
+    answer(find(engine, network, op, step).await)
+}
+
+/// Whether the chain says at its final block that a step took effect, by any transaction: ours, or one that a restored database has
+/// forgotten.
+pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<bool> {
+    if !network.has_code(step.target.0).await.map_err(|fault| unavailable(&fault))? {
+        return Ok(false);
+    }
+    let mut tx = engine.db.read().await?;
+    let cursor = chain::find(&mut tx, op.chain_id).await?;
+    drop(tx);
+    let at = cursor.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
+    let kind = engine.kind(op);
+    if !kind.is_executed(&network.chain, op, step, at).await.map_err(|fault| unavailable(&fault))? {
+        return Ok(false);
+    }
+    // Another call that took our operation number is not our effect: such an operation can only be abandoned.
+    Ok(!kind.is_traced(step) || !matches!(trace(engine, network, op, step).await?, Executed::Other(_)))
+}
+
+/// The chain of an operation, if this process knows it.
+pub fn network_of<'a>(engine: &'a Engine, op: &Operation) -> Result<&'a Network> {
+    engine
+        .network(op.chain_id)
+        .ok_or_else(|| Error::refused(Code::UnknownChain, format!("Chain {} is not configured here.", op.chain_id)))
+}
+
+/// Turns a fault of the chain into an answer for a person.
+pub fn unavailable(fault: &Fault) -> Error {
+    Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now, and nothing was changed: {fault}"))
+}
+
+/// Turns a failed question to the chain into an answer for a person.
+pub fn answer<T>(asked: Result<T, Failure>) -> Result<T> {
+    asked.map_err(|failure| match failure {
+        Failure::Domain(error) => error,
+        other => Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now: {other:?}")),
+    })
+}
+
+/// The problem that only a person can solve: our operation number was used for something else.
+pub fn op_id_conflict(step: &Step, tx_hash: B256) -> Problem {
+    Problem {
+        stage: Stage::Execution,
+        code: "op_id_conflict".to_owned(),
+        message: format!(
+            "What {} was to do at {} was done with another payload in {tx_hash}. Somebody else calls this contract with our ids.",
+            step.op_number.map_or_else(|| step.name.clone(), |number| format!("operation id {number}")),
+            step.target
+        ),
+        data: None,
+    }
+}

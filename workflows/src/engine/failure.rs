@@ -1,0 +1,142 @@
+//! What a move may end in besides success. Whether to retry is decided where the fault happens, and recorded here, once.
+
+use chrono::Duration;
+use muniment_activities::fault::{Fault, FaultClass};
+use muniment_domain::db::Db;
+use muniment_domain::operation::{self, Move, Operation, Problem, Stage};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, State};
+use muniment_domain::{Error, Result};
+
+use crate::engine::{backoff, queue};
+use crate::settings::Settings;
+
+/// Why a move did not get on.
+#[derive(Debug)]
+pub enum Failure {
+    /// Nobody can act now: endpoints, signer or lane. Not counted; it drains by itself.
+    Blocked(String),
+    /// This time it did not work. Counted, with a growing pause, up to the limit.
+    Retry(Problem),
+    /// A certain no, before anything was signed.
+    Refuse(Problem),
+    /// The engine may not decide this: a person must.
+    Dead(Problem),
+    /// The domain failed: somebody else moved the row, or the database is away.
+    Domain(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Domain(error)
+    }
+}
+
+impl Failure {
+    /// A certain no.
+    pub fn refuse(stage: Stage, code: &str, message: impl Into<String>, data: Option<String>) -> Self {
+        Self::Refuse(Problem { stage, code: code.to_owned(), message: message.into(), data })
+    }
+
+    /// What a fault of the chain means for an operation that asked.
+    pub fn of_fault(fault: &Fault, stage: Stage) -> Self {
+        match fault.class() {
+            FaultClass::Outage | FaultClass::Fatal => Self::Blocked(format!("{}: {fault}", fault.code())),
+            FaultClass::Transient => {
+                Self::Retry(Problem { stage, code: fault.code().to_owned(), message: fault.to_string(), data: None })
+            }
+        }
+    }
+}
+
+/// Writes down why an operation did not get on, with its next time and wake in the same commit.
+pub async fn record(db: &Db, settings: &Settings, op: Operation, failure: Failure) -> Result<()> {
+    match failure {
+        Failure::Domain(error) => Err(error),
+        Failure::Blocked(reason) => block(db, settings, vec![op], &reason).await,
+        Failure::Retry(problem) => retry(db, settings, op, problem).await,
+        Failure::Refuse(problem) => end(db, op, Move::Fail, problem, Point::Refuse).await,
+        Failure::Dead(problem) => end(db, op, Move::GiveUp, problem, Point::DeadLetter).await,
+    }
+}
+
+/// Leaves operations where they are, with the reason and a time to look again, in one commit. One that was moved meanwhile is left to
+/// whoever moved it.
+pub async fn block(db: &Db, settings: &Settings, mut ops: Vec<Operation>, reason: &str) -> Result<()> {
+    let now = db.clock().now();
+    let known = |op: &Operation| op.blocked_reason.as_deref() == Some(reason);
+    // A full lane is a queue at work, nothing to worry anybody about.
+    if let Some(op) = ops.iter().find(|op| reason != operation::LANE_FULL && !known(op)) {
+        tracing::warn!(operation.id = %op.id, reason, "{} operations wait", ops.len());
+    }
+    // One that was woken early and waits for the same still has its time.
+    ops.retain(|op| !(known(op) && op.next_action_at.is_some_and(|at| at > now)));
+    // The same order everywhere, so that two processes never wait for each other's rows.
+    ops.sort_by(|a, b| a.id.cmp(&b.id));
+    match block_together(db, settings, &ops, reason).await {
+        Err(Error::Stale { .. }) if ops.len() > 1 => {
+            for op in &ops {
+                match block_together(db, settings, std::slice::from_ref(op), reason).await {
+                    Ok(()) | Err(Error::Stale { .. }) => {}
+                    failed => return failed,
+                }
+            }
+            Ok(())
+        }
+        Ok(()) | Err(Error::Stale { .. }) => Ok(()),
+        failed => failed,
+    }
+}
+
+async fn block_together(db: &Db, settings: &Settings, ops: &[Operation], reason: &str) -> Result<()> {
+    if ops.is_empty() {
+        return Ok(());
+    }
+    let (mut tx, mut ops) = (db.begin().await?, ops.to_vec());
+    // Whoever waits in a lane's line is taken from there, and woken only if nobody does.
+    let pause = match reason {
+        operation::LANE_FULL => queue::LINE_SECONDS,
+        _ => settings.outage_pause_seconds.cast_signed(),
+    };
+    for op in &mut ops {
+        op.blocked_reason = Some(reason.to_owned());
+        op.next_action_at = Some(tx.now() + Duration::seconds(pause));
+    }
+    operation::save_all(&mut tx, &mut ops).await?;
+    tx.commit(Point::Fault).await
+}
+
+async fn retry(db: &Db, settings: &Settings, mut op: Operation, problem: Problem) -> Result<()> {
+    op.faults += 1;
+    if op.faults >= i64::from(settings.attempts_max) {
+        return end(db, op, Move::GiveUp, problem, Point::DeadLetter).await;
+    }
+    let mut tx = db.begin().await?;
+    let pause = backoff::pause(settings, &op.id, op.faults);
+    let at = tx.now() + Duration::from_std(pause).unwrap_or(Duration::MAX);
+    tracing::info!(operation.id = %op.id, operation.faults = op.faults, error.code = problem.code, pause_seconds = pause.as_secs(),
+        "operation will be tried again: {}", problem.message);
+    op.next_action_at = Some(at);
+    op.blocked_reason = None;
+    op.set_problem(Some(problem));
+    operation::save(&mut tx, &mut op).await?;
+    queue::wake_at(&mut tx, &op, at).await?;
+    tx.commit(Point::Fault).await
+}
+
+async fn end(db: &Db, mut op: Operation, by: Move, problem: Problem, point: Point) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let steps = step::of_operation(&mut tx, &op.id).await?;
+    if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
+        // A terminal status waits for every signed step. When the step before this one is final, the no is said again, and counts.
+        op.blocked_reason = Some(format!("step_not_final: {}", problem.message));
+        op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
+        operation::save(&mut tx, &mut op).await?;
+        return tx.commit(Point::Fault).await;
+    }
+    tracing::warn!(operation.id = %op.id, error.code = problem.code, "operation needs a person: {}", problem.message);
+    let reason = problem.message.clone();
+    op.set_problem(Some(problem));
+    operation::transition(&mut tx, &mut op, by, "engine", &reason).await?;
+    tx.commit(point).await
+}

@@ -1,0 +1,322 @@
+//! Letting final receipts take effect. Nothing in the domain changes before this.
+
+use std::collections::{BTreeSet, HashMap};
+
+use alloy_primitives::{B256, Bytes};
+use chrono::Duration;
+use muniment_activities::fault::Fault;
+use muniment_activities::receipt::{Agreement, Receipt};
+use muniment_activities::revert::Revert;
+use muniment_activities::simulate::{At, Call, Simulation};
+use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::db::Tx;
+use muniment_domain::operation::{self, Operation, Problem, Stage};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, Outcome, Step};
+use muniment_domain::{Error, Result, chain};
+
+use crate::engine::conclude::{self, Settled, Verdict};
+use crate::engine::execution::{self, Executed};
+use crate::engine::failure::Failure;
+use crate::engine::ledger::{self, Known};
+use crate::engine::{Engine, Network};
+
+/// An included step at or below the final block, with everything that its verdict needs.
+struct Final {
+    op: Operation,
+    step: Step,
+    attempt: Option<Attempt>,
+    /// As it was stored when its block was followed; none for a transaction that was taken over.
+    stored: Option<Receipt>,
+    /// The block that we follow at its height; none where its header was dropped.
+    header: Option<B256>,
+}
+
+/// How often a verdict is written before the rows that it should move are called damaged.
+const WRITES: usize = 2;
+
+/// What cannot be settled because of what stands in its own rows. Its neighbours do not wait for it.
+type Damaged = Vec<(Operation, Error)>;
+
+/// Settles what is final, a batch at most; how many it was.
+pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
+    ledger::index(engine, network).await?;
+    let mut tx = engine.db.read().await?;
+    let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
+    if cursor.halted_reason.is_some() {
+        return Ok(0);
+    }
+    let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
+    let pause = rest(engine);
+    let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, pause, limit).await?;
+    let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
+    let (finals, mut damaged) = read(&mut tx, cursor.chain_id, steps).await?;
+    let stored: Vec<&Receipt> = finals.iter().filter_map(|one| one.stored.as_ref()).collect();
+    let mut known = Known::of(&mut tx, network, &stored).await?;
+    drop(tx);
+    let mut settled = Vec::with_capacity(finals.len());
+    // Steps of one operation are settled in their order: one that waits holds back those after it.
+    let mut waiting: BTreeSet<String> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
+    for one in finals {
+        let operation_id = one.step.operation_id.clone();
+        if waiting.contains(&operation_id) {
+            continue;
+        }
+        let op = one.op.clone();
+        match judge(engine, network, &mut known, one).await {
+            Ok(Some(one)) => settled.push(one),
+            Ok(None) => _ = waiting.insert(operation_id),
+            Err(Failure::Domain(error)) if error.is_of_rows() => {
+                waiting.insert(operation_id);
+                damaged.push((op, error));
+            }
+            Err(Failure::Domain(error)) => return Err(error),
+            // The chain does not answer: what is final stays final, it is looked at again with the next head.
+            Err(other) => {
+                tracing::info!(chain.id = cursor.chain_id, "a final receipt waits: {other:?}");
+                waiting.insert(operation_id);
+            }
+        }
+    }
+    let mut count = settled.len() + foreign.len();
+    let unwritten = write(engine, settled).await?;
+    count -= unwritten.len();
+    damaged.extend(unwritten);
+    for (op, error) in damaged {
+        set_aside(engine, op, &error).await?;
+    }
+    for proof in foreign {
+        taken_by_stranger(engine, &proof).await?;
+    }
+    Ok(count)
+}
+
+/// Reads what the verdicts on these steps need, for all of them together.
+async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final>, Damaged)> {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok((Vec::new(), Vec::new())) };
+    let (from, to) = (first.block_number.unwrap_or(0), last.block_number.unwrap_or(i64::MAX));
+    let headers: HashMap<i64, B256> = chain::headers(tx, chain_id, from, to)
+        .await?
+        .into_iter()
+        .map(|header| (header.number, header.hash.0))
+        .collect();
+    let ids: BTreeSet<&str> = steps.iter().map(|step| step.operation_id.as_str()).collect();
+    let ops = operation::find_all(tx, &ids.into_iter().collect::<Vec<_>>()).await?;
+    let ops: HashMap<&str, &Operation> = ops.iter().map(|op| (op.id.as_str(), op)).collect();
+    let hashes: Vec<B256> = steps.iter().filter_map(|step| step.tx_hash).map(|hash| hash.0).collect();
+    let attempts = attempt::find_all(tx, chain_id, &hashes).await?;
+    let mut attempts: HashMap<B256, Attempt> =
+        attempts.into_iter().map(|attempt| (attempt.tx_hash.0, attempt)).collect();
+    let (mut finals, mut damaged) = (Vec::with_capacity(steps.len()), Vec::new());
+    for step in steps {
+        let Some(op) = ops.get(step.operation_id.as_str()) else { continue };
+        let attempt = step.tx_hash.and_then(|hash| attempts.remove(&hash.0));
+        let header = step.block_number.and_then(|number| headers.get(&number).copied());
+        let stored =
+            attempt.as_ref().and_then(|a| a.receipt.clone()).map(|json| serde_json::from_value::<Receipt>(json.0));
+        match stored.transpose() {
+            Ok(stored) => finals.push(Final { op: (*op).clone(), step, attempt, stored, header }),
+            Err(e) => damaged.push(((*op).clone(), unreadable(&step, &format!("its receipt: {e}")))),
+        }
+    }
+    Ok((finals, damaged))
+}
+
+/// For how long one that was set aside is left alone.
+fn rest(engine: &Engine) -> Duration {
+    Duration::seconds(engine.settings.outage_pause_seconds.cast_signed())
+}
+
+/// Leaves an operation as it is, with the reason and an alert: its effect is final, and a person has to put its rows right. It rests from
+/// the time of this write on. One that was moved meanwhile is left to whoever moved it.
+async fn set_aside(engine: &Engine, mut op: Operation, error: &Error) -> Result<()> {
+    let reason = format!("{}: {error}", operation::DAMAGED);
+    if op.blocked_reason.as_ref() != Some(&reason) {
+        tracing::error!(operation.id = %op.id, "what is final cannot be written: {error}");
+    }
+    let mut tx = engine.db.begin().await?;
+    op.blocked_reason = Some(reason);
+    op.next_action_at = Some(tx.now() + rest(engine));
+    match operation::save(&mut tx, &mut op).await {
+        Ok(()) => tx.commit(Point::Fault).await,
+        Err(Error::Stale { .. }) => Ok(()),
+        failed => failed,
+    }
+}
+
+fn unreadable(step: &Step, why: &str) -> Error {
+    Error::Unreadable { what: "step of", id: step.operation_id.clone(), why: why.to_owned() }
+}
+
+/// Decides what became of an included step, asking the chain where needed, with no transaction open.
+async fn judge(engine: &Engine, network: &Network, known: &mut Known, one: Final) -> Result<Option<Settled>, Failure> {
+    let Final { op, step, attempt, stored, header } = one;
+    let tx_hash = step.tx_hash.ok_or_else(|| unreadable(&step, "it is included without a transaction"))?.0;
+    let number = step.block_number.ok_or_else(|| unreadable(&step, "it is included without a block"))?;
+    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
+    // The block must be the one that we follow, or, where its header was dropped, the one that the chain has there for good.
+    let canonical = match header {
+        Some(hash) => Some(hash),
+        None => network.chain.header(number.cast_unsigned()).await.map_err(fault)?.map(|h| h.hash),
+    };
+    if canonical != step.block_hash.map(|h| h.0) {
+        return Ok(None);
+    }
+    let receipt = match stored.clone() {
+        Some(receipt) => receipt,
+        // A transaction that was taken over has no attempt of ours; its receipt is the chain's to tell.
+        None => match network.chain.receipts(&[tx_hash]).await.map_err(fault)?.pop().flatten() {
+            Some(receipt) if Some(receipt.block_hash) == canonical => receipt,
+            _ => return Ok(None),
+        },
+    };
+    let Some(receipt) = agreed(network, &op, receipt).await.map_err(fault)? else { return Ok(None) };
+    if receipt.success {
+        let read = if stored.as_ref() == Some(&receipt) {
+            ledger::has_read(engine, known, &receipt).await?
+        } else {
+            let mut tx = engine.db.read().await?;
+            let mut shown = Known::of(&mut tx, network, &[&receipt]).await?;
+            drop(tx);
+            ledger::has_read(engine, &mut shown, &receipt).await?
+        };
+        if !read {
+            return Ok(None);
+        }
+    }
+    let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
+    let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };
+    Ok(Some(Settled { op, step, verdict }))
+}
+
+/// The receipt that the endpoints agree on, in the same block: the stored one, or the one they show now if the stored one was a lie.
+async fn agreed(network: &Network, op: &Operation, stored: Receipt) -> Result<Option<Receipt>, Fault> {
+    match network.chain.confirm_receipt(&stored).await? {
+        Agreement::Agreed if stored.success => return Ok(Some(stored)),
+        // A revert is rare and grave: it is not told from one answer, which a single endpoint may have got wrong, but asked for again.
+        Agreement::Agreed => {}
+        Agreement::Pending => return Ok(None),
+        Agreement::Disputed(why) => {
+            tracing::error!(operation.id = %op.id, tx.hash = %stored.tx_hash, "endpoints disagree about a final receipt: {why}");
+        }
+    }
+    let shown = network.chain.receipts(&[stored.tx_hash]).await?.pop().flatten();
+    let Some(shown) = shown.filter(|shown| shown.block_hash == stored.block_hash) else { return Ok(None) };
+    Ok((network.chain.confirm_receipt(&shown).await? == Agreement::Agreed).then_some(shown))
+}
+
+async fn verdict(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+    receipt: &Receipt,
+    cancelled: bool,
+) -> Result<Option<Verdict>, Failure> {
+    if cancelled {
+        let message =
+            "A transfer of nothing took its nonce, as a person asked: it can no longer be executed.".to_owned();
+        let problem =
+            Problem { stage: Stage::Execution, code: "cancelled_by_operator".to_owned(), message, data: None };
+        return Ok(Some(Verdict::Undone(Outcome::Cancelled, problem)));
+    }
+    if receipt.success {
+        return Ok(Some(match engine.kind(op).effect(op, step, receipt)? {
+            Ok(effect) => match effect.missing(network, op, receipt).await? {
+                None => Verdict::Done(effect),
+                Some(missing) => Verdict::Undone(Outcome::Reverted, conclude::effect_mismatch(missing.to_string())),
+            },
+            Err(missing) => Verdict::Undone(Outcome::Reverted, conclude::effect_mismatch(missing.to_string())),
+        }));
+    }
+    // Nobody keeps the reason of a revert: the call is tried again where it failed.
+    let call = Call { from: receipt.from, to: receipt.to, data: Bytes::from(step.calldata.clone()) };
+    let reason = match network.chain.simulate(&call, At::Hash(receipt.block_hash)).await {
+        Ok(Simulation::Reverts(revert)) => Some(revert),
+        _ => None,
+    };
+    if reason.as_ref().is_some_and(Revert::is_done_before) {
+        match execution::find(engine, network, op, step).await? {
+            Executed::Ours(done) => {
+                conclude::adopt(engine, op, step, &done).await?;
+                return Ok(None);
+            }
+            Executed::Other(hash) => {
+                return Ok(Some(Verdict::Undone(Outcome::Taken, execution::op_id_conflict(step, hash))));
+            }
+            Executed::NotFound => return Ok(None),
+        }
+    }
+    let message = reason.as_ref().map_or("The transaction reverted.".to_owned(), |r| r.sentence.clone());
+    let data = reason.map(|r| r.data.to_string());
+    let problem = Problem { stage: Stage::Execution, code: "reverted".to_owned(), message, data };
+    Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
+}
+
+/// Writes verdicts together; if one of them cannot be written, each by itself. Those that stay unwritten come back.
+async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
+    if settled.is_empty() {
+        return Ok(Damaged::new());
+    }
+    match write_together(engine, &settled).await {
+        Ok(()) => return Ok(Damaged::new()),
+        Err(error) if error.is_of_rows() || matches!(error, Error::Stale { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let mut unwritten = Damaged::new();
+    for one in settled {
+        // Its steps are settled in their order.
+        if unwritten.iter().any(|(op, _)| op.id == one.op.id) {
+            continue;
+        }
+        if let Some(error) = write_alone(engine, &one).await? {
+            unwritten.push((one.op, error));
+        }
+    }
+    Ok(unwritten)
+}
+
+/// Writes one verdict; what its own rows have against it comes back.
+async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
+    let mut stale = None;
+    // Somebody may move another row of its commit at the same moment, and that passes.
+    for _ in 0..WRITES {
+        match write_together(engine, std::slice::from_ref(one)).await {
+            Ok(()) => return Ok(None),
+            Err(error) if error.is_of_rows() => return Ok(Some(error)),
+            Err(error @ Error::Stale { .. }) => stale = Some(error),
+            Err(error) => return Err(error),
+        }
+        if operation::find(&mut engine.db.read().await?, &one.op.id).await?.version != one.op.version {
+            return Ok(None);
+        }
+    }
+    // Nobody moved the operation: it is one of its own rows that is not where it should be.
+    Ok(stale)
+}
+
+async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    conclude::settle_all(&mut tx, settled).await?;
+    tx.commit(Point::Finalise).await
+}
+
+/// A stranger's transaction took the nonce of a step, finally and proved: the step can never be executed in this cycle.
+async fn taken_by_stranger(engine: &Engine, proof: &chain::Foreign) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    let lanes = muniment_domain::lane::of_chain(&mut tx, proof.chain_id).await?;
+    let Some(lane) = lanes.iter().find(|l| l.signer == proof.signer) else { return Ok(()) };
+    let signed = step::signed_of_lane(&mut tx, &lane.id).await?;
+    let Some(step) = signed.into_iter().find(|s| s.nonce == Some(proof.nonce)) else { return Ok(()) };
+    let mut op = operation::find(&mut tx, &step.operation_id).await?;
+    let mut step = step;
+    step.block_number = Some(proof.block_number);
+    step.block_hash = Some(proof.block_hash);
+    let message = format!(
+        "Nonce {} of {} was used by {}, which this platform did not sign.",
+        proof.nonce, proof.signer, proof.tx_hash
+    );
+    let problem = Problem { stage: Stage::Tracking, code: "nonce_consumed_externally".to_owned(), message, data: None };
+    conclude::settle(&mut tx, &mut op, &mut step, Verdict::Undone(Outcome::Taken, problem), proof.tx_hash.0).await?;
+    tx.commit(Point::Finalise).await
+}

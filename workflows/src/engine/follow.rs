@@ -1,0 +1,390 @@
+//! Following a chain: walk its blocks from where we stood, by parent hash, and find our transactions in them. Receipts and cursor move in
+//! one commit. That a receipt is absent says nothing and moves nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+
+use alloy_primitives::{Address, B256};
+use muniment_activities::block::{Block, BlockTx};
+use muniment_activities::fault::{Fault, FaultClass};
+use muniment_activities::heads::Heads;
+use muniment_activities::receipt::Receipt;
+use muniment_domain::chain::{self, Chain as Cursor, Foreign, Header};
+use muniment_domain::column::Hex;
+use muniment_domain::db::Tx;
+use muniment_domain::operation::{self, Status};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, State, Step};
+use muniment_domain::{Error, Result, attempt};
+use sqlx::types::Json;
+
+use crate::engine::network::BLOCKS_PER_PASS;
+use crate::engine::{Engine, Network};
+use crate::engine::{catch_up, lane, queue};
+
+/// From this distance on the blocks between are not walked one by one.
+const GAP_BLOCKS: u64 = 512;
+
+/// What a pass came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// The chain stands where it stood.
+    Still,
+    /// The cursor moved; there may be more.
+    Moved,
+    /// The cursor moved to the newest block that there was.
+    Reached,
+    /// Nobody answers, or what was answered cannot be used yet.
+    Silent,
+    /// The chain was stopped, for a person to look at.
+    Halted,
+}
+
+/// Our transactions in one block.
+struct Found {
+    block: Block,
+    receipts: Vec<Receipt>,
+    foreign: Vec<Foreign>,
+}
+
+/// Makes one pass.
+pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
+    let mut tx = engine.db.read().await?;
+    let cursor = chain::find(&mut tx, network.id()).await?;
+    drop(tx);
+    let Some(cursor) = cursor else { return first_contact(engine, network).await };
+    if cursor.halted_reason.is_some() {
+        return Ok(Pass::Halted);
+    }
+    let heads = match network.chain.heads().await {
+        Ok(heads) => heads,
+        Err(fault) => return silent(engine, &cursor, &fault).await,
+    };
+    match walk(engine, network, &cursor, heads).await {
+        Ok(pass) => {
+            pace(network, |blocks| (blocks * 2).min(BLOCKS_PER_PASS));
+            if cursor.blocked_reason.is_some() && pass == Pass::Still {
+                unblock(engine, cursor.chain_id).await?;
+            }
+            Ok(pass)
+        }
+        Err(Walk::Fault(fault)) => {
+            pace(network, |blocks| (blocks / 2).max(1));
+            silent(engine, &cursor, &fault).await
+        }
+        Err(Walk::Domain(Error::Stale { .. })) => Ok(Pass::Moved),
+        Err(Walk::Domain(error)) => Err(error),
+    }
+}
+
+/// Changes how many blocks are asked for at once.
+fn pace(network: &Network, change: impl Fn(u64) -> u64) {
+    network.pass_blocks.store(change(network.pass_blocks.load(Ordering::Relaxed)), Ordering::Relaxed);
+}
+
+/// Why a walk stopped.
+pub enum Walk {
+    /// The chain did not answer usefully.
+    Fault(Fault),
+    /// The database did not.
+    Domain(Error),
+}
+
+impl From<Fault> for Walk {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Error> for Walk {
+    fn from(error: Error) -> Self {
+        Self::Domain(error)
+    }
+}
+
+async fn first_contact(engine: &Engine, network: &Network) -> Result<Pass> {
+    match engine.meet(network).await {
+        Ok(()) => Ok(Pass::Moved),
+        Err(crate::engine::StartError::Domain(error)) => Err(error),
+        Err(error) => {
+            tracing::error!("{error}");
+            Ok(Pass::Silent)
+        }
+    }
+}
+
+async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads) -> Result<Pass, Walk> {
+    let head = cursor.head_number.cast_unsigned();
+    let newest = heads.latest.number;
+    if newest > head + GAP_BLOCKS {
+        return catch_up::jump(engine, network, cursor, &heads).await;
+    }
+    let mut ancestor = cursor.head_number;
+    if newest < head {
+        // An endpoint that lags behind says nothing new; one that shows another block at its height does.
+        let same = header_at(engine, cursor, newest.cast_signed()).await?.is_none_or(|h| h == heads.latest.hash);
+        if same {
+            return Ok(Pass::Still);
+        }
+        ancestor = common_ancestor(engine, network, cursor, newest).await?;
+    } else if newest == head && heads.latest.hash != cursor.head_hash.0 {
+        ancestor = common_ancestor(engine, network, cursor, newest).await?;
+    }
+    let mut blocks = next_blocks(network, above(ancestor), heads.latest.clone()).await?;
+    let parent = header_at(engine, cursor, ancestor).await?;
+    if blocks.first().is_some_and(|b| parent.is_some_and(|hash| b.parent_hash != hash)) {
+        ancestor = common_ancestor(engine, network, cursor, newest).await?;
+        blocks = next_blocks(network, above(ancestor), heads.latest.clone()).await?;
+    }
+    if ancestor < cursor.final_number {
+        // A node that is not as far itself may be stuck on a branch that all others left: that proves nothing.
+        let as_far = heads.finalized.as_ref().is_some_and(|h| h.number.cast_signed() >= cursor.final_number);
+        return if as_far { halt(engine, cursor, ancestor).await } else { Err(Fault::UnknownBlock.into()) };
+    }
+    // Blocks and ancestor may be the words of two endpoints on two branches: what does not join is not taken in.
+    let below = header_at(engine, cursor, ancestor).await?;
+    if blocks.first().is_some_and(|b| below != Some(b.parent_hash)) {
+        return Err(Fault::Incomplete(format!("the blocks above {ancestor} do not follow it")).into());
+    }
+    if let Some(pair) = blocks.windows(2).find(|pair| pair[1].parent_hash != pair[0].hash) {
+        return Err(Fault::Incomplete(format!("block {} does not follow the block before it", pair[1].number)).into());
+    }
+    let last = final_block(cursor, &heads, &blocks, ancestor);
+    if blocks.is_empty() && ancestor == cursor.head_number && last.is_none() {
+        return Ok(Pass::Still);
+    }
+    let reached = blocks.last().is_none_or(|b| b.number == newest);
+    let found = look_into(engine, network, blocks).await?;
+    commit(engine, network, cursor, ancestor, &found, last).await?;
+    Ok(if reached { Pass::Reached } else { Pass::Moved })
+}
+
+/// The height from which blocks are asked for; where not even the first block is common, all of them.
+fn above(ancestor: i64) -> u64 {
+    u64::try_from(ancestor).unwrap_or(0)
+}
+
+/// The blocks above a height, in order, a pass full at most. The newest one is at hand already.
+async fn next_blocks(network: &Network, above: u64, newest: Block) -> Result<Vec<Block>, Fault> {
+    let to = newest.number.min(above + network.pass_blocks.load(Ordering::Relaxed));
+    if to <= above {
+        return Ok(Vec::new());
+    }
+    if to < newest.number {
+        return network.chain.blocks(above + 1, to).await;
+    }
+    let mut blocks = if to > above + 1 { network.chain.blocks(above + 1, to - 1).await? } else { Vec::new() };
+    blocks.push(newest);
+    Ok(blocks)
+}
+
+async fn header_at(engine: &Engine, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
+    let mut tx = engine.db.read().await?;
+    known_hash(&mut tx, cursor, number).await
+}
+
+/// The hash of the block that we hold for canonical at a height: in the cursor at its two ends, else among the headers.
+async fn known_hash(tx: &mut Tx, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
+    Ok(match number {
+        head if head == cursor.head_number => Some(cursor.head_hash.0),
+        last if last == cursor.final_number => Some(cursor.final_hash.0),
+        between => chain::header(tx, cursor.chain_id, between).await?.map(|h| h.hash.0),
+    })
+}
+
+/// The highest block of ours that the chain still has. Below the final one there must be none to look for.
+async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor, newest: u64) -> Result<i64, Walk> {
+    let mut number = cursor.head_number;
+    while number >= cursor.final_number {
+        let ours = header_at(engine, cursor, number).await?;
+        let theirs = network.chain.header(number.cast_unsigned()).await?.map(|h| h.hash);
+        match (ours, theirs) {
+            (Some(ours), Some(theirs)) if ours == theirs => return Ok(number),
+            // Only another block is proof of another branch. That a node left one out, below its own head, is not.
+            (_, None) if number.cast_unsigned() <= newest => return Err(Fault::UnknownBlock.into()),
+            _ => number -= 1,
+        }
+    }
+    Ok(number)
+}
+
+async fn halt(engine: &Engine, cursor: &Cursor, ancestor: i64) -> Result<Pass, Walk> {
+    let reason = format!(
+        "The final block {} ({}) is no longer part of the chain; the last common block is at most {ancestor}. Either another chain stands \
+         behind the endpoints, or finality broke. Nothing more is signed until a person has looked.",
+        cursor.final_number, cursor.final_hash
+    );
+    tracing::error!(chain.id = cursor.chain_id, "{reason}");
+    let mut tx = engine.db.begin().await?;
+    chain::halt(&mut tx, cursor, &reason).await?;
+    tx.commit(Point::Mode).await?;
+    Ok(Pass::Halted)
+}
+
+/// The block that the chain calls final, if we have walked that far and hold the same block there. Finality never goes back.
+fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) -> Option<(i64, B256)> {
+    let announced = heads.finalized.as_ref()?;
+    let number = announced.number.cast_signed();
+    let walked = blocks.last().map_or(ancestor, |b| b.number.cast_signed());
+    (cursor.final_number < number && number <= walked).then_some((number, announced.hash))
+}
+
+/// Finds our transactions in the blocks: attempts of ours with their receipts, and others that used our keys.
+async fn look_into(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Result<Vec<Found>, Walk> {
+    let by_us = |t: &&BlockTx| network.signers.contains_key(&t.from);
+    let hashes: Vec<B256> = blocks.iter().flat_map(|b| b.transactions.iter().filter(by_us).map(|t| t.hash)).collect();
+    let mut known = HashSet::new();
+    if !hashes.is_empty() {
+        let mut tx = engine.db.read().await?;
+        known.extend(attempt::known(&mut tx, network.id(), &hashes).await?.into_iter().map(|hash| hash.0));
+    }
+    let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
+    // One question for all of them, and none where nothing of ours is in them.
+    let asked: Vec<(B256, Vec<B256>)> = blocks.iter().map(|b| (b.hash, ours(b))).collect();
+    let receipts = network.chain.receipts_of_blocks(&asked).await?;
+    let found = blocks.into_iter().zip(receipts).map(|(block, receipts)| {
+        let foreign = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));
+        let foreign = foreign.map(|t| stranger(network.id(), &block, t.from, t.nonce, t.hash)).collect();
+        Found { block, receipts, foreign }
+    });
+    Ok(found.collect())
+}
+
+/// The proof that a block holds a transaction of our key that we did not sign.
+pub fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_hash: B256) -> Foreign {
+    Foreign {
+        chain_id,
+        signer: Hex(signer),
+        nonce: nonce.cast_signed(),
+        tx_hash: Hex(tx_hash),
+        block_number: block.number.cast_signed(),
+        block_hash: Hex(block.hash),
+    }
+}
+
+async fn commit(
+    engine: &Engine,
+    network: &Network,
+    cursor: &Cursor,
+    ancestor: i64,
+    found: &[Found],
+    announced: Option<(i64, B256)>,
+) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    if ancestor < cursor.head_number {
+        tracing::warn!(
+            chain.id = cursor.chain_id,
+            chain.ancestor = ancestor,
+            chain.head = cursor.head_number,
+            "reorganisation"
+        );
+        chain::rewind(&mut tx, cursor.chain_id, ancestor).await?;
+    }
+    let headers: Vec<Header> = found.iter().map(|f| header_of(&f.block)).collect();
+    chain::add_headers(&mut tx, cursor.chain_id, &headers).await?;
+    let receipts: Vec<&Receipt> = found.iter().flat_map(|f| &f.receipts).collect();
+    include(&mut tx, cursor.chain_id, &receipts).await?;
+    for foreign in found.iter().flat_map(|f| &f.foreign) {
+        lane::note_foreign(&mut tx, foreign).await?;
+    }
+    let mut last = (cursor.final_number, cursor.final_hash.0);
+    if let Some((number, hash)) = announced
+        && chain::header(&mut tx, cursor.chain_id, number).await?.is_some_and(|ours| ours.hash.0 == hash)
+    {
+        last = (number, hash);
+    }
+    let head = match headers.last() {
+        Some(newest) => (newest.number, newest.hash.0),
+        None => (ancestor, known_hash(&mut tx, cursor, ancestor).await?.unwrap_or(cursor.head_hash.0)),
+    };
+    chain::advance(&mut tx, cursor, head, last).await?;
+    tx.commit(Point::Follow).await?;
+    tell(network, !receipts.is_empty());
+    Ok(())
+}
+
+/// Tells those who wait for a block: what is final can be settled, and lanes may have room.
+pub fn tell(network: &Network, included: bool) {
+    network.followed.notify_one();
+    if included {
+        network.room.send_modify(|n| *n = n.wrapping_add(1));
+    }
+}
+
+fn header_of(block: &Block) -> Header {
+    Header { number: block.number.cast_signed(), hash: Hex(block.hash), parent_hash: Hex(block.parent_hash) }
+}
+
+/// Notes that blocks hold attempts of ours, and wakes the steps that waited for them.
+pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Result<()> {
+    let hashes: Vec<B256> = receipts.iter().map(|receipt| receipt.tx_hash).collect();
+    let mut found = attempt::find_all(tx, chain_id, &hashes).await?;
+    let by_hash: HashMap<B256, &Receipt> = receipts.iter().map(|receipt| (receipt.tx_hash, *receipt)).collect();
+    for attempt in &mut found {
+        let Some(receipt) = by_hash.get(&attempt.tx_hash.0) else { continue };
+        attempt.block_number = Some(receipt.block_number.cast_signed());
+        attempt.block_hash = Some(Hex(receipt.block_hash));
+        attempt.receipt = Some(Json(serde_json::to_value(receipt).map_err(|e| Error::Unreadable {
+            what: "receipt",
+            id: receipt.tx_hash.to_string(),
+            why: e.to_string(),
+        })?));
+    }
+    attempt::note_blocks(tx, &found).await?;
+    let mut ids: Vec<&str> = found.iter().map(|attempt| attempt.operation_id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let steps = step::of_operations(tx, &ids).await?;
+    let (mut included, mut next) = (Vec::with_capacity(found.len()), Vec::new());
+    for attempt in &found {
+        let own = steps.iter().find(|s| s.operation_id == attempt.operation_id && s.position == attempt.position);
+        // An attempt of an earlier cycle cannot be here: its nonce was finally taken before the new cycle began.
+        let current = |s: &&Step| {
+            s.state == State::Signed && s.nonce == Some(attempt.nonce) && s.lane_id.as_ref() == Some(&attempt.lane_id)
+        };
+        let Some(mut step) = own.filter(current).cloned() else { continue };
+        step.state = State::Included;
+        step.tx_hash = Some(attempt.tx_hash);
+        step.block_number = attempt.block_number;
+        step.block_hash = attempt.block_hash;
+        let waits =
+            |s: &Step| s.operation_id == step.operation_id && s.position > step.position && s.state == State::Unsigned;
+        let success = by_hash.get(&attempt.tx_hash.0).is_some_and(|receipt| receipt.success);
+        if success && attempt.kind != attempt::Kind::Cancel && steps.iter().any(waits) {
+            next.push(step.operation_id.clone());
+        }
+        included.push(step);
+    }
+    step::save_all(tx, &included, State::Signed).await?;
+    for id in next {
+        let mut op = operation::find(tx, &id).await?;
+        if op.status == Status::Submitted {
+            op.next_action_at = Some(tx.now());
+            operation::save(tx, &mut op).await?;
+            queue::wake(tx, &op).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn silent(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Result<Pass> {
+    if fault.class() == FaultClass::Transient {
+        tracing::info!(chain.id = cursor.chain_id, "the head is asked for again: {fault}");
+        return Ok(Pass::Silent);
+    }
+    let reason = format!("{}: {fault}", fault.code());
+    if cursor.blocked_reason.as_deref() != Some(reason.as_str()) {
+        tracing::error!(chain.id = cursor.chain_id, "the chain's operations wait: {fault}");
+        let mut tx = engine.db.begin().await?;
+        chain::set_blocked(&mut tx, cursor.chain_id, Some(&reason)).await?;
+        tx.commit(Point::Mode).await?;
+    }
+    Ok(Pass::Silent)
+}
+
+async fn unblock(engine: &Engine, chain_id: i64) -> Result<()> {
+    tracing::info!(chain.id = chain_id, "the chain answers again");
+    let mut tx = engine.db.begin().await?;
+    chain::set_blocked(&mut tx, chain_id, None).await?;
+    tx.commit(Point::Mode).await
+}

@@ -1,0 +1,115 @@
+//! What the engine asks of a kind of operation. Each kind implements it above the engine, which names none of them.
+
+use futures::future::{BoxFuture, FutureExt, ready};
+use muniment_activities::chain::Chain;
+use muniment_activities::fault::Fault;
+use muniment_activities::operation::{ExecutedAt, is_operation_executed, operation_executed};
+use muniment_activities::receipt::Receipt;
+use muniment_activities::revert::Revert;
+use muniment_activities::simulate::{At, Call};
+use muniment_domain::Result;
+use muniment_domain::db::Tx;
+use muniment_domain::operation::Operation;
+use muniment_domain::step::Step;
+
+use crate::engine::effect::Shown;
+use crate::engine::failure::Failure;
+use crate::engine::{Engine, Network};
+use crate::requester::Requester;
+
+/// A kind of operation. Most need only to read their effect: the other methods have defaults.
+pub trait OperationKind: Send + Sync {
+    /// Reads the effect of a step from its successful receipt.
+    fn effect(&self, op: &Operation, step: &Step, receipt: &Receipt) -> Result<Shown>;
+
+    /// Whether two people must agree before an operation is abandoned: those that issue units or move what people own.
+    fn abandon_takes_two(&self) -> bool {
+        false
+    }
+
+    /// Whether a step moves nothing of value, so that the operation can still be abandoned after it.
+    fn moves_nothing(&self, _step: &Step) -> bool {
+        false
+    }
+
+    /// The live key of another operation that ends this one: while somebody holds it, this one is not retried.
+    fn ended_by(&self, _op: &Operation) -> Option<String> {
+        None
+    }
+
+    /// Whether the chain keeps which transaction executed a step, so that the step is executed once.
+    fn is_traced(&self, step: &Step) -> bool {
+        step.op_number.is_some()
+    }
+
+    /// Finds the transaction that executed a traced step, among the logs since a block.
+    fn find_execution<'a>(
+        &'a self,
+        chain: &'a Chain,
+        step: &'a Step,
+        since: u64,
+    ) -> BoxFuture<'a, Result<Option<ExecutedAt>, Fault>> {
+        match step.op_number {
+            Some(number) => operation_executed(chain, step.target.0, number.cast_unsigned(), since).boxed(),
+            None => ready(Ok(None)).boxed(),
+        }
+    }
+
+    /// Asks the chain whether a step took effect. A step that the chain does not know by an id can be repeated without harm.
+    fn is_executed<'a>(
+        &'a self,
+        chain: &'a Chain,
+        _op: &'a Operation,
+        step: &'a Step,
+        at: At,
+    ) -> BoxFuture<'a, Result<bool, Fault>> {
+        match step.op_number {
+            Some(number) => is_operation_executed(chain, step.target.0, number.cast_unsigned(), at).boxed(),
+            None => ready(Ok(false)).boxed(),
+        }
+    }
+
+    /// Why a step that would revert now has to wait instead of failing.
+    fn waits_for<'a>(
+        &'a self,
+        _tx: &'a mut Tx,
+        _op: &'a Operation,
+        _step: &'a Step,
+    ) -> BoxFuture<'a, Result<Option<&'static str>>> {
+        ready(Ok(None)).boxed()
+    }
+
+    /// Splits a page that would revert because of some of its lines. Returns whether it did.
+    fn split_reverting<'a>(
+        &'a self,
+        _engine: &'a Engine,
+        _network: &'a Network,
+        _op: &'a Operation,
+        _step: &'a Step,
+        _call: &'a Call,
+        _revert: &'a Revert,
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        ready(Ok(false)).boxed()
+    }
+
+    /// Splits a page that needs more gas than one transaction may take. Returns whether it did.
+    fn split_oversized<'a>(
+        &'a self,
+        _engine: &'a Engine,
+        _op: &'a Operation,
+        _step: &'a Step,
+        _why: &'a str,
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        ready(Ok(false)).boxed()
+    }
+
+    /// Requests again, in the commit of a retry, what the operation needs before it can be executed. Returns whether it waits for that.
+    fn renew<'a>(&'a self, _tx: &'a mut Tx, _op: &'a mut Operation, _by: &'a Requester) -> BoxFuture<'a, Result<bool>> {
+        ready(Ok(false)).boxed()
+    }
+
+    /// Frees what the operation was about, when a person gives it up.
+    fn give_up<'a>(&'a self, _tx: &'a mut Tx, _op: &'a Operation) -> BoxFuture<'a, Result<()>> {
+        ready(Ok(())).boxed()
+    }
+}

@@ -1,0 +1,74 @@
+//! The safety of a lane: when the chain knows more of a key than we do, nothing is signed with it until a person has looked.
+
+use muniment_activities::chain::Tag;
+use muniment_domain::chain::{self, Foreign};
+use muniment_domain::db::Tx;
+use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::point::Point;
+use muniment_domain::{Result, event};
+use serde_json::json;
+
+use crate::engine::{Engine, Network};
+
+/// Compares the chain's count with ours. More on the chain means a restored database, or a key in other hands.
+pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<()> {
+    let mut tx = engine.db.read().await?;
+    let lane = lane::find(&mut tx, lane_id).await?;
+    drop(tx);
+    let Ok(count) = network.chain.transaction_count(lane.signer.0, Tag::Latest).await else { return Ok(()) };
+    if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
+        return Ok(());
+    }
+    let mut tx = engine.db.begin().await?;
+    doubt(&mut tx, &lane, count).await?;
+    tx.commit(Point::Mode).await
+}
+
+/// Stops a lane if the chain has seen more transactions of its key than this database knows of.
+pub async fn doubt(tx: &mut Tx, lane: &Lane, count: u64) -> Result<()> {
+    if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
+        return Ok(());
+    }
+    let reason = format!(
+        "The chain has seen {count} transactions of {}, this database knows of {}. It was restored from an older backup, or somebody else \
+         uses the key.",
+        lane.signer, lane.next_nonce
+    );
+    quarantine(tx, lane, &reason).await
+}
+
+/// Checks every lane, at start.
+pub async fn check_all(engine: &Engine, network: &Network) -> Result<()> {
+    let mut tx = engine.db.read().await?;
+    let lanes = lane::of_chain(&mut tx, network.id()).await?;
+    drop(tx);
+    for lane in lanes.iter().filter(|l| network.signers.contains_key(&l.signer.0)) {
+        check(engine, network, &lane.id).await?;
+    }
+    Ok(())
+}
+
+async fn quarantine(tx: &mut Tx, lane: &Lane, reason: &str) -> Result<()> {
+    tracing::error!(lane.id = %lane.id, lane.signer = %lane.signer, "quarantined: {reason}");
+    lane::set_mode(tx, lane, Mode::Quarantined, reason, lane.next_nonce).await
+}
+
+/// A transaction of our key that we did not sign: kept as the proof, and the lane stops.
+pub async fn note_foreign(tx: &mut Tx, foreign: &Foreign) -> Result<()> {
+    if !chain::add_foreign(tx, foreign).await? {
+        return Ok(());
+    }
+    let data =
+        json!({ "signer": foreign.signer.to_string(), "nonce": foreign.nonce, "tx_hash": foreign.tx_hash.to_string() });
+    event::write(tx, "lane.foreign_transaction", "chain", &foreign.chain_id.to_string(), foreign.nonce, data).await?;
+    let lanes = lane::of_chain(tx, foreign.chain_id).await?;
+    let Some(lane) = lanes.iter().find(|l| l.signer == foreign.signer && l.mode != Mode::Quarantined) else {
+        return Ok(());
+    };
+    let reason = format!(
+        "The chain shows {} with nonce {} of {}, which this database did not sign. Somebody else uses the key, or the database was \
+         restored from an older backup.",
+        foreign.tx_hash, foreign.nonce, foreign.signer
+    );
+    quarantine(tx, lane, &reason).await
+}

@@ -1,0 +1,309 @@
+//! Reading our tokens: every event of every token, in final blocks and in order, goes into the books. So the balances that the platform
+//! shows are the chain's, also after transfers that the platform had no part in. What is final is settled only as far as the tokens are
+//! read: whoever sees a mint confirmed sees its balances.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy_primitives::{Address, B256};
+use chrono::{DateTime, Utc};
+use muniment_activities::fault::Fault;
+use muniment_activities::logs::{PlacedLog, Wanted};
+use muniment_activities::receipt::Receipt;
+use muniment_activities::token_event::{Change, Movement, TOPICS, moves_books, read};
+use muniment_domain::column::{Dec, Hex};
+use muniment_domain::db::Tx;
+use muniment_domain::point::Point;
+use muniment_domain::token_event::{self, Kind, TokenEvent};
+use muniment_domain::token_read::{self, Cursor, Pace, TokenRead};
+use muniment_domain::{Error, Result, chain};
+
+use crate::engine::follow::Walk;
+use crate::engine::{Engine, Network};
+
+/// How many blocks are asked for at once at most; a node that finds it too many says so, and the range is halved.
+const BLOCKS_PER_QUESTION: i64 = 2_000;
+/// Of how many tokens a question says the addresses. Of more it asks by the kind of event alone, and drops what is not ours.
+const TOKENS_PER_QUESTION: usize = 200;
+/// How many events one commit takes in, a block's own being more or less.
+const EVENTS_PER_COMMIT: usize = 2_000;
+
+/// One question: what some tokens told in a range of final blocks.
+struct Question {
+    from: i64,
+    to: i64,
+    /// Those that are asked for by their addresses; none for everybody's events.
+    tokens: Option<Vec<Cursor>>,
+    /// Those among them that have a place of their own.
+    apart: Vec<Cursor>,
+}
+
+/// Reads every token on to the final block. One that cannot be read holds back nobody but itself.
+pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
+    loop {
+        let mut tx = engine.db.read().await?;
+        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
+        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(()) };
+        if followed.halted_reason.is_some() {
+            return Ok(());
+        }
+        let apart = token_read::apart(&mut tx, network.id()).await?;
+        let together = together(&mut tx, &read, followed.final_number, &apart).await?;
+        drop(tx);
+        let mut moved = false;
+        if let Some(question) = &together {
+            moved |= read_on(engine, network, &mut read, question).await?;
+        }
+        let with_them = together.map(|question| question.apart).unwrap_or_default();
+        for token in apart.into_iter().filter(|token| !with_them.contains(token)) {
+            if let Some(question) = alone(&read, token) {
+                moved |= read_on(engine, network, &mut read, &question).await?;
+            }
+        }
+        if !moved {
+            return Ok(());
+        }
+    }
+}
+
+/// The question for the tokens that are with the chain, and for new ones that are not far behind it.
+async fn together(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) -> Result<Option<Question>> {
+    let to = last.min(read.block_number + BLOCKS_PER_QUESTION);
+    let near = |t: &&Cursor| t.pace == Pace::New && (to - BLOCKS_PER_QUESTION..to).contains(&t.block_number);
+    let apart: Vec<Cursor> = apart.iter().filter(near).cloned().collect();
+    if apart.is_empty() && to <= read.block_number {
+        return Ok(None);
+    }
+    let behind = apart.iter().map(|token| token.block_number).min().unwrap_or(to);
+    let most = TOKENS_PER_QUESTION + 1;
+    let mut tokens = token_read::with_chain(tx, read.chain_id, i64::try_from(most).unwrap_or(i64::MAX)).await?;
+    tokens.extend_from_slice(&apart);
+    let tokens = (tokens.len() < most).then_some(tokens);
+    Ok(Some(Question { from: read.block_number.min(behind) + 1, to, tokens, apart }))
+}
+
+/// The question for a token that is read by itself, up to the place of its chain; none while that is not as far as the token.
+fn alone(read: &TokenRead, token: Cursor) -> Option<Question> {
+    let (from, to) = (token.block_number + 1, read.block_number.min(token.block_number + BLOCKS_PER_QUESTION));
+    (from <= to + 1).then(|| Question { from, to, tokens: Some(vec![token.clone()]), apart: vec![token] })
+}
+
+/// Asks, and takes the answer in; whether anything moved.
+async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, question: &Question) -> Result<bool> {
+    let taken = match ask(engine, network, question).await {
+        Ok(events) => take(engine, read, question, &events).await,
+        Err(Walk::Fault(fault)) => {
+            tracing::warn!(chain.id = network.id(), "tokens are read with the next block: {fault}");
+            return Ok(false);
+        }
+        Err(Walk::Domain(error)) => Err(error),
+    };
+    match taken {
+        // Another process read on, or a token was forgotten: what follows from our look is looked at anew.
+        Ok(()) | Err(Error::Stale { .. }) => Ok(true),
+        // What an endpoint showed before did not fit: the token that it is about is read again from its first block.
+        Err(Error::Unreadable { id, what, why }) => match forget(engine, &id).await? {
+            true => {
+                tracing::error!(offering.id = id, "its events do not fit together, the token is read again: {why}");
+                Ok(false)
+            }
+            false => Err(Error::Unreadable { id, what, why }),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// Empties the books of an offering's token; whether it has one.
+async fn forget(engine: &Engine, offering_id: &str) -> Result<bool> {
+    let mut tx = engine.db.begin().await?;
+    let Some(cursor) = token_read::cursor(&mut tx, offering_id).await? else { return Ok(false) };
+    token_read::forget(&mut tx, &cursor).await?;
+    tx.commit(Point::Index).await?;
+    Ok(true)
+}
+
+/// The events that a question is about, in order, without those that are in the books.
+async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::result::Result<Vec<TokenEvent>, Walk> {
+    let (from, to) = (question.from, question.to);
+    let contracts: Vec<Address> = question.tokens.iter().flatten().map(|token| token.token_address.0).collect();
+    if from > to || question.tokens.is_some() && contracts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tx = engine.db.read().await?;
+    let last = chain::header(&mut tx, network.id(), to).await?.map(|header| header.hash.0);
+    drop(tx);
+    let wanted = Wanted { contracts: &contracts, topics: TOPICS };
+    let mut logs = network.chain.final_logs(&wanted, (from.cast_unsigned(), to.cast_unsigned()), last).await?;
+    let tokens = match &question.tokens {
+        Some(tokens) => tokens.clone(),
+        None => ours(engine, network, &logs, &question.apart).await?,
+    };
+    let tokens: BTreeMap<Address, Cursor> = tokens.into_iter().map(|token| (token.token_address.0, token)).collect();
+    let news = |token: &Cursor, log: &PlacedLog| token.block_number < log.block_number.cast_signed();
+    logs.retain(|log| tokens.get(&log.address).is_some_and(|token| news(token, log)));
+    let times = times(network, &logs).await?;
+    let mut events = Vec::new();
+    for log in &logs {
+        let (Some(token), Some(at)) = (tokens.get(&log.address), times.get(&log.block_number)) else { continue };
+        let told = read(log).map_err(|fault| Error::Unreadable {
+            what: "an event of the token of",
+            id: token.offering_id.clone(),
+            why: fault.to_string(),
+        })?;
+        for (line, movement) in (0..).zip(told) {
+            events.push(row(network.id(), &token.offering_id, log, line, *at, &movement));
+        }
+    }
+    events.sort_by_key(|e| (e.block_number, e.log_index, e.line));
+    // What is shown twice happened once.
+    events.dedup_by_key(|e| (e.block_number, e.log_index, e.line));
+    Ok(events)
+}
+
+/// Those tokens of ours that told anything, where everybody was asked.
+async fn ours(engine: &Engine, network: &Network, logs: &[PlacedLog], apart: &[Cursor]) -> Result<Vec<Cursor>> {
+    let told: BTreeSet<Address> = logs.iter().map(|log| log.address).collect();
+    let mut tx = engine.db.read().await?;
+    let mut tokens = token_read::among(&mut tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
+    // Those that are not with the chain are asked for by their own questions.
+    tokens.retain(|token| token.pace == Pace::Chain);
+    tokens.extend_from_slice(apart);
+    Ok(tokens)
+}
+
+fn row(chain_id: i64, offering_id: &str, log: &PlacedLog, line: i64, at: DateTime<Utc>, m: &Movement) -> TokenEvent {
+    TokenEvent {
+        chain_id,
+        block_number: log.block_number.cast_signed(),
+        log_index: log.log_index.cast_signed(),
+        line,
+        block_hash: Hex(log.block_hash),
+        block_at: at,
+        tx_hash: Hex(log.tx_hash),
+        offering_id: offering_id.to_owned(),
+        kind: kind(m.change),
+        partition_id: m.partition,
+        from_address: m.from.map(Hex),
+        to_address: m.to.map(Hex),
+        quantity: m.units.map(Dec),
+        release_at: m.release_at,
+    }
+}
+
+const fn kind(change: Change) -> Kind {
+    match change {
+        Change::Transfer => Kind::Transfer,
+        Change::Lock => Kind::Lock,
+        Change::Cut => Kind::Cut,
+        Change::Hold => Kind::Hold,
+        Change::Freeze => Kind::Freeze,
+        Change::Unfreeze => Kind::Unfreeze,
+        Change::Restrict => Kind::Restrict,
+        Change::Unrestrict => Kind::Unrestrict,
+        Change::Recover => Kind::Recover,
+    }
+}
+
+/// What the books have of some final receipts.
+pub struct Known {
+    tokens: BTreeMap<Address, String>,
+    /// By transaction and offering.
+    counts: BTreeMap<(B256, String), i64>,
+}
+
+impl Known {
+    /// Reads it, for all of them together.
+    pub async fn of(tx: &mut Tx, network: &Network, receipts: &[&Receipt]) -> Result<Self> {
+        let told: BTreeSet<Address> = receipts.iter().flat_map(|r| told(r).into_keys()).collect();
+        let tokens = token_read::among(tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
+        let tokens: BTreeMap<Address, String> =
+            tokens.into_iter().map(|token| (token.token_address.0, token.offering_id)).collect();
+        let ours = |r: &&&Receipt| r.logs.iter().any(|log| tokens.contains_key(&log.address));
+        let hashes: Vec<B256> = receipts.iter().filter(ours).map(|receipt| receipt.tx_hash).collect();
+        let counts = token_event::counts(tx, &hashes).await?;
+        Ok(Self { tokens, counts: counts.into_iter().map(|(hash, id, count)| ((hash, id), count)).collect() })
+    }
+
+    /// The offering of a token whose books lack something of a receipt.
+    fn lacking(&self, receipt: &Receipt) -> Option<String> {
+        told(receipt).into_iter().find_map(|(token, told)| {
+            let offering_id = self.tokens.get(&token)?;
+            let known = self.counts.get(&(receipt.tx_hash, offering_id.clone())).copied().unwrap_or_default();
+            (known < told).then(|| offering_id.clone())
+        })
+    }
+}
+
+/// How many events that move books a receipt has of each contract.
+fn told(receipt: &Receipt) -> BTreeMap<Address, i64> {
+    let mut told = BTreeMap::new();
+    for log in receipt.logs.iter().filter(|log| moves_books(log)) {
+        *told.entry(log.address).or_default() += 1;
+    }
+    told
+}
+
+/// Whether the books have what a final receipt told of a token. An endpoint that hid it once is not believed in what it showed before
+/// either: the token is read again from its first block.
+pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> Result<bool> {
+    let Some(offering_id) = known.lacking(receipt) else { return Ok(true) };
+    tracing::error!(tx.hash = %receipt.tx_hash, offering.id = offering_id, "an endpoint hid events; the token is read again");
+    forget(engine, &offering_id).await?;
+    // Its other receipts wait as well: their events are no longer in the books.
+    known.counts.retain(|(_, id), _| *id != offering_id);
+    Ok(false)
+}
+
+/// When the blocks of the events were made. They must be the blocks that stand at those heights now: a final one stays.
+async fn times(network: &Network, logs: &[PlacedLog]) -> std::result::Result<BTreeMap<u64, DateTime<Utc>>, Fault> {
+    let blocks: BTreeMap<u64, B256> = logs.iter().map(|log| (log.block_number, log.block_hash)).collect();
+    let numbers: Vec<u64> = blocks.keys().copied().collect();
+    let mut times = BTreeMap::new();
+    for header in network.chain.headers(&numbers).await? {
+        if logs.iter().any(|log| log.block_number == header.number && log.block_hash != header.hash) {
+            return Err(Fault::Incomplete(format!("block {} is another one than its events are of", header.number)));
+        }
+        let at = DateTime::from_timestamp(header.timestamp.cast_signed(), 0)
+            .ok_or_else(|| Fault::Malformed(format!("block {} was made in no year", header.number)))?;
+        times.insert(header.number, at);
+    }
+    Ok(times)
+}
+
+/// Takes the events in, a bounded number a commit, each commit ending with a block.
+async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events: &[TokenEvent]) -> Result<()> {
+    let mut rest = events;
+    loop {
+        let (now, later) = match rest.get(EVENTS_PER_COMMIT) {
+            None => (rest, &rest[..0]),
+            // Up to where the block of the last one begins, or, where one block has more than that, to its end.
+            Some(cut) => {
+                let begins = rest.partition_point(|e| e.block_number < cut.block_number);
+                let at = if begins > 0 { begins } else { rest.partition_point(|e| e.block_number <= cut.block_number) };
+                rest.split_at(at)
+            }
+        };
+        let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
+        // What was restricted once, long ago, is not news: only the books as they stand in the end say what may be sold.
+        let reached = later.is_empty() && question.to >= read.block_number;
+        let restricted = if reached { restricted(question, events) } else { BTreeSet::new() };
+        let mut tx = engine.db.begin().await?;
+        for id in &restricted {
+            muniment_domain::offering::hold(&mut tx, id).await?;
+        }
+        token_read::take(&mut tx, read, &question.apart, up_to, now).await?;
+        for id in &restricted {
+            (engine.platform.on_restriction)(&mut tx, id).await?;
+        }
+        tx.commit(Point::Index).await?;
+        if later.is_empty() {
+            return Ok(());
+        }
+        rest = later;
+    }
+}
+
+/// The offerings of which a partition was restricted here, or that have been read alone until now.
+fn restricted<'a>(question: &'a Question, events: &'a [TokenEvent]) -> BTreeSet<&'a str> {
+    let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.as_str());
+    told.chain(question.apart.iter().map(|token| token.offering_id.as_str())).collect()
+}

@@ -1,0 +1,64 @@
+//! The day's ceiling of payouts. What was signed today is read from the database, and moves in the commit of the signed bytes: so it holds
+//! across processes and restarts, and two of them never spend the same room. A replacement pays nothing more than what it replaces.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, U256};
+use muniment_activities::payout;
+use muniment_domain::db::Tx;
+use muniment_domain::{Result, clock, payout_day};
+
+use crate::engine::prepare::Prepared;
+use crate::engine::{Engine, Network};
+
+/// What one day's payouts come to, by asset.
+#[derive(Debug, Default)]
+pub struct Day {
+    chain_id: i64,
+    day: i64,
+    read: BTreeMap<Address, U256>,
+    now: BTreeMap<Address, U256>,
+}
+
+/// Today's sums, if anything of the batch pays out; a batch that does not asks nothing.
+pub async fn today(engine: &Engine, network: &Network, batch: &[Prepared]) -> Result<Day> {
+    if !batch.iter().any(|prepared| moved(&prepared.step.calldata).is_some()) {
+        return Ok(Day::default());
+    }
+    let day = clock::day(engine.db.clock().now());
+    let mut tx = engine.db.read().await?;
+    let sums = payout_day::of(&mut tx, network.id(), day).await?;
+    let read: BTreeMap<Address, U256> = sums.into_iter().map(|(asset, signed)| (asset.0, signed.0)).collect();
+    Ok(Day { chain_id: network.id(), day, now: read.clone(), read })
+}
+
+impl Day {
+    /// What today's payouts of the call's asset come to without it.
+    pub fn spent(&self, calldata: &[u8]) -> U256 {
+        moved(calldata).and_then(|(asset, _)| self.now.get(&asset).copied()).unwrap_or_default()
+    }
+
+    /// The call was signed.
+    pub fn add(&mut self, calldata: &[u8]) {
+        if let Some((asset, amount)) = moved(calldata) {
+            let sum = self.now.entry(asset).or_default();
+            *sum = sum.saturating_add(amount);
+        }
+    }
+
+    /// Moves the sums, if nobody moved them since they were read.
+    pub async fn write(&self, tx: &mut Tx) -> Result<()> {
+        for (asset, sum) in &self.now {
+            let read = self.read.get(asset);
+            if read != Some(sum) {
+                payout_day::raise(tx, self.chain_id, *asset, self.day, read.copied(), *sum).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The money that a call moves. One whose arguments cannot be read is refused by the gate, which reads them again.
+fn moved(calldata: &[u8]) -> Option<(Address, U256)> {
+    payout::moved(calldata).ok().flatten()
+}

@@ -1,0 +1,275 @@
+//! Before anything is signed: what would the chain do? A certain no ends here, and burns no nonce.
+
+use std::collections::{HashMap, HashSet};
+
+use alloy_primitives::{Address, Bytes};
+use chrono::{DateTime, Utc};
+use muniment_activities::fault::Fault;
+use muniment_activities::fees::Fees;
+use muniment_activities::gas;
+use muniment_activities::operation::is_operation_executed;
+use muniment_activities::revert::Revert;
+use muniment_activities::simulate::{At, Call, Simulation, Trial};
+use muniment_domain::Error;
+use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::operation::{LANE_FULL, Operation, Problem, Stage};
+use muniment_domain::step::{self, Step};
+
+use crate::engine::conclude;
+use crate::engine::execution::{self, Executed};
+use crate::engine::failure::Failure;
+use crate::engine::{Engine, Network};
+
+/// A step that may be signed.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// As it was read; its version guards the commit.
+    pub op: Operation,
+    /// The step.
+    pub step: Step,
+    /// The lane that will sign.
+    pub lane_id: String,
+    /// Its signer.
+    pub signer: Address,
+    /// The most gas it may take.
+    pub gas_limit: u64,
+    /// What is offered for it.
+    pub fees: Fees,
+    /// When it was tried.
+    pub at: DateTime<Utc>,
+}
+
+/// What preparing came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It may be signed.
+    Ready(Box<Prepared>),
+    /// The chain has executed it before; its transaction was taken over.
+    Adopted,
+    /// Some of its lines would have failed all of them: two other operations have them now.
+    Split,
+}
+
+/// A step that is due, with the state on which it is to be tried.
+#[derive(Clone, Debug)]
+pub struct Due {
+    /// Its operation, as it was read.
+    pub op: Operation,
+    /// The step.
+    pub step: Step,
+    /// Where it is tried.
+    pub at: At,
+}
+
+/// How many steps may be prepared for a lane beyond what it has in flight: as many as its submitter still holds.
+pub type Spare<'a> = &'a (dyn Fn(&str) -> i64 + Sync);
+
+/// What became of the steps that were tried, each with its operation.
+pub type Tried = Vec<(Operation, Result<Outcome, Failure>)>;
+
+/// Tries steps of one chain, in one question where there are several. Whoever reads "ready" knows that it would have succeeded a moment
+/// ago.
+pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: Spare<'_>) -> Result<Tried, Error> {
+    let mut lanes = Lanes::read(engine, network).await?;
+    let (mut tried, mut ready) = (Tried::with_capacity(due.len()), Vec::with_capacity(due.len()));
+    for due in due {
+        match with_lane(network, &mut lanes, &due, spare).await {
+            Ok(lane) => ready.push((due, lane)),
+            Err(failure) => tried.push((due.op, Err(failure))),
+        }
+    }
+    // Of calls that are alike one is estimated, and the others are tried with what it needs.
+    let mut shapes = HashSet::new();
+    let is_first = |(due, lane): &(Due, Lane)| {
+        trial(network, due, lane).enough.is_some() || shapes.insert((due.step.target.0, due.step.calldata.len()))
+    };
+    let (first, alike): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_first);
+    for ready in [first, alike] {
+        try_all(engine, network, ready, &mut tried).await;
+    }
+    Ok(tried)
+}
+
+async fn try_all(engine: &Engine, network: &Network, ready: Vec<(Due, Lane)>, tried: &mut Tried) {
+    if ready.is_empty() {
+        return;
+    }
+    let trials: Vec<Trial> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
+    let simulated = network.chain.simulate_all(&trials).await;
+    for (((due, lane), trial), simulated) in ready.into_iter().zip(&trials).zip(simulated) {
+        let outcome = judge(engine, network, &due, lane, trial, simulated).await;
+        tried.push((due.op, outcome));
+    }
+}
+
+async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare<'_>) -> Result<Lane, Failure> {
+    let lane = lanes.choose(network, &due.op, spare)?;
+    if network.has_code(due.step.target.0).await.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
+        return Ok(lane);
+    }
+    let message = format!(
+        "There is no contract at {}. Is it the right chain, and the right address in the configuration?",
+        due.step.target
+    );
+    Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
+}
+
+fn trial(network: &Network, due: &Due, lane: &Lane) -> Trial {
+    let (target, data) = (due.step.target.0, Bytes::from(due.step.calldata.clone()));
+    // What is above the cap would be refused; an estimate says by how much.
+    let enough = network.known_gas(target, &data).filter(|gas| *gas <= network.chain.config.gas_cap);
+    Trial { call: Call { from: lane.signer.0, to: Some(target), data }, at: due.at, enough }
+}
+
+async fn judge(
+    engine: &Engine,
+    network: &Network,
+    due: &Due,
+    lane: Lane,
+    trial: &Trial,
+    simulated: Result<Simulation, Fault>,
+) -> Result<Outcome, Failure> {
+    let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
+    let estimate = match simulated.map_err(fault)? {
+        Simulation::Gas(estimate) => estimate,
+        Simulation::Reverts(revert) => {
+            return reverted(engine, network, &due.op, &due.step, &trial.call, due.at, revert).await;
+        }
+    };
+    if trial.enough != Some(estimate) {
+        network.learn_gas(due.step.target.0, &trial.call.data, estimate);
+    }
+    let gas_limit = match gas::limit(estimate, network.chain.config.gas_cap) {
+        Ok(limit) => limit,
+        Err(above) => return too_large(engine, due, above.to_string()).await,
+    };
+    Ok(Outcome::Ready(Box::new(Prepared {
+        op: due.op.clone(),
+        step: due.step.clone(),
+        lane_id: lane.id,
+        signer: lane.signer.0,
+        gas_limit,
+        fees: allowed(network.fees(engine).await.map_err(fault)?, &due.op),
+        at: engine.db.clock().now(),
+    })))
+}
+
+/// A call that does not fit into one transaction. Both halves of a page may.
+async fn too_large(engine: &Engine, due: &Due, why: String) -> Result<Outcome, Failure> {
+    if engine.kind(&due.op).split_oversized(engine, &due.op, &due.step, &why).await? {
+        return Ok(Outcome::Split);
+    }
+    Err(Failure::refuse(Stage::Preflight, "above_gas_cap", why, None))
+}
+
+/// What a person who retried allows counts instead of the market.
+fn allowed(market: Fees, op: &Operation) -> Fees {
+    let Some(asked) = op.max_fee_per_gas else { return market };
+    Fees { max_fee_per_gas: asked.0, max_priority_fee_per_gas: market.max_priority_fee_per_gas.min(asked.0) }
+}
+
+/// The lanes of a chain that this process has the keys of, and how full they are.
+struct Lanes {
+    all: Vec<Lane>,
+    under_way: HashMap<String, i64>,
+}
+
+impl Lanes {
+    async fn read(engine: &Engine, network: &Network) -> Result<Self, Error> {
+        let mut tx = engine.db.read().await?;
+        let mut all = lane::of_chain(&mut tx, network.id()).await?;
+        all.retain(|lane| network.signers.contains_key(&lane.signer.0));
+        let under_way = step::in_flight_of_chain(&mut tx, network.id()).await?;
+        Ok(Self { all, under_way })
+    }
+
+    /// An operation stays in its lane; a new one goes to one of those that sign and have room, spread by its id.
+    fn choose(&mut self, network: &Network, op: &Operation, spare: Spare<'_>) -> Result<Lane, Failure> {
+        let mine = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| &lane.id == own);
+        let stopped = self
+            .all
+            .iter()
+            .filter(mine)
+            .find(|lane| lane.mode != Mode::Active)
+            .map(|lane| format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default()));
+        let active: Vec<&Lane> = self.all.iter().filter(mine).filter(|lane| lane.mode == Mode::Active).collect();
+        if active.is_empty() {
+            let none = || format!("no_signer: this worker holds no key for chain {}; configure one", network.id());
+            return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
+        }
+        // A full lane is looked for before the chain is asked: the answer would be old by the time there is room.
+        let room = i64::from(network.chain.config.in_flight_max);
+        let under_way = |lane: &Lane| self.under_way.get(&lane.id).copied().unwrap_or(0);
+        let mut open: Vec<&Lane> = active.iter().copied().filter(|lane| under_way(lane) < room).collect();
+        if open.is_empty() {
+            open = active.into_iter().filter(|lane| under_way(lane) < room + spare(&lane.id)).collect();
+        }
+        if open.is_empty() {
+            return Err(Failure::Blocked(LANE_FULL.to_owned()));
+        }
+        let spread = op.id.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b)));
+        let chosen = open.swap_remove(spread % open.len()).clone();
+        *self.under_way.entry(chosen.id.clone()).or_default() += 1;
+        Ok(chosen)
+    }
+}
+
+async fn reverted(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+    call: &Call,
+    at: At,
+    revert: Revert,
+) -> Result<Outcome, Failure> {
+    if revert.is_done_before() {
+        return adopt(engine, network, op, step).await;
+    }
+    let mut tx = engine.db.read().await?;
+    if let Some(reason) = engine.kind(op).waits_for(&mut tx, op, step).await? {
+        return Err(Failure::Blocked(reason.to_owned()));
+    }
+    drop(tx);
+    // On a block that may still be reorganised a revert is a certain no only if the newest head agrees.
+    if at != At::Latest {
+        let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
+        if let Simulation::Gas(_) = network.chain.simulate(call, At::Latest).await.map_err(fault)? {
+            return Err(Failure::Retry(Problem {
+                stage: Stage::Preflight,
+                code: "heads_disagree".to_owned(),
+                message: format!("one head says {}, a newer one does not; it is tried again", revert.sentence),
+                data: None,
+            }));
+        }
+    }
+    // What was retried may have been executed by somebody else meanwhile, and then no line of it is to blame for anything.
+    if let Some(number) = step.op_number {
+        let asked = is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), At::Latest).await;
+        if asked.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
+            return adopt(engine, network, op, step).await;
+        }
+    }
+    if engine.kind(op).split_reverting(engine, network, op, step, call, &revert).await? {
+        return Ok(Outcome::Split);
+    }
+    Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence.clone(), Some(revert.data.to_string())))
+}
+
+/// The chain says that this operation id was executed. If its payload is ours, its transaction is taken over and followed to finality.
+async fn adopt(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Outcome, Failure> {
+    match execution::find(engine, network, op, step).await? {
+        Executed::Ours(receipt) => {
+            conclude::adopt(engine, op, step, &receipt).await?;
+            Ok(Outcome::Adopted)
+        }
+        Executed::Other(tx_hash) => Err(Failure::Dead(execution::op_id_conflict(step, tx_hash))),
+        // The node that answered the simulation knows more than the one that searched the logs: ask again.
+        Executed::NotFound => Err(Failure::Retry(Problem {
+            stage: Stage::Preflight,
+            code: "replay_not_found".to_owned(),
+            message: "the chain says that this operation was executed, but no log of it was found yet".to_owned(),
+            data: None,
+        })),
+    }
+}

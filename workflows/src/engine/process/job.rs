@@ -1,0 +1,32 @@
+//! The limits of one job: a time limit, and an end to every panic.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt;
+use muniment_domain::Result;
+use tokio::time::timeout;
+
+use crate::engine::Engine;
+
+/// How long one move may take.
+const MOVE: Duration = Duration::from_secs(60);
+
+/// Makes a move. An error, a panic and an overrun come back as the reason: in the queue a panic would leave the job running for ever.
+pub async fn attempt<T>(moves: impl Future<Output = Result<T>>) -> std::result::Result<T, String> {
+    match timeout(MOVE, AssertUnwindSafe(moves).catch_unwind()).await {
+        Ok(Ok(made)) => made.map_err(|error| error.to_string()),
+        Ok(Err(_)) => Err("it panicked".to_owned()),
+        Err(_) => Err(format!("it took over {MOVE:?}")),
+    }
+}
+
+/// Runs the job of an id. What it did not finish is found by the sweep.
+pub async fn run(engine: &Engine, id: &str) {
+    let Some(job) = engine.platform.jobs.iter().find(|job| id.starts_with(job.prefix)) else {
+        return tracing::error!(job.id = id, "a wake with an unknown kind of id was dropped");
+    };
+    if let Err(why) = attempt((job.run)(engine, id)).await {
+        tracing::error!(job.id = id, job.name = job.name, "the job is tried again later: {why}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Hears of what other processes pushed and sent.
+
+use muniment_domain::db::Pools;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Engine;
+use crate::engine::queue::{PUSHED, SENT};
+
+/// Rings the bells of this process for wakes that others pushed and transactions that they sent. SQLite serves one process, which rings
+/// its own.
+pub async fn listen(engine: Engine, stop: CancellationToken) {
+    let db = &engine.db;
+    let Pools::Postgres(pool) = db.pools() else { return stop.cancelled().await };
+    while !stop.is_cancelled() {
+        let heard = async {
+            let mut listener = sqlx::postgres::PgListener::connect_with(pool).await?;
+            listener.listen_all([PUSHED, SENT]).await?;
+            loop {
+                let told = listener.recv().await?;
+                if told.channel() != SENT {
+                    db.ring();
+                } else if let Some(network) = told.payload().parse().ok().and_then(|id| engine.network(id)) {
+                    network.sent.notify_one();
+                }
+            }
+        };
+        let failed: std::result::Result<std::convert::Infallible, sqlx::Error> = tokio::select! {
+            () = stop.cancelled() => return,
+            failed = heard => failed,
+        };
+        let Err(error) = failed;
+        tracing::warn!("wakes of other processes are heard a second late until the connection is back: {error}");
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+}

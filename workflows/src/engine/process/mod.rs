@@ -1,0 +1,11 @@
+//! The loops of a worker process: queue workers, lanes, chains and the sweep. Everything else in the engine makes one move and returns.
+
+pub mod intake;
+pub mod keeper;
+pub mod submitter;
+pub mod worker;
+
+mod held;
+mod job;
+mod listener;
+mod poll;

@@ -1,0 +1,236 @@
+//! Tending the transactions that are on their way: the same bytes again when a node may have lost them, a higher fee for the lowest nonce
+//! when it takes too long, and a person when nothing more can be done. Every attempt is tended until its nonce is final, whatever the
+//! operation's status says, so that one dead letter never jams its lane.
+
+use alloy_primitives::{Bytes, U256};
+use chrono::{DateTime, Duration, Utc};
+use muniment_activities::config::ChainConfig;
+use muniment_activities::fees::{self, Bump, Fees};
+use muniment_activities::payout::spender;
+use muniment_activities::transaction::Transaction;
+use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::column::Hex;
+use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::operation::{self, Move, Problem, Stage, Status};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, Step};
+use muniment_domain::{Error, Result, chain, wish};
+
+use crate::engine::failure::Failure;
+use crate::engine::{Engine, Network};
+use crate::engine::{chain_identity as identity, submit};
+
+/// Looks after every lane of a chain that this process has the key of.
+pub async fn tend(engine: &Engine, network: &Network) -> Result<()> {
+    let mut tx = engine.db.read().await?;
+    // A chain that was halted may be another one: it gets nothing, not even what it was sent before.
+    if chain::find(&mut tx, network.id()).await?.is_none_or(|c| c.halted_reason.is_some()) {
+        return Ok(());
+    }
+    let lanes = lane::of_chain(&mut tx, network.id()).await?;
+    drop(tx);
+    for lane in lanes {
+        // In quarantine nothing is sent, not even again: the chain and this database disagree about the key.
+        if lane.mode != Mode::Quarantined && network.signers.contains_key(&lane.signer.0) {
+            tend_lane(engine, network, &lane).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn tend_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<()> {
+    let mut tx = engine.db.read().await?;
+    let signed = step::signed_of_lane(&mut tx, &lane.id).await?;
+    if signed.is_empty() {
+        return Ok(());
+    }
+    let open = attempt::open_of_lane(&mut tx, &lane.id).await?;
+    drop(tx);
+    let now = engine.db.clock().now();
+    if let Some(lowest) = signed.first() {
+        let own: Vec<&Attempt> = open.iter().filter(|a| Some(a.nonce) == lowest.nonce).collect();
+        hurry(engine, network, lane, lowest, &own, now).await?;
+    }
+    let mut again = Vec::new();
+    for step in &signed {
+        let newest = open.iter().rfind(|a| Some(a.nonce) == step.nonce);
+        if let Some(newest) = newest.filter(|a| submit::is_silent(a, now, network.chain.config.block_seconds.max(1))) {
+            again.push(newest);
+        }
+    }
+    submit::send(engine, network, again).await
+}
+
+/// The lowest nonce holds up all behind it: it alone is bumped, and it alone can be stuck.
+async fn hurry(
+    engine: &Engine,
+    network: &Network,
+    lane: &Lane,
+    step: &Step,
+    own: &[&Attempt],
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let config = &network.chain.config;
+    let Some(newest) = own.last() else { return Ok(()) };
+    let since = |at: DateTime<Utc>, seconds: u64| now - at >= Duration::seconds(seconds.cast_signed());
+    if newest.sent_at.is_none() || !since(newest.signed_at, config.bump_after_seconds) {
+        return Ok(());
+    }
+    let bumps = own.iter().filter(|a| a.kind != Kind::Original).count();
+    let spent = bumps >= usize::try_from(config.bumps_max).unwrap_or(usize::MAX);
+    let raised = if spent { None } else { raise(engine, network, newest).await };
+    match raised {
+        Some(fees) => replace(engine, network, lane, step, newest, fees).await,
+        None if own.first().is_some_and(|first| since(first.signed_at, config.stuck_after_seconds)) => {
+            give_up(engine, step, newest, config.stuck_after_seconds).await
+        }
+        None => Ok(()),
+    }
+}
+
+/// Fees that replace the newest attempt's in every pool, or none while the cap or the market's silence leaves no room.
+pub async fn raise(engine: &Engine, network: &Network, newest: &Attempt) -> Option<Fees> {
+    let config = &network.chain.config;
+    let old =
+        Fees { max_fee_per_gas: newest.max_fee_per_gas.0, max_priority_fee_per_gas: newest.max_priority_fee_per_gas.0 };
+    let market = network.fees(engine).await.ok()?;
+    match fees::bump(old, config.bump_percent, market, config.max_fee_per_gas_cap()) {
+        Bump::Raised(fees) => Some(fees),
+        Bump::AtCap => None,
+    }
+}
+
+/// The same call as an attempt, with other fees.
+pub fn call(config: &ChainConfig, step: &Step, newest: &Attempt, fees: Fees) -> Transaction {
+    Transaction {
+        chain_id: config.chain_id,
+        nonce: newest.nonce.cast_unsigned(),
+        to: Some(step.target.0),
+        data: Bytes::from(step.calldata.clone()),
+        value: U256::ZERO,
+        gas_limit: newest.gas_limit.cast_unsigned(),
+        max_fee_per_gas: fees.max_fee_per_gas,
+        max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
+    }
+}
+
+async fn replace(
+    engine: &Engine,
+    network: &Network,
+    lane: &Lane,
+    step: &Step,
+    newest: &Attempt,
+    fees: Fees,
+) -> Result<()> {
+    let transaction = match newest.kind {
+        // Once a cancel is stored, the call itself must not be made more likely than the cancel.
+        Kind::Cancel => Transaction::cancel(config_id(network), lane.signer.0, newest.nonce.cast_unsigned(), fees),
+        Kind::Original | Kind::Bump => call(&network.chain.config, step, newest, fees),
+    };
+    let kind = if newest.kind == Kind::Cancel { Kind::Cancel } else { Kind::Bump };
+    store_and_send(engine, network, lane, newest, kind, &transaction, Point::Bump).await?;
+    Ok(())
+}
+
+/// Whether a replacement was stored, and if not, why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// It is stored, and was sent.
+    Yes,
+    /// Nothing was written.
+    No(String),
+}
+
+/// Stores a replacement for an attempt, and sends it when it is stored. If the step moved meanwhile, nothing is written.
+pub async fn store_and_send(
+    engine: &Engine,
+    network: &Network,
+    lane: &Lane,
+    newest: &Attempt,
+    kind: Kind,
+    transaction: &Transaction,
+    point: Point,
+) -> Result<Stored> {
+    if lane.mode == Mode::Quarantined {
+        return Ok(Stored::No(format!("lane_quarantined: {}", lane.mode_reason.clone().unwrap_or_default())));
+    }
+    if let Some(doubt) = identity::doubt(engine, network).await? {
+        tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
+        return Ok(Stored::No(doubt));
+    }
+    if kind == Kind::Bump {
+        let mut tx = engine.db.read().await?;
+        let op = operation::find(&mut tx, &newest.operation_id).await?;
+        let steps = step::of_operation(&mut tx, &op.id).await?;
+        let bumped = steps.iter().find(|step| step.position == newest.position);
+        if let Some(why) = bumped.and_then(|step| submit::changed(&op, step)) {
+            return Ok(Stored::No(format!("{}: {}", why.code, why.message)));
+        }
+    }
+    // An allowance names a contract that it does not call: the gate has to know that one too.
+    let named = transaction.to.into_iter().chain(spender(&transaction.data)).collect::<Vec<_>>();
+    let gate = engine.gate(network, &named).await?;
+    let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction, U256::ZERO).await {
+        Ok(signed) => signed,
+        Err(Failure::Domain(error)) => return Err(error),
+        Err(other) => {
+            tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {other:?}");
+            return Ok(Stored::No(format!("{other:?}")));
+        }
+    };
+    let mut tx = engine.db.begin().await?;
+    let op = operation::find(&mut tx, &newest.operation_id).await?;
+    let steps = step::of_operation(&mut tx, &op.id).await?;
+    let open = steps.iter().any(|s| s.position == newest.position && s.state == step::State::Signed);
+    let all = attempt::of_operation(&mut tx, &op.id).await?;
+    let last = all.iter().rfind(|a| a.position == newest.position && a.cycle == newest.cycle);
+    if !open || last.is_none_or(|a| a.tx_hash != newest.tx_hash) {
+        return Ok(Stored::No("the step moved meanwhile".to_owned()));
+    }
+    let number = newest.number + 1;
+    let mut attempt = submit::new_attempt(engine, &op, newest.position, number, kind, &lane.id, transaction, &signed);
+    attempt.cycle = newest.cycle;
+    attempt::insert(&mut tx, std::slice::from_ref(&attempt)).await?;
+    // Noted here, so that a wish whose answer was lost is not carried out twice.
+    if kind == Kind::Cancel {
+        wish::fulfil(&mut tx, &op.id, wish::Kind::Noop, "racing").await?;
+    }
+    if point == Point::SpeedUp {
+        wish::fulfil(&mut tx, &op.id, wish::Kind::SpeedUp, "replaced").await?;
+    }
+    tx.commit(point).await?;
+    tracing::info!(operation.id = %op.id, attempt.number = number, attempt.kind = %kind, tx.hash = %Hex(signed.hash), "replaced");
+    submit::send(engine, network, vec![&attempt]).await?;
+    Ok(Stored::Yes)
+}
+
+/// Fees at the cap and time spent: a person is told. The bytes stay in force, are sent again, and count if they are mined.
+async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, stuck_after_seconds: u64) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    let mut op = operation::find(&mut tx, &step.operation_id).await?;
+    // A person who retried has begun a new wait with the same bytes.
+    let waited = op.submitted_at.is_none_or(|at| tx.now() - at >= Duration::seconds(stuck_after_seconds.cast_signed()));
+    if op.status != Status::Submitted || !waited {
+        return Ok(());
+    }
+    let message = format!(
+        "Nonce {} is not mined although the fee is at its cap of {} wei. It may still be: raise the cap, speed it up, or cancel it.",
+        newest.nonce, newest.max_fee_per_gas
+    );
+    op.set_problem(Some(Problem {
+        stage: Stage::Tracking,
+        code: "stuck".to_owned(),
+        message: message.clone(),
+        data: None,
+    }));
+    tracing::error!(operation.id = %op.id, "{message}");
+    match operation::transition(&mut tx, &mut op, Move::GiveUp, "engine", &message).await {
+        Err(Error::Stale { .. }) => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => tx.commit(Point::DeadLetter).await,
+    }
+}
+
+fn config_id(network: &Network) -> u64 {
+    network.id().cast_unsigned()
+}

@@ -1,0 +1,167 @@
+//! The start of an engine, and its first contact with each chain.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use alloy_primitives::Address;
+use muniment_activities::chain::{Chain, Tag};
+use muniment_activities::config::ConfigError;
+use muniment_activities::factory;
+use muniment_activities::fault::{Fault, FaultClass};
+use muniment_activities::signer::Signer;
+use muniment_domain::contract::Kind;
+use muniment_domain::db::Db;
+use muniment_domain::lease::{self, Holder};
+use muniment_domain::point::Point;
+use muniment_domain::{Error, chain, contract, lane as lanes, migrate, payout_token as coins};
+
+use crate::engine::platform::Platform;
+use crate::engine::{Engine, Network, lane, payout_token, queue};
+use crate::settings::Settings;
+
+/// Up to this height a chain may have no final block yet.
+const YOUNG_BLOCKS: u64 = 512;
+
+/// Why the engine does not start, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration cannot work.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// A chain could not be reached or is another one.
+    #[error("chain {chain_id}: {fault}")]
+    Chain {
+        /// Which.
+        chain_id: i64,
+        /// What it said.
+        fault: Fault,
+    },
+    /// Another chain stands behind the URL.
+    #[error(
+        "chain {chain_id} is not the one this database was used with: its genesis was {known}, the endpoints now show {found}. Correct \
+         the endpoint, or use a database of its own for this chain. Nothing was signed."
+    )]
+    OtherChain {
+        /// Which.
+        chain_id: i64,
+        /// What was stored at first contact.
+        known: String,
+        /// What is there now.
+        found: String,
+    },
+    /// The database failed.
+    #[error("{0}")]
+    Domain(#[from] Error),
+}
+
+impl Engine {
+    /// Migrates, makes contact with every chain and notes its lanes and contracts. A chain that cannot be reached does not stop the
+    /// others: its operations wait. A chain that is another one than before stops the start.
+    pub async fn start_with(
+        platform: &'static Platform,
+        db: Db,
+        settings: Settings,
+        chains: Vec<(Chain, Vec<Signer>)>,
+    ) -> Result<Self, StartError> {
+        migrate::run(&db).await?;
+        queue::migrate(&db).await?;
+        if !db.is_shared() {
+            lease::clear(&db).await?;
+        }
+        let mut networks = BTreeMap::new();
+        for (chain, signers) in chains {
+            let signers = signers.into_iter().map(|s| (s.address(), s)).collect();
+            let network = Network::of(chain, signers);
+            networks.insert(network.id(), network);
+        }
+        let holder = Holder::new(&db);
+        let engine = Self { db, settings: Arc::new(settings), networks: Arc::new(networks), holder, platform };
+        for network in engine.networks.values() {
+            match engine.meet(network).await {
+                Err(StartError::Chain { chain_id, fault }) if fault.class() != FaultClass::Fatal => {
+                    tracing::error!(chain.id = chain_id, "no contact yet; the chain's operations wait: {fault}");
+                }
+                met => met?,
+            }
+        }
+        Ok(engine)
+    }
+
+    /// An engine without keys and without loops: it asks the chains what a person's decision needs to know. It makes no contact now, so
+    /// that the interface starts while a chain is away.
+    pub fn reader_with(platform: &'static Platform, db: Db, settings: Settings, chains: Vec<Chain>) -> Self {
+        let network = |chain: Chain| Network::of(chain, BTreeMap::new());
+        let networks = chains.into_iter().map(network).map(|network| (network.id(), network)).collect();
+        let holder = Holder::new(&db);
+        Self { db, settings: Arc::new(settings), networks: Arc::new(networks), holder, platform }
+    }
+
+    /// First contact, or the proof that it is still the same chain.
+    pub async fn meet(&self, network: &Network) -> Result<(), StartError> {
+        let chain_id = network.id();
+        let fault = |fault| StartError::Chain { chain_id, fault };
+        let contact = network.chain.contact().await.map_err(fault)?;
+        let heads = network.chain.heads().await.map_err(fault)?;
+        let mut counts = Vec::new();
+        for address in network.signers.keys() {
+            counts.push((*address, network.chain.transaction_count(*address, Tag::Latest).await.map_err(fault)?));
+        }
+        let implementation = implementation(network).await.map_err(fault)?;
+        let payout_tokens = payout_token::configured(network).await?;
+        let mut tx = self.db.begin().await?;
+        // Following begins at the head: nothing of ours can be below it, because no lane existed.
+        let head = (heads.latest.number.cast_signed(), heads.latest.hash);
+        let last = match heads.finalized {
+            Some(header) => (header.number.cast_signed(), header.hash),
+            // A young chain has no final block but its first. Taking the head for one would halt the chain at the next reorganisation.
+            None if heads.latest.number <= YOUNG_BLOCKS => (0, contact.genesis),
+            None => return Err(fault(Fault::Incomplete("it names no final block".to_owned()))),
+        };
+        chain::meet(&mut tx, chain_id, contact.genesis, head, last).await?;
+        let known = chain::find(&mut tx, chain_id).await?.map(|c| c.genesis_hash.0).unwrap_or(contact.genesis);
+        if known != contact.genesis {
+            return Err(StartError::OtherChain {
+                chain_id,
+                known: known.to_string(),
+                found: contact.genesis.to_string(),
+            });
+        }
+        for (address, count) in counts {
+            let lane = lanes::ensure(&mut tx, chain_id, address, count.cast_signed()).await?;
+            // Before the first move of this process, so that no wake overtakes the look at the key.
+            lane::doubt(&mut tx, &lane, count).await?;
+        }
+        let config = &network.chain.config;
+        for (address, kind) in [
+            (config.factory, Kind::Factory),
+            (config.registry, Kind::Registry),
+            (config.distributor, Kind::Distributor),
+        ] {
+            if let Some(address) = address {
+                contract::configure(&mut tx, chain_id, address, kind).await?;
+            }
+        }
+        if let (Some(factory), Some(implementation)) = (network.chain.config.factory, implementation) {
+            contract::set_implementation(&mut tx, chain_id, factory, implementation).await?;
+        }
+        for coin in &payout_tokens {
+            coins::ensure(&mut tx, coin).await?;
+        }
+        chain::set_gas_cap(&mut tx, chain_id, network.chain.config.gas_cap.cast_signed()).await?;
+        tx.commit(Point::Contact).await?;
+        Ok(())
+    }
+}
+
+/// The code that every token of the configured factory is a clone of. A factory that is none has no answer, which `doctor` tells.
+async fn implementation(network: &Network) -> Result<Option<Address>, Fault> {
+    let Some(factory) = network.chain.config.factory else { return Ok(None) };
+    match factory::implementation(&network.chain, factory).await {
+        Ok(implementation) => Ok(Some(implementation)),
+        Err(Fault::Refused(why)) => {
+            tracing::error!(chain.id = network.id(), "the factory does not answer as one: {why}");
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
+    }
+}

@@ -1,0 +1,365 @@
+//! Signing, storing and sending. Nonces are taken in the commit that stores the bytes signed for them, and only stored bytes are sent.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use alloy_primitives::{Address, Bytes, U256};
+use chrono::Duration as Span;
+use muniment_activities::classify::SendClass;
+use muniment_activities::operation::payload_hash;
+use muniment_activities::payout::spender;
+use muniment_activities::policy::{Gate, Permit};
+use muniment_activities::send::Sent;
+use muniment_activities::transaction::{Signed, Transaction};
+use muniment_domain::attempt::{self, Answered, Attempt, Kind};
+use muniment_domain::column::{Dec, Hex};
+use muniment_domain::db::Tx;
+use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
+use muniment_domain::point::{self, Point, When};
+use muniment_domain::step::{self, State, Step};
+use muniment_domain::{Error, Result};
+
+use crate::engine::chain_identity as identity;
+use crate::engine::failure::{self, Failure};
+use crate::engine::prepare::Prepared;
+use crate::engine::queue;
+use crate::engine::{Engine, Network};
+use crate::engine::{payout_limit as ceiling, payout_limit::Day};
+
+/// How often a commit is tried again when another process took nonces of the lane at the same time.
+const RACES_MAX: usize = 8;
+/// How long one signature may take; a remote signer that hangs must not hold the lane.
+const SIGN_SECONDS: u64 = 10;
+
+/// Signs what was prepared for one lane in one commit, as far as the lane has room, and sends it. What does not fit comes back.
+pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+    let (stored, rest) = store(engine, network, lane_id, batch, &[]).await?;
+    send(engine, network, stored.iter().collect()).await?;
+    Ok(rest)
+}
+
+/// Signs and stores what was prepared for one lane, as far as the lane has room; what is to be sent, and what does not fit. The answers
+/// to earlier sends are noted in the same commit, or, where there is none, not at all.
+pub async fn store(
+    engine: &Engine,
+    network: &Network,
+    lane_id: &str,
+    mut batch: Vec<Prepared>,
+    answers: &[Answered],
+) -> Result<(Vec<Attempt>, Vec<Prepared>)> {
+    for _ in 0..RACES_MAX {
+        let mut tx = engine.db.read().await?;
+        let lane = lane::find(&mut tx, lane_id).await?;
+        let under_way = step::in_flight(&mut tx, lane_id).await?;
+        let unfunded = attempt::is_unfunded(&mut tx, lane_id).await?;
+        // Somebody may have moved an operation since it was prepared; its nonce would be wasted.
+        batch = unmoved(&mut tx, batch).await?;
+        drop(tx);
+        if lane.mode != Mode::Active || unfunded {
+            park(engine, batch, &stopped(&lane, unfunded)).await?;
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let room = i64::from(network.chain.config.in_flight_max).saturating_sub(under_way).max(0);
+        let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
+        let rest = batch.split_off(batch.len().min(most));
+        if batch.is_empty() {
+            return Ok((Vec::new(), rest));
+        }
+        if let Some(doubt) = identity::doubt(engine, network).await? {
+            batch.extend(rest);
+            park(engine, batch, &doubt).await?;
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let mut day = ceiling::today(engine, network, &batch).await?;
+        let (signed, refused) = sign(engine, network, &lane, batch, &mut day).await?;
+        for (prepared, failure) in refused {
+            record(engine, prepared.op, failure).await?;
+        }
+        if signed.is_empty() {
+            return Ok((Vec::new(), rest));
+        }
+        match commit(engine, &lane, &signed, &day, answers).await {
+            Ok(()) => return Ok((signed.into_iter().map(|(_, attempt)| attempt).collect(), rest)),
+            // Nothing was written and nothing was sent: the bytes are forgotten and the nonces never existed.
+            Err(Error::Stale { .. }) => {
+                batch = signed.into_iter().map(|(prepared, _)| prepared).collect();
+                batch.extend(rest);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((Vec::new(), batch))
+}
+
+fn stopped(lane: &Lane, unfunded: bool) -> String {
+    if unfunded {
+        return format!(
+            "signer_unfunded: the account {} cannot pay for its next transaction; send it funds",
+            lane.signer
+        );
+    }
+    format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default())
+}
+
+async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+    let ids: Vec<&str> = batch.iter().map(|prepared| prepared.op.id.as_str()).collect();
+    let mut now: HashMap<String, i64> = operation::versions(tx, &ids).await?.into_iter().collect();
+    // Taken out of the map, so that an operation that was prepared twice is signed once.
+    batch.retain(|prepared| now.remove(&prepared.op.id) == Some(prepared.op.version));
+    Ok(batch)
+}
+
+/// Leaves operations where they are, with the reason and a time to look again.
+pub async fn park(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
+    let ops = batch.into_iter().map(|prepared| prepared.op).collect();
+    failure::block(&engine.db, &engine.settings, ops, reason).await
+}
+
+async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<()> {
+    match failure::record(&engine.db, &engine.settings, op, failure).await {
+        Err(Error::Stale { .. }) => Ok(()),
+        recorded => recorded,
+    }
+}
+
+type SignedBatch = Vec<(Prepared, Attempt)>;
+
+/// Signs for the lane's next nonces, in order. One that cannot be signed is left out, and those behind it move up.
+async fn sign(
+    engine: &Engine,
+    network: &Network,
+    lane: &Lane,
+    batch: Vec<Prepared>,
+    day: &mut Day,
+) -> Result<(SignedBatch, Vec<(Prepared, Failure)>)> {
+    // An allowance names a contract that it does not call: the gate has to know that one too.
+    let named = |p: &Prepared| [Some(p.step.target.0), spender(&p.step.calldata)];
+    let targets: BTreeSet<Address> = batch.iter().flat_map(named).flatten().collect();
+    let gate = engine.gate(network, &targets.into_iter().collect::<Vec<_>>()).await?;
+    let (mut signed, mut refused) = (Vec::with_capacity(batch.len()), Vec::new());
+    for prepared in batch {
+        if let Some(why) = changed(&prepared.op, &prepared.step) {
+            refused.push((prepared, Failure::Dead(why)));
+            continue;
+        }
+        let nonce = lane.next_nonce + i64::try_from(signed.len()).unwrap_or(i64::MAX);
+        let transaction = Transaction {
+            chain_id: network.chain.config.chain_id,
+            nonce: nonce.cast_unsigned(),
+            to: Some(prepared.step.target.0),
+            data: Bytes::from(prepared.step.calldata.clone()),
+            value: U256::ZERO,
+            gas_limit: prepared.gas_limit,
+            max_fee_per_gas: prepared.fees.max_fee_per_gas,
+            max_priority_fee_per_gas: prepared.fees.max_priority_fee_per_gas,
+        };
+        match sign_one(network, &gate, lane.signer.0, &transaction, day.spent(&transaction.data)).await {
+            Ok(bytes) => {
+                day.add(&transaction.data);
+                let (op, position) = (&prepared.op, prepared.step.position);
+                let attempt = new_attempt(engine, op, position, 1, Kind::Original, &lane.id, &transaction, &bytes);
+                signed.push((prepared, attempt));
+            }
+            Err(failure) => refused.push((prepared, failure)),
+        }
+    }
+    Ok((signed, refused))
+}
+
+/// What stands in the rows must be what was accepted, and where two people were asked what they allowed: a call or a payload that somebody
+/// changed since is not signed.
+pub fn changed(op: &Operation, step: &Step) -> Option<Problem> {
+    let data = Bytes::from(step.calldata.clone());
+    let is_ours = step.payload_hash.is_none_or(|hash| hash.0 == payload_hash(&data));
+    if is_ours && op.is_as_accepted() {
+        return None;
+    }
+    let what = if is_ours { "payload".to_owned() } else { format!("call of step {}", step.position) };
+    tracing::error!(operation.id = %op.id, "its {what} was changed behind the platform's back");
+    Some(Problem {
+        stage: Stage::Preflight,
+        code: "payload_changed".to_owned(),
+        message: format!("The {what} is not what was accepted: its hash differs. It was not signed."),
+        data: None,
+    })
+}
+
+/// Asks the gate, then the key. What this day's payouts came to before decides whether there is room for another one.
+pub async fn sign_one(
+    network: &Network,
+    gate: &Gate,
+    signer: Address,
+    transaction: &Transaction,
+    spent: U256,
+) -> Result<Signed, Failure> {
+    let permit: Permit = gate
+        .check(signer, transaction, spent)
+        .map_err(|refusal| Failure::refuse(Stage::Preflight, refusal.code(), refusal.to_string(), None))?;
+    let key =
+        network.signers.get(&signer).ok_or_else(|| Failure::Blocked("no_signer: the key is not here".to_owned()))?;
+    match tokio::time::timeout(Duration::from_secs(SIGN_SECONDS), key.sign(&permit)).await {
+        Ok(Ok(signed)) => Ok(signed),
+        Ok(Err(fault)) => Err(Failure::Blocked(format!("signer_down: {fault}"))),
+        Err(_) => Err(Failure::Blocked(format!("signer_down: no signature within {SIGN_SECONDS} s"))),
+    }
+}
+
+/// An attempt as it will be stored.
+#[allow(clippy::too_many_arguments)] // Each is a column of the row.
+pub fn new_attempt(
+    engine: &Engine,
+    op: &Operation,
+    position: i64,
+    number: i64,
+    kind: Kind,
+    lane_id: &str,
+    transaction: &Transaction,
+    signed: &Signed,
+) -> Attempt {
+    Attempt {
+        chain_id: op.chain_id,
+        tx_hash: Hex(signed.hash),
+        operation_id: op.id.clone(),
+        position,
+        cycle: op.cycle,
+        number,
+        kind,
+        lane_id: lane_id.to_owned(),
+        nonce: transaction.nonce.cast_signed(),
+        raw: signed.raw.to_vec(),
+        gas_limit: transaction.gas_limit.cast_signed(),
+        max_fee_per_gas: Dec(transaction.max_fee_per_gas),
+        max_priority_fee_per_gas: Dec(transaction.max_priority_fee_per_gas),
+        open: true,
+        signed_at: engine.db.clock().now(),
+        sent_at: None,
+        sends: 0,
+        last_answer: None,
+        block_number: None,
+        block_hash: None,
+        receipt: None,
+    }
+}
+
+/// Nonces, bytes and statuses in one commit, or none of them.
+async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, answers: &[Answered]) -> Result<()> {
+    let mut tx = engine.db.begin().await?;
+    lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
+    let (mut steps, mut first, mut later) = (Vec::with_capacity(signed.len()), Vec::new(), Vec::new());
+    for (prepared, attempt) in signed {
+        let (mut op, mut step) = (prepared.op.clone(), prepared.step.clone());
+        step.state = State::Signed;
+        step.lane_id = Some(lane.id.clone());
+        step.nonce = Some(attempt.nonce);
+        step.gas_limit = Some(attempt.gas_limit);
+        step.signed_at = Some(attempt.signed_at);
+        steps.push(step);
+        op.lane_id = Some(lane.id.clone());
+        op.next_action_at = None;
+        op.blocked_reason = None;
+        op.set_problem(None);
+        if op.status == Status::Pending { first.push(op) } else { later.push(op) }
+    }
+    step::save_all(&mut tx, &steps, State::Unsigned).await?;
+    attempt::insert(&mut tx, &signed.iter().map(|(_, attempt)| attempt.clone()).collect::<Vec<_>>()).await?;
+    let nonces: HashMap<&str, i64> = signed.iter().map(|(p, attempt)| (p.op.id.as_str(), attempt.nonce)).collect();
+    let reason = |op: &Operation| {
+        format!("signed with nonce {} of {}", nonces.get(op.id.as_str()).copied().unwrap_or_default(), lane.signer)
+    };
+    operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
+    operation::save_all(&mut tx, &mut later).await?;
+    attempt::note_sends(&mut tx, lane.chain_id, answers).await?;
+    day.write(&mut tx).await?;
+    tx.commit(Point::Sign).await
+}
+
+/// Puts stored bytes on the wire and notes what was answered. No answer decides anything.
+pub async fn send(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<()> {
+    let told = put(engine, network, attempts).await?;
+    note(engine, network, &told).await
+}
+
+/// What came of a send, and whether the chain knew more of the lane's nonces than we do.
+pub struct Told {
+    /// The answers, one for each transaction.
+    pub answers: Vec<Answered>,
+    /// Whether every one of them was taken: then nothing hangs on when they are noted.
+    pub all_taken: bool,
+    doubted: Option<String>,
+}
+
+impl Told {
+    /// Answers that nothing hangs on.
+    pub fn taken(answers: Vec<Answered>) -> Self {
+        Self { answers, all_taken: true, doubted: None }
+    }
+
+    /// Nothing was sent.
+    pub fn nothing() -> Self {
+        Self::taken(Vec::new())
+    }
+}
+
+/// Puts stored bytes on the wire, lowest nonce first.
+pub async fn put(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<Told> {
+    let mut told = Told::nothing();
+    if attempts.is_empty() {
+        return Ok(told);
+    }
+    attempts.sort_by_key(|a| a.nonce);
+    let raws: Vec<Bytes> = attempts.iter().map(|a| Bytes::from(a.raw.clone())).collect();
+    point::pass(Point::Send, When::Before)?;
+    let answers = network.chain.send(&raws).await;
+    point::pass(Point::Send, When::After)?;
+    network.sent.notify_one();
+    let at = engine.db.clock().now();
+    for (attempt, answer) in attempts.iter().zip(&answers) {
+        let text = in_words(answer);
+        if !matches!(answer, Sent::Accepted(_) | Sent::AlreadyKnown) {
+            told.all_taken = false;
+            tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not take it: {text}");
+        }
+        if matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow) {
+            told.doubted = Some(attempt.lane_id.clone());
+        }
+        told.answers.push(Answered { tx_hash: attempt.tx_hash.0, at, answer: text });
+    }
+    Ok(told)
+}
+
+/// Notes what was answered, and looks at a lane whose nonce the chain calls too low.
+pub async fn note(engine: &Engine, network: &Network, told: &Told) -> Result<()> {
+    if told.answers.is_empty() {
+        return Ok(());
+    }
+    let mut tx = engine.db.begin().await?;
+    attempt::note_sends(&mut tx, network.id(), &told.answers).await?;
+    if !network.followed_here.load(Ordering::Relaxed) {
+        queue::tell_sent(&mut tx, network.id()).await?;
+    }
+    tx.commit(Point::Answer).await?;
+    if let Some(lane_id) = &told.doubted {
+        // Either it is mined and the follower will see it, or somebody else has our key or our past.
+        crate::engine::lane::check(engine, network, lane_id).await?;
+    }
+    Ok(())
+}
+
+fn in_words(answer: &Sent) -> String {
+    match answer {
+        Sent::Accepted(_) => "accepted".to_owned(),
+        Sent::AlreadyKnown => "already_known".to_owned(),
+        Sent::Refused(refusal) if refusal.class == SendClass::InsufficientFunds => {
+            format!("{}: {}", attempt::UNFUNDED, refusal.text)
+        }
+        Sent::Refused(refusal) => format!("refused ({:?}): {}", refusal.class, refusal.text),
+        Sent::Unknown(text) => format!("unknown: {text}"),
+    }
+}
+
+/// Whether an attempt was sent so long ago that it is sent again.
+pub fn is_silent(attempt: &Attempt, now: chrono::DateTime<chrono::Utc>, seconds: u64) -> bool {
+    attempt.sent_at.is_none_or(|sent| now - sent >= Span::seconds(seconds.cast_signed()))
+}

@@ -1,0 +1,145 @@
+//! Identity checks (KYC): the investor submits a case, a reviewer decides it, and an approval expires. An approval allows acceptance, mint
+//! and payout. The end of an approval holds the investor's entitlements in the same commit.
+
+use chrono::{DateTime, Duration, Months, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::investor::{self, Accreditation, Finding, Investor, Level, Move, Screening, Status};
+use muniment_domain::kyc::{self, Ground, NewCase};
+use muniment_domain::policy::Limits;
+use muniment_domain::{Code, Error, Result, country};
+
+use crate::engine::timer;
+use crate::payout::entitlement;
+use crate::requester::Requester;
+use crate::settings::Settings;
+use crate::staff::policy;
+
+/// After a rejection an investor waits this long before the next submission.
+const REJECTED_DAYS: i64 = 30;
+
+/// A reviewer's decision.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The reviewer's move.
+    pub word: Move,
+    /// The verified level, if it differs from the requested one.
+    pub level: Option<Level>,
+    /// The code of the reason. Required except for an approval.
+    pub reason_code: Option<String>,
+    /// The hash of the supporting document. Required for an approval.
+    pub evidence_sha256: Option<String>,
+    /// The result of the screening against sanctions lists. Required for an approval.
+    pub screening: Option<Screening>,
+    /// The end of the approval. Without it, the longest allowed period.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Whether the investor is high-risk, so that the approval expires earlier.
+    pub high_risk: bool,
+    /// An accreditation as well: its basis, and its end.
+    pub accreditation: Option<(String, Option<DateTime<Utc>>)>,
+}
+
+/// Submits a case, with the country if the profile has none yet.
+pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> Result<(Investor, String)> {
+    let mut i = investor::of_user(tx, new.submitted_by).await?;
+    if let (Status::Rejected, Some(decided)) = (i.kyc_status, i.kyc_decided_at) {
+        let again = decided + Duration::days(REJECTED_DAYS);
+        if tx.now() < again {
+            let detail = format!("Your identity check was rejected. You can submit again from {}.", again.to_rfc3339());
+            return Err(Error::refused(Code::InvalidState, detail));
+        }
+    }
+    if !i.kyc_status.moves().contains(&Move::Submit) {
+        return Err(kyc::refused(&i, Move::Submit));
+    }
+    if let Some(country) = lives_in {
+        country.clone_into(&mut i.country);
+    }
+    if !country::is_known(&i.country) {
+        return Err(Error::field(
+            "/country",
+            "required",
+            "The country of residence is required. It decides which offerings are open to you.",
+        ));
+    }
+    let case = kyc::insert_case(tx, &i.id, new).await?;
+    i.kyc_level = Some(new.level);
+    i.kyc_submitted_at = Some(tx.now());
+    kyc::transition(tx, &mut i, Move::Submit, &Ground { decided_by: new.submitted_by, ..Ground::default() }).await?;
+    Ok((i, case))
+}
+
+/// Decides a submitted case.
+pub async fn decide(
+    tx: &mut Tx,
+    settings: &Settings,
+    investor_id: &str,
+    d: &Decision,
+    by: &Requester,
+) -> Result<Investor> {
+    let mut i = investor::find(tx, investor_id).await?;
+    if matches!(d.word, Move::Approve | Move::Renew) {
+        let limits = policy::limits(tx, settings).await?;
+        approve(tx, &limits, &mut i, d)?;
+        if let Some(finding) = finding(d, by) {
+            finding.apply(&mut i);
+        }
+    }
+    let ground = Ground {
+        decided_by: &by.actor,
+        reason_code: d.reason_code.as_deref(),
+        evidence_sha256: d.evidence_sha256.as_deref(),
+        screening: d.screening,
+    };
+    kyc::transition(tx, &mut i, d.word, &ground).await?;
+    if let Some(finding) = finding(d, by) {
+        finding.keep(tx, &i).await?;
+    }
+    timer::set(tx, &i.id, ends_at(&i)).await?;
+    Ok(i)
+}
+
+/// The accreditation that an approval includes. It has the same supporting document.
+fn finding<'a>(d: &'a Decision, by: &'a Requester) -> Option<Finding<'a>> {
+    let (basis, expires_at) = d.accreditation.as_ref()?;
+    let evidence_sha256 = d.evidence_sha256.as_deref()?;
+    let (status, expires_at) = (Accreditation::Verified, *expires_at);
+    Some(Finding { status, basis, evidence_sha256, expires_at, decided_by: &by.actor })
+}
+
+fn approve(tx: &Tx, limits: &Limits, i: &mut Investor, d: &Decision) -> Result<()> {
+    if d.screening != Some(Screening::Clear) {
+        let detail = "An approval needs a screening with the result clear.";
+        return Err(Error::field("/screening", "sanctions_not_clear", detail));
+    }
+    if !country::is_known(&i.country) {
+        let detail = "The investor's country is unknown. Request it with the decision needs_information.";
+        return Err(Error::field("/decision", "country_required", detail));
+    }
+    let now = tx.now();
+    let months = Months::new(if d.high_risk { limits.kyc_months_at_high_risk } else { limits.kyc_months });
+    let latest = now.checked_add_months(months).unwrap_or(now);
+    let expires_at = d.expires_at.unwrap_or(latest);
+    if expires_at <= now || expires_at > latest {
+        let detail = format!("The approval must expire between now and {}.", latest.to_rfc3339());
+        return Err(Error::field("/expires_at", "out_of_range", detail));
+    }
+    i.kyc_expires_at = Some(expires_at);
+    i.kyc_level = d.level.or(i.kyc_level);
+    Ok(())
+}
+
+/// The end of an investor's approval, if the investor is approved.
+pub fn ends_at(i: &Investor) -> Option<DateTime<Utc>> {
+    i.kyc_expires_at.filter(|_| i.kyc_status == Status::Approved)
+}
+
+/// Ends an approval that has expired, holds the investor's entitlements, and returns the time of the next check.
+pub async fn on_timer(tx: &mut Tx, investor_id: &str) -> Result<Option<DateTime<Utc>>> {
+    let mut i = investor::find(tx, investor_id).await?;
+    if ends_at(&i).is_some_and(|end| end <= tx.now()) {
+        let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
+        kyc::transition(tx, &mut i, Move::Expire, &Ground { decided_by: &by.actor, ..Ground::default() }).await?;
+        entitlement::hold_all_of(tx, &i.id, &by, "the approval of the identity has expired").await?;
+    }
+    Ok(ends_at(&i))
+}

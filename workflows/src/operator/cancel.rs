@@ -1,0 +1,142 @@
+//! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself, which
+//! competes with the original. The chain decides which of the two is included.
+
+use muniment_activities::transaction::Transaction;
+use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::db::Tx;
+use muniment_domain::operation::{self, Move, Operation, Problem, Resolution, Stage, Status};
+use muniment_domain::point::Point;
+use muniment_domain::step::{self, State};
+use muniment_domain::{Code, Error, Result, item, lane, wish};
+
+use crate::engine::Engine;
+use crate::engine::rebroadcast::Stored;
+use crate::engine::{execution, rebroadcast as tend};
+use crate::operations;
+use crate::operator::command;
+
+/// The result of a cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// Nothing was signed, and the operation is cancelled.
+    Unsent,
+    /// An empty transfer on its nonce was sent.
+    Racing,
+}
+
+/// Cancels an operation, in the way that its state allows.
+pub async fn cancel(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Cancelled> {
+    let mut tx = engine.db.read().await?;
+    let status = operation::find(&mut tx, operation_id).await?.status;
+    drop(tx);
+    if status == Status::Pending {
+        let op = decide_unsent(engine, operation_id).await?;
+        let mut tx = engine.db.begin().await?;
+        apply_unsent(&mut tx, op, actor, reason).await?;
+        tx.commit(Point::Cancel).await?;
+        return Ok(Cancelled::Unsent);
+    }
+    match noop(engine, operation_id, actor, reason).await? {
+        Stored::Yes => Ok(Cancelled::Racing),
+        Stored::No(why) => Err(Error::refused(Code::InvalidState, why)),
+    }
+}
+
+/// Whether ending an unsigned operation takes two people. A retry must not avoid the approval that abandoning the operation needed before.
+pub fn takes_two(op: &Operation) -> bool {
+    op.cycle > 1 && operations::of(op.kind).abandon_takes_two()
+}
+
+/// Refuses an operation that is signed or finished.
+pub fn check_unsent(op: &Operation) -> Result<()> {
+    if op.status == Status::Pending {
+        return Ok(());
+    }
+    let detail =
+        format!("The operation is {}. Only a pending operation can be cancelled before it is signed. Use noop to cancel a signed nonce.", op.status);
+    Err(Error::refused(Code::InvalidState, detail))
+}
+
+/// The operation, if nothing was signed for it and it is not executed on the chain.
+pub async fn decide_unsent(engine: &Engine, operation_id: &str) -> Result<Operation> {
+    let mut tx = engine.db.read().await?;
+    let op = operation::find(&mut tx, operation_id).await?;
+    let steps = step::of_operation(&mut tx, &op.id).await?;
+    drop(tx);
+    check_unsent(&op)?;
+    let network = execution::network_of(engine, &op)?;
+    for step in &steps {
+        // A restored database may not know that the operation was executed after the backup.
+        if execution::is_executed(engine, network, &op, step).await? {
+            return Err(Error::refused(
+                Code::PartialEffect,
+                "The operation is already executed on the chain. The engine will find and confirm it.",
+            ));
+        }
+    }
+    Ok(op)
+}
+
+/// Cancels the operation, if its version has not changed.
+pub async fn apply_unsent(tx: &mut Tx, mut op: Operation, actor: &str, reason: &str) -> Result<Operation> {
+    op.set_problem(Some(Problem {
+        stage: Stage::Preflight,
+        code: "cancelled_by_operator".to_owned(),
+        message: format!("{actor}: {reason}"),
+        data: None,
+    }));
+    op.resolution = Some(Resolution::Abandoned);
+    op.live_key = None;
+    operation::transition(tx, &mut op, Move::Fail, actor, reason).await?;
+    give_up(tx, &op).await?;
+    Ok(op)
+}
+
+/// Releases the subjects of an operation that a person gives up.
+pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
+    item::release(tx, &op.id).await?;
+    operations::of(op.kind).give_up(tx, op).await
+}
+
+/// Accepts the command to cancel the nonce of an operation.
+pub async fn ask_noop(tx: &mut Tx, operation_id: &str, actor: &str, reason: &str) -> Result<Operation> {
+    let (op, newest) = open_attempt(tx, operation_id).await?;
+    if newest.kind == Kind::Cancel {
+        return Err(Error::refused(Code::OperationInProgress, "A cancel of this nonce is already sent."));
+    }
+    command::ask(tx, operation_id, wish::Kind::Noop, None, actor, reason).await?;
+    Ok(op)
+}
+
+/// Cancels the nonce: stores the empty transfer, then sends it.
+pub async fn noop(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Stored> {
+    let mut tx = engine.db.read().await?;
+    let (op, newest) = open_attempt(&mut tx, operation_id).await?;
+    let lane = lane::find(&mut tx, &newest.lane_id).await?;
+    drop(tx);
+    let network = execution::network_of(engine, &op)?;
+    if newest.kind == Kind::Cancel {
+        return Ok(Stored::Yes);
+    }
+    let Some(fees) = tend::raise(engine, network, &newest).await else {
+        let detail =
+            "The fee is already at its cap, so a cancel could not replace the sent transaction. Raise the chain's fee cap first.";
+        return Err(Error::refused(Code::FeeCapReached, detail));
+    };
+    let transaction =
+        Transaction::cancel(network.chain.config.chain_id, lane.signer.0, newest.nonce.cast_unsigned(), fees);
+    tracing::warn!(operation.id = %op.id, actor, "cancel of the nonce stored: {reason}");
+    tend::store_and_send(engine, network, &lane, &newest, Kind::Cancel, &transaction, Point::Cancel).await
+}
+
+/// The newest attempt of the step whose nonce is open.
+async fn open_attempt(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Attempt)> {
+    let op = operation::find(tx, operation_id).await?;
+    let steps = step::of_operation(tx, &op.id).await?;
+    let own = attempt::of_operation(tx, &op.id).await?;
+    let signed = steps.iter().find(|s| s.state == State::Signed);
+    let newest = signed.and_then(|step| own.into_iter().rfind(|a| a.position == step.position && a.cycle == op.cycle));
+    let none =
+        || Error::refused(Code::InvalidState, "The operation has no open signed transaction to cancel.");
+    newest.map(|newest| (op, newest)).ok_or_else(none)
+}

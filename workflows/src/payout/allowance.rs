@@ -1,0 +1,98 @@
+//! Allowances: before a platform contract can pull a coin from the payer, the payer approves it, once and without a limit. The contracts pull
+//! only from their caller, so an unlimited allowance gives nobody else access to the money.
+
+use alloy_primitives::Address;
+use muniment_activities::coin;
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Distribution};
+use muniment_domain::lane::Lane;
+use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
+use muniment_domain::step::{self, Step};
+use muniment_domain::{Result, payout_token};
+
+use crate::engine::queue;
+use crate::payout;
+use crate::payout::payer;
+use crate::requester::Requester;
+
+/// The reason why a page waits: its allowance is not final yet.
+pub const PENDING: &str = "allowance_pending";
+
+/// The function of the coin.
+pub const STEP: &str = "approve";
+
+/// The state of an allowance.
+#[derive(Clone, Debug)]
+pub enum Ensured {
+    /// The allowance is final.
+    Granted,
+    /// An earlier operation that grants it is not finished.
+    UnderWay,
+    /// This new operation grants it.
+    Asked(Box<Operation>),
+}
+
+impl Ensured {
+    /// The new operation, if there is one.
+    pub fn operation(self) -> Option<Operation> {
+        if let Self::Asked(op) = self { Some(*op) } else { None }
+    }
+}
+
+/// Makes sure that the token has an allowance from the payer of a distribution.
+pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, by: &Requester) -> Result<Ensured> {
+    let spender = d.token_address.0;
+    if payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, spender).await? {
+        return Ok(Ensured::Granted);
+    }
+    let key = key(d.chain_id, d.payout_token.0, d.funding_wallet.0, spender);
+    if operation::find_live(tx, &key).await?.is_some() {
+        return Ok(Ensured::UnderWay);
+    }
+    let new = payout::new_operation(d, lane, Kind::Payout, payout::payload(d), vec![call(d, spender)], by);
+    let new = NewOperation { batch: Some((batch_id.to_owned(), 0)), live_key: Some(key), ..new };
+    let op = operation::insert(tx, new).await?;
+    queue::first_wake(tx, &op).await?;
+    Ok(Ensured::Asked(Box::new(op)))
+}
+
+/// Makes sure that a retried page has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the page waits.
+pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bool> {
+    let is_page = op.kind == Kind::Payout && op.subject_type == "distribution";
+    if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {
+        return Ok(false);
+    }
+    let d = distribution::lock(tx, &op.subject_id).await?;
+    let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id("bat"));
+    let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, Ensured::Granted);
+    if waits {
+        op.blocked_reason = Some(PENDING.to_owned());
+    }
+    Ok(waits)
+}
+
+/// The step that grants the allowance.
+pub fn call(d: &Distribution, spender: Address) -> NewStep {
+    payout::step(STEP, d.payout_token.0, &coin::approve(Address::ZERO, d.payout_token.0, spender).data)
+}
+
+fn key(chain_id: i64, asset: Address, payer: Address, spender: Address) -> String {
+    format!("allowance:{chain_id}:{asset:#x}:{payer:#x}:{spender:#x}")
+}
+
+/// Whether the allowance of a step is not final yet. A trial call that reverts is then not a failure.
+pub async fn is_under_way(tx: &mut Tx, op: &Operation, step: &Step) -> Result<bool> {
+    if op.kind != Kind::Payout || step.name == STEP {
+        return Ok(false);
+    }
+    let address = |field: &str| op.payload.0[field].as_str().and_then(|text| text.parse::<Address>().ok());
+    let (Some(asset), Some(payer)) = (address("asset"), address("payer")) else { return Ok(false) };
+    Ok(operation::find_live(tx, &key(op.chain_id, asset, payer, step.target.0)).await?.is_some())
+}
+
+/// Stores the final allowance, and wakes the pages that waited for it.
+pub async fn settle(tx: &mut Tx, op: &Operation, asset: Address, owner: Address, spender: Address) -> Result<()> {
+    payout_token::set_allowed(tx, op.chain_id, asset, owner, spender, &op.id).await?;
+    let mut waiting = operation::waiting_for(tx, op.chain_id, PENDING).await?;
+    queue::line_up(tx, &mut waiting).await
+}

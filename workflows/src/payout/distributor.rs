@@ -1,0 +1,144 @@
+//! Payout through the distributor: the allowance if it is missing, then the declaration of the list with its sum in escrow, then the pages. All
+//! of it is one operation. Each step is prepared when the one before it is included.
+
+use alloy_primitives::{Address, B256};
+use muniment_activities::distributor::{self, Declaration, EscrowPage};
+use muniment_domain::column::Hex;
+use muniment_domain::contract::{self, Kind as ContractKind};
+use muniment_domain::db::Tx;
+use muniment_domain::distribution::{self, Distribution};
+use muniment_domain::entitlement::{self, Entitlement};
+use muniment_domain::operation::{self, Kind, NewStep, Operation};
+use muniment_domain::{Code, Error, Result, payout_token, step};
+use serde_json::json;
+
+use crate::engine::queue;
+use crate::payout;
+use crate::payout::{allowance, payer};
+use crate::requester::Requester;
+use crate::settings::Settings;
+
+/// The step that declares the list and funds the escrow.
+pub const CREATE: &str = "createDistribution";
+/// The step that pays a page.
+pub const PAGE: &str = "payoutForDistribution";
+/// The step that claims the amount kept for a holder.
+pub const CLAIM: &str = "claimWithheld";
+
+/// Accepts the payment of a list through the distributor.
+pub async fn pay(
+    tx: &mut Tx,
+    settings: &Settings,
+    d: &Distribution,
+    list: &[Entitlement],
+    by: &Requester,
+) -> Result<Operation> {
+    let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
+    let escrow = contract::only(tx, d.chain_id, ContractKind::Distributor).await?;
+    let mut steps = Vec::new();
+    if !payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, escrow).await? {
+        steps.push(allowance::call(d, escrow));
+    }
+    steps.extend(declared(d, escrow, list, settings.payout_page_holders.clamp(1, payout::LINES_MAX))?);
+    let new = payout::new_operation(d, &lane, Kind::DistributorPayout, payout::payload(d), steps, by);
+    let op = payout::insert(tx, d, new, list).await?;
+    queue::first_wake(tx, &op).await?;
+    Ok(op)
+}
+
+fn declared(d: &Distribution, escrow: Address, list: &[Entitlement], page_lines: usize) -> Result<Vec<NewStep>> {
+    let lines = payout::lines(d, list)?;
+    let declaration = Declaration {
+        id: d.chain_key(),
+        token: d.token_address.0,
+        asset: d.payout_token.0,
+        total: lines.iter().map(|line| line.units()).sum(),
+        count: lines.len() as u64,
+        commitment: distributor::commitment(&lines),
+    };
+    let create = distributor::create(Address::ZERO, escrow, &declaration).data;
+    let mut steps = vec![payout::step(CREATE, escrow, &create)];
+    for (index, page) in lines.chunks(page_lines).enumerate() {
+        let page = EscrowPage { id: declaration.id, from: (index * page_lines) as u64, lines: page.to_vec() };
+        steps.push(payout::step(PAGE, escrow, &distributor::pay(Address::ZERO, escrow, &page).data));
+    }
+    Ok(steps)
+}
+
+/// Accepts the claim of the amount that the distributor keeps for a holder. The contract pays it to the holder or to its successor.
+pub async fn claim(tx: &mut Tx, d: &Distribution, e: &Entitlement, by: &Requester) -> Result<Operation> {
+    let unreadable = |why: &str| Error::Unreadable { what: "entitlement", id: e.id.clone(), why: why.to_owned() };
+    let reason = e.hold_reason.filter(|r| r.is_withheld()).ok_or_else(|| unreadable("nothing is kept for it"))?;
+    let keeper = e.operation_id.as_deref().ok_or_else(|| unreadable("no operation declared it"))?;
+    let (escrow, account) = account_of(tx, keeper, e).await?.ok_or_else(|| unreadable("no line of it was declared"))?;
+    let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
+    let data = distributor::claim(Address::ZERO, escrow, d.chain_key(), account).data;
+    // After recoveries one account can have several lines. The contract pays them together.
+    let mut all = Vec::new();
+    for other in entitlement::withheld_of(tx, &d.id, e.payee_address.0).await? {
+        let keeper = other.operation_id.clone().unwrap_or_default();
+        if account_of(tx, &keeper, &other).await? == Some((escrow, account)) {
+            all.push(other);
+        }
+    }
+    let mut payload = payout::payload(d);
+    payload["withheld"] = json!(reason);
+    payload["units"] = json!(all.iter().map(|e| d.units(e.net)).sum::<u128>().to_string());
+    payload["lines"] = json!(all.len());
+    let new =
+        payout::new_operation(d, &lane, Kind::DistributorPayout, payload, vec![payout::step(CLAIM, escrow, &data)], by);
+    let op = payout::insert(tx, d, new, &all).await?;
+    queue::first_wake(tx, &op).await?;
+    Ok(op)
+}
+
+/// The contract that keeps the money of an entitlement, and the account of the declared line. Later recoveries do not change that account.
+async fn account_of(tx: &mut Tx, operation_id: &str, e: &Entitlement) -> Result<Option<(Address, Address)>> {
+    let op = operation::find(tx, operation_id).await?;
+    if op.kind != Kind::DistributorPayout {
+        return Err(Error::refused(Code::InvalidState, "The entitlement was not paid through the distributor."));
+    }
+    let line = e.line_index.and_then(|line| u64::try_from(line).ok()).unwrap_or_default();
+    for step in step::of_operation(tx, operation_id).await? {
+        if let Some(account) = distributor::claimed_account(&step.calldata) {
+            return Ok(Some((step.target.0, account)));
+        }
+        let Some(page) = distributor::page_of(&step.calldata) else { continue };
+        let place = line.checked_sub(page.from).and_then(|at| usize::try_from(at).ok());
+        if let Some(found) = place.and_then(|at| page.lines.get(at)) {
+            return Ok(Some((step.target.0, found.holder())));
+        }
+    }
+    Ok(None)
+}
+
+/// Stores the declared report, when the declaration is final.
+pub async fn settle_audit(tx: &mut Tx, op: &Operation, report: B256, tx_hash: B256) -> Result<()> {
+    let mut d = distribution::lock(tx, &op.subject_id).await?;
+    d.audit_report_sha256 = Some(Hex(report));
+    d.audit_tx_hash = Some(Hex(tx_hash));
+    distribution::save(tx, &mut d).await?;
+    distribution::tell(tx, &d, "audit_declared", json!({ "report_sha256": report, "tx_hash": tx_hash })).await
+}
+
+/// Accepts the declaration of an audit report's hash, for a distribution of either method.
+pub async fn declare_audit(tx: &mut Tx, d: &Distribution, report: B256, by: &Requester) -> Result<Operation> {
+    if d.executed_at.is_none() {
+        return Err(Error::refused(
+            Code::InvalidState,
+            "The distribution is not executed yet, so there is nothing to audit.",
+        ));
+    }
+    if d.audit_report_sha256.is_some_and(|known| known.0 != report) {
+        return Err(Error::refused(Code::InvalidState, "Another report is already declared for this distribution."));
+    }
+    let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
+    let escrow = contract::only(tx, d.chain_id, ContractKind::Distributor).await?;
+    let data = distributor::declare_audit(Address::ZERO, escrow, d.chain_key(), d.token_address.0, report).data;
+    let steps = vec![payout::step("declareAudit", escrow, &data)];
+    let mut new = payout::new_operation(d, &lane, Kind::AuditDeclaration, payout::payload(d), steps, by);
+    new.live_key = Some(format!("audit_declaration:{}", d.id));
+    let op = operation::insert(tx, new).await?;
+    queue::first_wake(tx, &op).await?;
+    Ok(op)
+}

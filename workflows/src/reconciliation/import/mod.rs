@@ -1,0 +1,180 @@
+//! Import after a restore: calls of a lane's key since the backup are recorded, so that none of them is repeated. The engine itself finds the
+//! calls of operations that the database still has. A person imports the others here.
+
+mod find;
+mod write;
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::B256;
+use muniment_activities::factory::Deployment;
+use muniment_activities::line::Line;
+use muniment_activities::mined::Mined;
+use muniment_activities::mint::MintPage;
+use muniment_domain::acknowledgement::{self, WHOLE_CALL};
+use muniment_domain::lane::{self, Lane};
+use muniment_domain::point::Point;
+use muniment_domain::{Code, Error, Result};
+
+use crate::engine::{Engine, Network};
+
+/// The unknown calls of a lane's key on the chain.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The lane.
+    pub lane: Lane,
+    /// The searched blocks. None if the database cannot have lost a call.
+    pub blocks: Option<(u64, u64)>,
+    /// Final transactions of the key beyond the lane's next nonce.
+    pub uncounted: u64,
+    /// The key's calls of platform contracts that this database did not sign, in the order of the chain.
+    pub calls: Vec<Call>,
+}
+
+/// A call of a lane's key that this database does not know.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The transaction.
+    pub mined: Mined,
+    /// The function's name.
+    pub function: String,
+    /// Its relation to the database.
+    pub standing: Standing,
+}
+
+/// The relation of a call to the database.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// This operation has exactly this call, and the engine will find it.
+    Awaited(String),
+    /// It deployed the token of this offering.
+    Deployment(String, Deployment),
+    /// It minted a page of this offering.
+    Page(String, MintPage, Vec<Match>),
+    /// It paid these entitlements. They are unpaid here, so they would be paid twice.
+    Paid(Vec<String>),
+    /// It matches nothing of the platform. The flag tells whether a person acknowledged it.
+    Strange(bool),
+}
+
+/// A line of a page, with its subscription.
+#[derive(Clone, Debug)]
+pub struct Match {
+    /// The line.
+    pub line: Line,
+    /// The subscription.
+    pub subscription: Subscription,
+}
+
+/// The subscription of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subscription {
+    /// This subscription.
+    Fits(String),
+    /// This subscription, which is in another unfinished operation.
+    Held(String, String),
+    /// No accepted subscription matches. The flag tells whether a person acknowledged it.
+    Missing(bool),
+}
+
+impl Call {
+    /// The name that a person uses to acknowledge the call, or a line of it.
+    pub fn name(&self, line: Option<usize>) -> String {
+        line.map_or_else(|| self.mined.hash.to_string(), |line| format!("{}:{line}", self.mined.hash))
+    }
+
+    /// Whether the lane can sign again without a decision about this call.
+    pub const fn is_settled(&self) -> bool {
+        matches!(self.standing, Standing::Awaited(_) | Standing::Strange(true))
+    }
+
+    /// Whether it can be imported as an operation.
+    pub fn is_importable(&self) -> bool {
+        match &self.standing {
+            Standing::Deployment(..) => true,
+            Standing::Page(_, _, lines) => {
+                lines.iter().all(|l| matches!(l.subscription, Subscription::Fits(_) | Subscription::Missing(true)))
+            }
+            Standing::Awaited(_) | Standing::Paid(_) | Standing::Strange(_) => false,
+        }
+    }
+}
+
+/// Finds calls of the lane's key on the chain that this database does not know. Changes nothing.
+pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<Found> {
+    find::find(engine, network, lane_id).await
+}
+
+/// Imports every importable call as a confirmed operation, each in its own commit. Returns the ids.
+pub async fn apply(engine: &Engine, network: &Network, lane_id: &str, actor: &str) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    let mut tried = BTreeSet::new();
+    loop {
+        // Searched again after each import: a deployment makes the token of later pages known, and a subscription matches only once.
+        let found = find::find(engine, network, lane_id).await?;
+        let next = found.calls.iter().find(|call| call.is_importable() && tried.insert(call.mined.hash));
+        let Some(call) = next else { return Ok(written) };
+        written.push(write::write(engine, network, &found.lane, call, actor).await?);
+    }
+}
+
+/// Records that a person has seen a call, or a line of one, that matches nothing here. Only such calls and lines can be acknowledged.
+pub async fn acknowledge(
+    engine: &Engine,
+    network: &Network,
+    lane_id: &str,
+    names: &[(B256, Option<usize>)],
+    actor: &str,
+) -> Result<()> {
+    let found = find::find(engine, network, lane_id).await?;
+    for (hash, line) in names {
+        let named = found.calls.iter().find(|call| call.mined.hash == *hash).map(|call| &call.standing);
+        if let Some(Standing::Paid(entitlements)) = named {
+            let detail = format!(
+                "{hash} paid entitlements that are unpaid here and would be paid twice: {}. Exclude them first, with an approval. Then \
+                 acknowledge the call.",
+                entitlements.join(", ")
+            );
+            return Err(Error::refused(Code::UnknownCalls, detail));
+        }
+        let fits = match (named, line) {
+            (Some(Standing::Strange(_)), None) => true,
+            (Some(Standing::Page(_, _, lines)), Some(line)) => {
+                lines.get(*line).is_some_and(|l| matches!(l.subscription, Subscription::Missing(_)))
+            }
+            _ => false,
+        };
+        if !fits {
+            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+            let detail = format!("{hash}{line} is not one of the unmatched calls. Read the list again.");
+            return Err(Error::refused(Code::ValidationFailed, detail));
+        }
+    }
+    let mut tx = engine.db.begin().await?;
+    for (hash, line) in names {
+        let line = line.map_or(WHOLE_CALL, |line| i64::try_from(line).unwrap_or(i64::MAX));
+        acknowledgement::insert(&mut tx, network.id(), *hash, line, actor).await?;
+    }
+    tx.commit(Point::Adopt).await
+}
+
+/// Refuses while the chain has calls of the lane's key that are neither imported nor acknowledged: the engine could repeat them.
+pub async fn nothing_is_forgotten(engine: &Engine, network: &Network, lane: &Lane) -> Result<()> {
+    if lane.mode != lane::Mode::Quarantined {
+        return Ok(());
+    }
+    let found = find::find(engine, network, &lane.id).await?;
+    let left: Vec<&Call> = found.calls.iter().filter(|call| !call.is_settled()).collect();
+    let Some(first) = left.first() else { return Ok(()) };
+    let detail = format!(
+        "The chain executed {} calls of {} that this database does not know. The first is {} in block {} ({}). Import them first: \
+         `muniment admin lane import {}` shows them.",
+        left.len(),
+        lane.signer,
+        first.function,
+        first.mined.block_number,
+        first.mined.hash,
+        lane.id
+    );
+    Err(Error::refused(Code::UnknownCalls, detail))
+}

@@ -1,0 +1,94 @@
+//! Platform API keys: one admin requests a key, another approves it, and the requester collects it and alone sees its secret.
+
+use chrono::{DateTime, Utc};
+use muniment_domain::approval::{self, Status};
+use muniment_domain::db::Tx;
+use muniment_domain::user;
+use muniment_domain::{Code, Error, Result, api_key};
+use serde::{Deserialize, Serialize};
+
+use crate::approval::action::{About, Action};
+use crate::requester::Requester;
+
+/// The key that another admin approves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// The owner: the admin who requested it.
+    pub user_id: String,
+    /// The owner's name for it.
+    pub name: String,
+    /// Its scopes.
+    pub scopes: Vec<String>,
+    /// The networks from which it can be used. Empty means any.
+    pub allowed_cidrs: Vec<String>,
+    /// Requests a minute. Without it, the platform's limit.
+    pub per_minute: Option<i64>,
+    /// Its expiry.
+    pub expires_at: DateTime<Utc>,
+}
+
+impl Request {
+    /// What the approval shows.
+    pub fn about(&self) -> About {
+        About {
+            subject_type: "user",
+            subject_id: self.user_id.clone(),
+            offering_id: None,
+            amount: None,
+            reason: Some(format!("the key {}", self.name)),
+            live_key: format!("create_api_key:{}:{}", self.user_id, self.name),
+        }
+    }
+
+    /// Refuses a key that could not be used: its owner is no longer an admin, or it has expired.
+    pub async fn check(&self, tx: &mut Tx) -> Result<()> {
+        if !user::find(tx, &self.user_id).await?.is_admin() {
+            return Err(Error::refused(Code::InvalidState, format!("{} is no longer an admin.", self.user_id)));
+        }
+        if self.expires_at <= tx.now() {
+            return Err(Error::refused(Code::InvalidState, "The expiry of this key has passed."));
+        }
+        Ok(())
+    }
+}
+
+/// Creates the approved key, once, for its requester. Returns its id and the key itself.
+pub async fn collect(
+    tx: &mut Tx,
+    approval_id: &str,
+    keys_max: i64,
+    secret: [u8; 32],
+    by: &Requester,
+) -> Result<(String, String)> {
+    let a = approval::see(tx, Some(&by.actor), approval_id).await?;
+    let action = Action::read(&a.id, a.sealed()?)?;
+    let Action::CreateApiKey(request) = action else {
+        return Err(Error::refused(
+            Code::InvalidState,
+            format!("The approval {} is not for an API key, but for {}.", a.id, a.action),
+        ));
+    };
+    if a.status != Status::Executed {
+        return Err(Error::refused(
+            Code::InvalidState,
+            format!("The approval {} is {}. A key can only be collected after it is executed.", a.id, a.status),
+        ));
+    }
+    if a.expires_at <= tx.now() {
+        let detail = "The approval expired before the key was collected. Request a new key.";
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    request.check(tx).await?;
+    api_key::make_room(tx, &request.user_id, keys_max).await?;
+    let new = api_key::New {
+        user_id: &request.user_id,
+        name: &request.name,
+        scopes: &request.scopes.join(" "),
+        allowed_cidrs: &request.allowed_cidrs.join(" "),
+        per_minute: request.per_minute,
+        expires_at: request.expires_at,
+        approval_id: Some(&a.id),
+        secret,
+    };
+    api_key::insert(tx, &new).await
+}

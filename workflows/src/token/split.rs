@@ -1,0 +1,170 @@
+//! Splitting a mint page: a page that would certainly revert because of some of its lines is split once, before anything is signed. The lines
+//! that the contract names become one operation of the batch, the other lines another. A bad line then fails nearly alone.
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::{Address, Bytes};
+use muniment_activities::line::Line;
+use muniment_activities::mint::MintPage;
+use muniment_activities::operation::payload_hash;
+use muniment_activities::revert::Revert;
+use muniment_activities::simulate::{At, Call, Simulation};
+use muniment_activities::token;
+use muniment_domain::db::Tx;
+use muniment_domain::item::{self, Item};
+use muniment_domain::operation::{self, Move, NewOperation, NewStep, Operation, Problem, Resolution, Stage};
+use muniment_domain::point::Point;
+use muniment_domain::step::Step;
+use muniment_domain::{Result, contract};
+use serde_json::{Value, json};
+
+use crate::engine::effect;
+use crate::engine::failure::Failure;
+use crate::engine::page;
+use crate::engine::queue;
+use crate::engine::{Engine, Network};
+
+/// Holders that are removed one after the other before the page is refused as a whole.
+const NAMED_MAX: usize = 32;
+
+/// A planned split of a page.
+#[derive(Clone, Debug)]
+struct Cut {
+    page: MintPage,
+    good: Vec<Line>,
+    bad: Vec<Line>,
+    /// The contract's reason for the first of them.
+    why: String,
+}
+
+/// Splits a page if it reverts only because of some of its lines. Returns whether it did.
+pub async fn split_reverting(
+    engine: &Engine,
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+    call: &Call,
+    revert: &Revert,
+) -> Result<bool, Failure> {
+    let Some(cut) = plan(network, op, step, call, revert).await? else { return Ok(false) };
+    write(engine, op, step, cut).await?;
+    Ok(true)
+}
+
+/// Finds the lines that make a page revert, if the page would succeed without them. A page that was signed once, or is itself a half, stays
+/// whole until a person retries it.
+async fn plan(
+    network: &Network,
+    op: &Operation,
+    step: &Step,
+    call: &Call,
+    revert: &Revert,
+) -> Result<Option<Cut>, Failure> {
+    if step.name != "mintPage" || !page::may_cut(op, step) || op.payload.0["page"].is_null() || page::is_part(op) {
+        return Ok(None);
+    }
+    let page: MintPage = effect::payload(op, "page")?;
+    let (mut named, mut said) = (BTreeSet::new(), revert.clone());
+    for _ in 0..NAMED_MAX {
+        let Some(holder) = holder_named(&said, &page, &named) else { return Ok(None) };
+        named.insert(holder);
+        let (bad, good): (Vec<Line>, Vec<Line>) = page.lines.iter().partition(|l| named.contains(&l.holder()));
+        if good.is_empty() {
+            return Ok(None);
+        }
+        let rest = MintPage { lines: good.clone(), ..page.clone() };
+        let tried = Call { data: token::mint_page(call.from, step.target.0, &rest).data, ..call.clone() };
+        let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
+        match network.chain.simulate(&tried, At::Latest).await.map_err(fault)? {
+            Simulation::Gas(_) => return Ok(Some(Cut { page, good, bad, why: revert.sentence.clone() })),
+            Simulation::Reverts(next) => said = next,
+        }
+    }
+    Ok(None)
+}
+
+/// The holder of the page that a revert names. None if the revert has another cause, such as a cap or a role.
+fn holder_named(revert: &Revert, page: &MintPage, named: &BTreeSet<Address>) -> Option<Address> {
+    let addresses = revert.operands.iter().filter_map(|(_, value)| value.parse::<Address>().ok());
+    addresses.into_iter().find(|a| !named.contains(a) && page.lines.iter().any(|l| l.holder() == *a))
+}
+
+/// Ends the page and accepts its halves in one commit. The items move with their lines, so that no subscription is in two operations.
+async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
+    let mut op = op.clone();
+    let mut tx = engine.db.begin().await?;
+    let items = item::of_operation(&mut tx, &op.id).await?;
+    item::release(&mut tx, &op.id).await?;
+    // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
+    let number = contract::take_op_numbers(&mut tx, op.chain_id, step.target.0, 2).await?;
+    let place = match &op.batch_id {
+        Some(batch_id) => operation::last_of_batch(&mut tx, batch_id).await?,
+        None => op.batch_index,
+    };
+    let mut halves = Vec::with_capacity(2);
+    for (offset, lines) in (0i64..).zip([cut.good, cut.bad]) {
+        let own: Vec<Item> =
+            items.iter().filter(|i| lines.iter().any(|l| l.holder() == i.wallet_address.0)).cloned().collect();
+        let page = MintPage { op_id: (number + offset).cast_unsigned(), lines, ..cut.page.clone() };
+        let count = page.lines.len();
+        let half = insert_half(&mut tx, &op, step, &page, place + 1 + offset, &own).await?;
+        halves.push(format!("{} ({count} lines)", half.id));
+    }
+    let message = format!("Split into {}. The reason: {}", halves.join(" and "), cut.why);
+    tracing::warn!(operation.id = %op.id, "{message}");
+    op.set_problem(Some(Problem {
+        stage: Stage::Preflight,
+        code: "page_split".to_owned(),
+        message: message.clone(),
+        data: None,
+    }));
+    op.resolution = Some(Resolution::Abandoned);
+    op.live_key = None;
+    operation::transition(&mut tx, &mut op, Move::Fail, "engine", &message).await?;
+    tx.commit(Point::Refuse).await
+}
+
+async fn insert_half(
+    tx: &mut Tx,
+    op: &Operation,
+    step: &Step,
+    page: &MintPage,
+    place: i64,
+    items: &[Item],
+) -> Result<Operation> {
+    let calldata: Bytes = token::mint_page(Address::ZERO, step.target.0, page).data;
+    let half = NewStep {
+        name: "mintPage",
+        target: step.target.0,
+        payload_hash: Some(payload_hash(&calldata)),
+        calldata: calldata.to_vec(),
+        op_number: Some(page.op_id.cast_signed()),
+    };
+    let new = NewOperation {
+        kind: op.kind,
+        subject_type: "offering",
+        subject_id: op.subject_id.clone(),
+        offering_id: op.offering_id.clone(),
+        batch: op.batch_id.clone().map(|batch_id| (batch_id, place)),
+        chain_id: op.chain_id,
+        lane_id: None,
+        payload: payload(op, page),
+        live_key: None,
+        requested_by: op.requested_by.clone(),
+        request_id: op.request_id.clone(),
+        idempotency_key: op.idempotency_key.clone().filter(|_| op.batch_id.is_some()),
+        steps: vec![half],
+    };
+    let half = operation::insert(tx, new).await?;
+    item::insert(tx, &half.id, "subscription", items).await?;
+    queue::first_wake(tx, &half).await?;
+    Ok(half)
+}
+
+/// The payload of the original operation, with the half's page and the original's id.
+fn payload(op: &Operation, page: &MintPage) -> Value {
+    let mut payload = op.payload.0.clone();
+    payload["page"] = json!(page);
+    payload["split_from"] = json!(op.id);
+    payload
+}
