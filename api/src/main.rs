@@ -98,7 +98,7 @@ async fn administer(command: &Admin, config: &Config) -> Result<(), Failure> {
 
 #[cfg(feature = "devchain")]
 async fn demo(config: Config) -> Result<(), Failure> {
-    demo::run(config).await
+    cli::demo::run(config).await
 }
 
 #[cfg(not(feature = "devchain"))]

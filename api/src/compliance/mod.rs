@@ -15,7 +15,7 @@ use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
 
-use self::body::{Ask, ForceTransfer, Freeze, Lock, Recover, Request, Restrict, Unfreeze, Unlock, Unrestrict};
+use self::body::{Ask, ForceTransfer, Freeze, Lock, Recover, Restrict, Unfreeze, Unlock, Unrestrict};
 use crate::app::App;
 use crate::approval::{self, Asked};
 use crate::change::ChangeRequest;
