@@ -54,8 +54,10 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         tracing::error!(approval.id = %a.id, "the payload of an approval was changed outside the platform");
     })?;
     if payload_sha256 != a.payload_sha256 {
-        let detail =
-            format!("The payload that you read has the hash {payload_sha256}, but the stored one has {}. Read the approval again.", a.payload_sha256);
+        let detail = format!(
+            "The payload that you read has the hash {payload_sha256}, but the stored one has {}. Read the approval again.",
+            a.payload_sha256
+        );
         return Err(Error::refused(Code::SnapshotMismatch, detail));
     }
     let action = Action::read(&a.id, payload)?;
