@@ -219,7 +219,10 @@ fn the_engine_imports_nothing_above_it() {
 fn these_checks_can_fail() {
     let sources = [
         Source::new("x/src/lib.rs", "mod a; mod b; mod c;"),
-        Source::new("x/src/a/mod.rs", "mod inner;\nfn h() { inner::k() }\npub use inner::{f, g};\nuse crate::{b::{self, Thing}, c as d};"),
+        Source::new(
+            "x/src/a/mod.rs",
+            "mod inner;\nfn h() { inner::k() }\npub use inner::{f, g};\nuse crate::{b::{self, Thing}, c as d};",
+        ),
         Source::new("x/src/a/inner.rs", "fn f() { super::h() }\n#[cfg(test)]\nmod tests { use crate::c; }"),
         Source::new("x/src/b.rs", "// crate::c\nfn f() { \"crate::c\"; crate::a::f::<u8>() }"),
         Source::new("x/src/c.rs", "use super::b;"),
