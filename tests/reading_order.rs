@@ -8,7 +8,7 @@ use crate::source::{Source, must_be_clean, rust};
 
 /// For each crate the size of the largest knot among its top-level folders and files, and among the modules of one folder. 1 is no knot.
 const KNOTS_MAX: &[(&str, usize, usize)] =
-    &[("domain", 4, 3), ("activities", 2, 1), ("workflows", 1, 4), ("api", 27, 4)];
+    &[("domain", 2, 3), ("activities", 1, 1), ("workflows", 1, 3), ("api", 1, 4)];
 
 /// Which modules each module names, by their paths: `payout::split`.
 type Imports = BTreeMap<String, BTreeSet<String>>;
@@ -219,7 +219,10 @@ fn the_engine_imports_nothing_above_it() {
 fn these_checks_can_fail() {
     let sources = [
         Source::new("x/src/lib.rs", "mod a; mod b; mod c;"),
-        Source::new("x/src/a/mod.rs", "mod inner;\nfn h() { inner::k() }\npub use inner::{f, g};\nuse crate::{b::{self, Thing}, c as d};"),
+        Source::new(
+            "x/src/a/mod.rs",
+            "mod inner;\nfn h() { inner::k() }\npub use inner::{f, g};\nuse crate::{b::{self, Thing}, c as d};",
+        ),
         Source::new("x/src/a/inner.rs", "fn f() { super::h() }\n#[cfg(test)]\nmod tests { use crate::c; }"),
         Source::new("x/src/b.rs", "// crate::c\nfn f() { \"crate::c\"; crate::a::f::<u8>() }"),
         Source::new("x/src/c.rs", "use super::b;"),

@@ -1,5 +1,5 @@
-//! The business limits: from the configuration, until one admin requests others and a second approves them. A check reads the limit in its own
-//! transaction, so that every process applies a change at once.
+//! The business limits: from the configuration, until one admin requests others and a second approves them. A check reads the limit in its
+//! own transaction, so that every process applies a change at once.
 
 use muniment_domain::Result;
 use muniment_domain::db::Tx;

@@ -18,8 +18,8 @@ pub struct Settings {
     /// Amount from which a mint needs an approval, in the currency of its offering. Amounts minted on the same day without an approval are
     /// added.
     pub mint_dual_control_threshold: Money,
-    /// Total from which a payout needs an approval, in the currency of its offering. Totals submitted on the same day without an approval are
-    /// added.
+    /// Total from which a payout needs an approval, in the currency of its offering. Totals submitted on the same day without an approval
+    /// are added.
     pub payout_dual_control_threshold: Money,
     /// Hours until a pending approval expires.
     pub approval_hours: u32,

@@ -5,8 +5,8 @@ use muniment_domain::audit::{Act, acting};
 use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::{chain, lane as lanes};
-use muniment_workflows::operator::lane;
 use muniment_workflows::engine::{Engine, Network};
+use muniment_workflows::operator::lane;
 
 use crate::cli::arguments::{ChainCommand, LaneCommand, LaneReason};
 use crate::cli::import;

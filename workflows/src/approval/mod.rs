@@ -1,5 +1,5 @@
-//! Approvals: an action that one person requested is executed when another person approves it, once, and exactly as requested. An action that
-//! does not ask the chain is executed in the commit of the approval. For the others that commit wakes the engine.
+//! Approvals: an action that one person requested is executed when another person approves it, once, and exactly as requested. An action
+//! that does not ask the chain is executed in the commit of the approval. For the others that commit wakes the engine.
 
 pub mod action;
 
@@ -46,16 +46,18 @@ pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requeste
     approval_request::store(tx, settings, request, by).await
 }
 
-/// Approves and executes the action. If the rules refuse the action by now, the approval ends as `execution_failed` and nothing else changes. A
-/// single admin can approve their own request after the waiting time.
+/// Approves and executes the action. If the rules refuse the action by now, the approval ends as `execution_failed` and nothing else
+/// changes. A single admin can approve their own request after the waiting time.
 pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: Decision) -> Result<Approval> {
     let mut a = decidable(tx, &d, Word::Approve).await?;
     let payload = a.sealed().inspect_err(|_| {
         tracing::error!(approval.id = %a.id, "the payload of an approval was changed outside the platform");
     })?;
     if payload_sha256 != a.payload_sha256 {
-        let detail =
-            format!("The payload that you read has the hash {payload_sha256}, but the stored one has {}. Read the approval again.", a.payload_sha256);
+        let detail = format!(
+            "The payload that you read has the hash {payload_sha256}, but the stored one has {}. Read the approval again.",
+            a.payload_sha256
+        );
         return Err(Error::refused(Code::SnapshotMismatch, detail));
     }
     let action = Action::read(&a.id, payload)?;
@@ -78,7 +80,8 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         queue::wake_id(tx, queue::APPROVAL, &a.id, now).await?;
         return Ok(a);
     }
-    // The operation belongs to the requester and keeps the key of that request. The request id is the approver's, whose request executes it.
+    // The operation belongs to the requester and keeps the key of that request. The request id is the approver's, whose request executes
+    // it.
     let requester = Requester {
         actor: a.maker.clone(),
         request_id: d.by.request_id.clone(),

@@ -31,8 +31,8 @@ pub fn self_approval() -> Error {
     Error::refused(Code::SelfApprovalForbidden, detail)
 }
 
-/// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins cannot
-/// change before the commit.
+/// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins
+/// cannot change before the commit.
 pub async fn take(tx: &mut Tx, a: &mut Approval) -> Result<()> {
     let another = user::other_admins(tx, &a.maker).await? > 0;
     let Some(from) = a.alone_from.filter(|_| !another) else {

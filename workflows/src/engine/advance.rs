@@ -28,8 +28,8 @@ pub async fn advance(engine: &Engine, operation_id: &str) -> Result<Next> {
     moved.pop().map_or(Ok(Next::Nothing), |(_, next)| next)
 }
 
-/// Makes the due moves of several operations, with one database read and one request to each chain. An operation that is missing in the answer
-/// has no due move.
+/// Makes the due moves of several operations, with one database read and one request to each chain. An operation that is missing in the
+/// answer has no due move.
 pub async fn advance_all(engine: &Engine, ids: &[&str], spare: Spare<'_>) -> Result<Vec<(String, Result<Next>)>> {
     let mut tx = engine.db.read().await?;
     // An operation without a row comes from a rolled-back test or a restored backup. There is nothing to do.
@@ -110,8 +110,8 @@ async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<Next
     }
 }
 
-/// The step that can be prepared now, and the block for its trial call: the first unsigned step, if the step before it is at least included.
-/// The nonces then keep the order of the steps, even through a reorganisation.
+/// The step that can be prepared now, and the block for its trial call: the first unsigned step, if the step before it is at least
+/// included. The nonces then keep the order of the steps, even through a reorganisation.
 pub fn due<'a>(steps: &[&'a Step]) -> Option<(&'a Step, At)> {
     let index = steps.iter().position(|s| s.state == State::Unsigned)?;
     match index.checked_sub(1).map(|before| steps[before]) {

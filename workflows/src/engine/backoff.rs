@@ -1,5 +1,5 @@
-//! The pause after a transient fault. The crate `backoff` is no longer maintained. Only its arithmetic is used, and only here: it never sleeps,
-//! retries or reads the clock, because every pause is stored and outlives the process.
+//! The pause after a transient fault. The crate `backoff` is no longer maintained. Only its arithmetic is used, and only here: it never
+//! sleeps, retries or reads the clock, because every pause is stored and outlives the process.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use backoff::backoff::Backoff as _;
 
 use crate::settings::Settings;
 
-/// The pause before attempt `faults + 1`: it doubles up to a cap, with a spread of ±20 % so that operations that failed together do not return
-/// together. The same operation and count always give the same pause, which keeps replays exact.
+/// The pause before attempt `faults + 1`: it doubles up to a cap, with a spread of ±20 % so that operations that failed together do not
+/// return together. The same operation and count always give the same pause, which keeps replays exact.
 pub fn pause(settings: &Settings, operation_id: &str, faults: i64) -> Duration {
     let mut policy = ExponentialBackoff {
         initial_interval: Duration::from_secs(settings.backoff_base_seconds),

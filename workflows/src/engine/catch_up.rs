@@ -1,5 +1,5 @@
-//! Catching up after a long absence without reading every block. The logs of the platform's contracts and the receipts of sent transactions show
-//! the results, and a nonce that somebody else used is proved by the transaction that took it. Following continues near the head.
+//! Catching up after a long absence without reading every block. The logs of the platform's contracts and the receipts of sent transactions
+//! show the results, and a nonce that somebody else used is proved by the transaction that took it. Following continues near the head.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The last check before a key is used: is this still the followed chain? The URL may lead to another chain since the operation was prepared, and
-//! a signature cannot be taken back.
+//! The last check before a key is used: is this still the followed chain? The URL may lead to another chain since the operation was
+//! prepared, and a signature cannot be taken back.
 
 use muniment_domain::{Result, chain};
 

@@ -42,8 +42,8 @@ pub struct Settled {
     pub verdict: Verdict,
 }
 
-/// Writes final verdicts together. All operations whose only step had its effect are confirmed at once. Every other one is settled by itself and
-/// sees the writes before it.
+/// Writes final verdicts together. All operations whose only step had its effect are confirmed at once. Every other one is settled by
+/// itself and sees the writes before it.
 pub async fn settle_all(tx: &mut Tx, settled: &[Settled]) -> Result<()> {
     let ids: Vec<&str> = settled.iter().map(|one| one.op.id.as_str()).collect();
     let single: HashSet<String> = step::singles(tx, &ids).await?.into_iter().collect();
@@ -88,8 +88,8 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
     let problem = match verdict {
         Verdict::Done(effect) => {
             step.outcome = Some(Outcome::Success);
-            // For a dead letter, a person's confirmation applies the last step's effect. An earlier step confirms nothing and settles its own
-            // items now, because no later move will do so.
+            // For a dead letter, a person's confirmation applies the last step's effect. An earlier step confirms nothing and settles its
+            // own items now, because no later move will do so.
             if op.status == Status::Submitted || !is_last_open(tx, step).await? {
                 take_effect(tx, op, step, effect.as_ref()).await?;
             }

@@ -127,8 +127,8 @@ fn rest(engine: &Engine) -> Duration {
     Duration::seconds(engine.settings.outage_pause_seconds.cast_signed())
 }
 
-/// Leaves an operation in its status, with the reason and an alert: its effect is final, and a person must repair its rows. The pause starts with
-/// this write. An operation that another move changed meanwhile is skipped.
+/// Leaves an operation in its status, with the reason and an alert: its effect is final, and a person must repair its rows. The pause
+/// starts with this write. An operation that another move changed meanwhile is skipped.
 async fn set_aside(engine: &Engine, mut op: Operation, error: &Error) -> Result<()> {
     let reason = format!("{}: {error}", operation::DAMAGED);
     if op.blocked_reason.as_ref() != Some(&reason) {

@@ -1,5 +1,5 @@
-//! Following a chain: reads its blocks from the cursor on, checks their parent hashes, and finds the platform's transactions in them. Receipts and
-//! cursor are written in one commit. A missing receipt proves nothing and changes nothing.
+//! Following a chain: reads its blocks from the cursor on, checks their parent hashes, and finds the platform's transactions in them.
+//! Receipts and cursor are written in one commit. A missing receipt proves nothing and changes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;

@@ -1,4 +1,5 @@
-//! Finds the transaction that used a nonce in blocks that were not followed. Only the transaction itself proves that it is foreign, never a count.
+//! Finds the transaction that used a nonce in blocks that were not followed. Only the transaction itself proves that it is foreign, never a
+//! count.
 
 use alloy_primitives::Address;
 use muniment_activities::block::{Block, BlockTx};

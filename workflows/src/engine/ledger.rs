@@ -1,5 +1,5 @@
-//! The ledger: every event of every token, from final blocks and in order. Balances are therefore the chain's own, also after transfers outside
-//! the platform. Operations are settled only as far as the tokens are read, so a confirmed mint is always in the balances.
+//! The ledger: every event of every token, from final blocks and in order. Balances are therefore the chain's own, also after transfers
+//! outside the platform. Operations are settled only as far as the tokens are read, so a confirmed mint is always in the balances.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -241,8 +241,8 @@ fn told(receipt: &Receipt) -> BTreeMap<Address, i64> {
     told
 }
 
-/// Whether the ledger has every event of a final receipt. If an endpoint hid one, its earlier answers are not trusted either: the token is read
-/// again from its first block.
+/// Whether the ledger has every event of a final receipt. If an endpoint hid one, its earlier answers are not trusted either: the token is
+/// read again from its first block.
 pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> Result<bool> {
     let Some(offering_id) = known.lacking(receipt) else { return Ok(true) };
     tracing::error!(tx.hash = %receipt.tx_hash, offering.id = offering_id, "an endpoint hid events; the token is read again");

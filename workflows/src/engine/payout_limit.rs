@@ -1,5 +1,5 @@
-//! The daily payout limit. The sum signed today is in the database and is updated in the commit of the signed transaction, so it holds across
-//! processes and restarts, and two processes cannot use the same room. A replacement adds nothing.
+//! The daily payout limit. The sum signed today is in the database and is updated in the commit of the signed transaction, so it holds
+//! across processes and restarts, and two processes cannot use the same room. A replacement adds nothing.
 
 use std::collections::BTreeMap;
 

@@ -8,8 +8,8 @@ use muniment_domain::payout_token::PayoutToken;
 
 use crate::engine::{Network, StartError};
 
-/// The payout tokens of a chain. A token with other decimals than in the configuration stops the start: its payouts could be a hundred times too
-/// high.
+/// The payout tokens of a chain. A token with other decimals than in the configuration stops the start: its payouts could be a hundred
+/// times too high.
 pub async fn configured(network: &Network) -> Result<Vec<PayoutToken>, StartError> {
     let mut coins = Vec::new();
     for named in &network.chain.config.payout_tokens {

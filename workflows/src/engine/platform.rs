@@ -42,7 +42,7 @@ pub struct Timer {
     /// Locks the row that the subject's other moves lock first, so that two of them cannot deadlock.
     pub lock: for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<()>>,
     /// Makes the moves that are due, at most one page of them. Returns the next time.
-    pub act: for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<Option<DateTime<Utc>>>>,
+    pub act: Act,
 }
 
 /// Wakes rows that are overdue at a time.
@@ -50,3 +50,6 @@ pub type Overdue = for<'a> fn(&'a mut Tx, DateTime<Utc>) -> BoxFuture<'a, Result
 
 /// Wakes overdue rows.
 pub type Sweep = for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<usize>>;
+
+/// Makes the due move of a subject. Returns its next time.
+pub type Act = for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<Option<DateTime<Utc>>>>;

@@ -1,6 +1,6 @@
-//! Rebroadcast and fee bumps: the same transaction is sent again when a node may have lost it, the lowest nonce gets a higher fee when it takes too
-//! long, and a person is asked when nothing else is left. This continues until the nonce is final, whatever the operation's status is, so that a
-//! dead letter never blocks its lane.
+//! Rebroadcast and fee bumps: the same transaction is sent again when a node may have lost it, the lowest nonce gets a higher fee when it
+//! takes too long, and a person is asked when nothing else is left. This continues until the nonce is final, whatever the operation's
+//! status is, so that a dead letter never blocks its lane.
 
 use alloy_primitives::{Bytes, U256};
 use chrono::{DateTime, Duration, Utc};
@@ -88,7 +88,8 @@ async fn bump_lowest(
     }
 }
 
-/// Fees with which every node accepts a replacement of the newest attempt. None if the fee cap leaves no room or the market fees are unknown.
+/// Fees with which every node accepts a replacement of the newest attempt. None if the fee cap leaves no room or the market fees are
+/// unknown.
 pub async fn raise(engine: &Engine, network: &Network, newest: &Attempt) -> Option<Fees> {
     let config = &network.chain.config;
     let old =
@@ -204,7 +205,8 @@ pub async fn store_and_send(
     Ok(Stored::Yes)
 }
 
-/// Asks for a person when the fees are at the cap and the time is over. The transaction stays valid: it is sent again, and counts if it is included.
+/// Asks for a person when the fees are at the cap and the time is over. The transaction stays valid: it is sent again, and counts if it is
+/// included.
 async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, stuck_after_seconds: u64) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let mut op = operation::find(&mut tx, &step.operation_id).await?;

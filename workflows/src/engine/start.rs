@@ -55,8 +55,8 @@ pub enum StartError {
 }
 
 impl Engine {
-    /// Migrates the database, contacts every chain and stores its lanes and contracts. The operations of a chain that cannot be reached wait. A
-    /// chain with another genesis than before stops the start.
+    /// Migrates the database, contacts every chain and stores its lanes and contracts. The operations of a chain that cannot be reached
+    /// wait. A chain with another genesis than before stops the start.
     pub async fn start_with(
         platform: &'static Platform,
         db: Db,
@@ -87,8 +87,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// An engine without keys and loops, for the checks behind a person's decisions. It does not contact the chains now, so that the API starts
-    /// during an outage.
+    /// An engine without keys and loops, for the checks behind a person's decisions. It does not contact the chains now, so that the API
+    /// starts during an outage.
     pub fn reader_with(platform: &'static Platform, db: Db, settings: Settings, chains: Vec<Chain>) -> Self {
         let network = |chain: Chain| Network::of(chain, BTreeMap::new());
         let networks = chains.into_iter().map(network).map(|network| (network.id(), network)).collect();

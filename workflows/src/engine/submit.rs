@@ -40,8 +40,8 @@ pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, batch: Ve
     Ok(rest)
 }
 
-/// Signs and stores prepared steps of one lane, as far as the lane has room. Returns the attempts to send, and the steps that do not fit. The
-/// answers to earlier sends are stored in the same commit. Without a commit they are dropped.
+/// Signs and stores prepared steps of one lane, as far as the lane has room. Returns the attempts to send, and the steps that do not fit.
+/// The answers to earlier sends are stored in the same commit. Without a commit they are dropped.
 pub async fn store(
     engine: &Engine,
     network: &Network,

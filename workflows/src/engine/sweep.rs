@@ -1,5 +1,5 @@
-//! The sweep: every unfinished operation has its next time, and an overdue one gets a wake. The sweep never reads the queue's tables, so nothing
-//! is lost if they are emptied.
+//! The sweep: every unfinished operation has its next time, and an overdue one gets a wake. The sweep never reads the queue's tables, so
+//! nothing is lost if they are emptied.
 
 use std::collections::HashSet;
 
@@ -61,8 +61,8 @@ fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::PATIENCE_SECONDS)
 }
 
-/// Deletes expired rows: idempotency answers, old counters and login attempts, ended sessions and links, and finished jobs. Each commit deletes a
-/// limited part, so that other writers do not wait long.
+/// Deletes expired rows: idempotency answers, old counters and login attempts, ended sessions and links, and finished jobs. Each commit
+/// deletes a limited part, so that other writers do not wait long.
 pub async fn prune(engine: &Engine) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     queue::prune(&mut tx, engine.settings.queue_retention_hours).await?;
@@ -84,7 +84,8 @@ pub async fn prune(engine: &Engine) -> Result<()> {
     }
 }
 
-/// Wakes, at the start, every operation that was about to move: the process with its wake may be gone. Operations in a pause keep their time.
+/// Wakes, at the start, every operation that was about to move: the process with its wake may be gone. Operations in a pause keep their
+/// time.
 pub async fn wake_all(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();

@@ -1,5 +1,5 @@
-//! Abandoning an operation. The abandon check requires that the operation can never take effect and that none of its value moved; or that its
-//! transaction is final and lacks its effect, and two people have seen what is missing.
+//! Abandoning an operation. The abandon check requires that the operation can never take effect and that none of its value moved; or that
+//! its transaction is final and lacks its effect, and two people have seen what is missing.
 
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Operation, Resolution, Status};

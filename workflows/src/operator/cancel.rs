@@ -1,5 +1,5 @@
-//! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself, which
-//! competes with the original. The chain decides which of the two is included.
+//! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself,
+//! which competes with the original. The chain decides which of the two is included.
 
 use muniment_activities::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};

@@ -1,5 +1,5 @@
-//! Marking an operation confirmed. A transaction hash is accepted as its confirmation proof only if every check passes. The response lists all
-//! checks, passed or not.
+//! Marking an operation confirmed. A transaction hash is accepted as its confirmation proof only if every check passes. The response lists
+//! all checks, passed or not.
 
 use std::sync::Arc;
 

@@ -71,8 +71,8 @@ pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &st
     Ok(retried)
 }
 
-/// Whether the retry check always refuses: a transaction without its effect, or a foreign payload under the same operation number, must not be
-/// repeated.
+/// Whether the retry check always refuses: a transaction without its effect, or a foreign payload under the same operation number, must not
+/// be repeated.
 pub fn is_hopeless(op: &Operation) -> bool {
     matches!(op.error_code.as_deref(), Some("effect_mismatch" | "op_id_conflict"))
 }
@@ -165,7 +165,8 @@ pub async fn apply(
     }
 }
 
-/// The transaction that executed a step, if there is one. An existing deployment is not searched: its repetition finds the token at little cost.
+/// The transaction that executed a step, if there is one. An existing deployment is not searched: its repetition finds the token at little
+/// cost.
 async fn executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<B256>> {
     if !engine.kind(op).is_traced(step) {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Approval of a payout: from the threshold on, a second person approves exactly this snapshot, these amounts, this coin, this payer and this
-//! list.
+//! Approval of a payout: from the threshold on, a second person approves exactly this snapshot, these amounts, this coin, this payer and
+//! this list.
 
 use muniment_domain::approval::{self as approvals, Approval, Status as Approved};
 use muniment_domain::db::Tx;

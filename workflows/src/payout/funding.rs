@@ -1,5 +1,5 @@
-//! The funding check before a payout: does the payer have enough of the coin, the allowance and the gas? The chain is asked with no database
-//! transaction open. The answer guarantees nothing, but it avoids a list of pages that would fail one by one.
+//! The funding check before a payout: does the payer have enough of the coin, the allowance and the gas? The chain is asked with no
+//! database transaction open. The answer guarantees nothing, but it avoids a list of pages that would fail one by one.
 
 use alloy_primitives::{Address, U256};
 use muniment_activities::chain::Tag;

@@ -1,5 +1,5 @@
-//! Reissue of many entitlements: all of a distribution whose payment failed or that were released after the others were paid, or the named ones
-//! of them. A second person approves exactly this list, and it is split into pages like the first payment.
+//! Reissue of many entitlements: all of a distribution whose payment failed or that were released after the others were paid, or the named
+//! ones of them. A second person approves exactly this list, and it is split into pages like the first payment.
 
 use std::collections::BTreeSet;
 

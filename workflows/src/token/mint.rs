@@ -1,5 +1,5 @@
-//! Mint: one transaction whitelists a page of holders, mints their units and locks them, under one operation number. Ten thousand holders are
-//! fifty operations of one batch, and each of them succeeds or fails by itself.
+//! Mint: one transaction whitelists a page of holders, mints their units and locks them, under one operation number. Ten thousand holders
+//! are fifty operations of one batch, and each of them succeeds or fails by itself.
 
 use std::collections::BTreeSet;
 
