@@ -10,7 +10,7 @@ use muniment_domain::moment::Moment;
 use muniment_domain::offering::Scope as Offerings;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
-use muniment_domain::{Error, Result};
+use muniment_domain::Result;
 use muniment_workflows::payout;
 use muniment_workflows::payout::distribution::{self, Draft};
 use muniment_workflows::payout::{approval as payout_approval, snapshot};
