@@ -168,7 +168,7 @@ pub async fn proof(tx: &mut Tx, line: &str) -> Result<Proof> {
     let way = match &anchor {
         Some(anchor) => {
             let hashes = hashes(tx, anchor.from_position, anchor.to_position).await?;
-            tree::way(&hashes, usize::try_from(position - anchor.from_position).unwrap_or(0))
+            tree::path(&hashes, usize::try_from(position - anchor.from_position).unwrap_or(0))
         }
         None => Vec::new(),
     };

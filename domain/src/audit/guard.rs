@@ -16,7 +16,7 @@ const TABLES: [(&str, &str); 3] = [
 const LOCK: i64 = 0x6d75_6e69_6175_6469;
 
 /// Creates the triggers.
-pub(crate) async fn raise(db: &Db) -> Result<()> {
+pub(crate) async fn create_triggers(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
     match tx.conn {
         Conn::Sqlite(_) => raise_on_sqlite(&mut tx).await?,
@@ -40,8 +40,8 @@ async fn raise_on_sqlite(tx: &mut Tx) -> Result<()> {
             ("replaced", replaced),
         ] {
             sql("create trigger if not exists ")
-                .push(format_args!("{table}_is_never_{name} before {on}"))
-                .push(format_args!(" begin select raise(abort, '{table} only grows'); end"))
+                .push(format!("{table}_is_never_{name} before {on}"))
+                .push(format!(" begin select raise(abort, '{table} only grows'); end"))
                 .execute(tx)
                 .await?;
         }
@@ -65,9 +65,9 @@ async fn raise_on_postgres(tx: &mut Tx) -> Result<()> {
         for (name, on, each) in
             [("only_grows", "update or delete", "row"), ("is_never_emptied", "truncate", "statement")]
         {
-            sql("drop trigger if exists ").push(format_args!("{name} on {table}")).execute(tx).await?;
+            sql("drop trigger if exists ").push(format!("{name} on {table}")).execute(tx).await?;
             sql("create trigger ")
-                .push(format_args!("{name} before {on} on {table} for each {each} execute function only_grows()"))
+                .push(format!("{name} before {on} on {table} for each {each} execute function only_grows()"))
                 .execute(tx)
                 .await?;
         }

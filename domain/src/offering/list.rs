@@ -105,9 +105,9 @@ fn within(query: Sql, scope: &Scope) -> Sql {
         Scope::Within(issuer) => query.with("o.issuer_id = ", issuer),
         Scope::Org(issuer) => query
             .with("(o.issuer_id = ", issuer)
-            .push(format_args!(" or (o.visibility in ('public', 'members') and {PUBLIC}))")),
+            .push(format!(" or (o.visibility in ('public', 'members') and {PUBLIC}))")),
         Scope::Member(user_id) => query
-            .push(format_args!(
+            .push(format!(
                 "(({PUBLIC} and o.visibility in ('public', 'members'))
                 or (({PUBLIC} or o.status = 'cancelled') and exists (
                     select 1 from subscriptions s join investors v on v.id = s.investor_id
@@ -115,7 +115,7 @@ fn within(query: Sql, scope: &Scope) -> Sql {
             ))
             .value(user_id)
             .push(")))"),
-        Scope::Anybody => query.push(format_args!("o.visibility = 'public' and {PUBLIC}")),
+        Scope::Anybody => query.push(format!("o.visibility = 'public' and {PUBLIC}")),
     }
 }
 
@@ -153,11 +153,11 @@ pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i
     let page = sql(COLUMNS).push(" from (select o.id as paged from offerings o where ");
     let rows = matching(page, scope, by)
         // The limit is part of the text, as in the list of subscriptions.
-        .push(format_args!(" order by {order} limit {limit}"))
+        .push(format!(" order by {order} limit {limit}"))
         .with_some(" offset ", (offset > 0).then_some(offset))
         .push(") as page join offerings o on o.id = page.paged")
         .push(BESIDE)
-        .push(format_args!(" order by {order}"))
+        .push(format!(" order by {order}"))
         .rows(tx)
         .await?;
     if let Some(total) = Total::from_page(rows.len(), limit, offset) {

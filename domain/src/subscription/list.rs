@@ -103,7 +103,7 @@ pub async fn list(
     let page = sql(COLUMNS).push("(select s.id as paged from subscriptions s");
     let rows = matching(page, scope, filter)
         // The limit is part of the text: for a page of unknown size the planner would plan anew each time.
-        .push(format_args!(" order by s.id desc limit {limit}"))
+        .push(format!(" order by s.id desc limit {limit}"))
         .with_some(" offset ", (offset > 0).then_some(offset))
         .push(") as page join subscriptions s on s.id = page.paged")
         .push(BESIDE)
