@@ -146,6 +146,7 @@ impl<'a> Ledger<'a> {
         if let Some(to) = to {
             let held = self.balances.entry((to, partition)).or_default();
             held.units = held.units.checked_add(units).ok_or_else(|| missing_event(self.offering_id, to))?;
+            // The first acquisition counts for holding periods, so it never changes.
             held.first_acquired_at = held.first_acquired_at.or(Some(at));
         } else {
             let supply = &mut self.partitions.entry(partition).or_default().supply;
