@@ -40,6 +40,7 @@ pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Counted> {
     }
     // The last free attempt is still evaluated; the next one has to wait.
     let evaluated = Counted { failures, waits_until: None };
+    // Below the free attempts the difference is negative.
     let Ok(above) = usize::try_from(failures - free) else { return Ok(evaluated) };
     let minutes = WAIT_MINUTES[above.min(WAIT_MINUTES.len() - 1)];
     sql("update attempt_counters set blocked_until = $2 where subject = $1")

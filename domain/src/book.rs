@@ -50,7 +50,7 @@ pub struct Ledger<'a> {
 
 impl<'a> Ledger<'a> {
     /// Loads the rows of all addresses in the events.
-    pub async fn open(tx: &mut Tx, offering_id: &'a str, events: &[&TokenEvent]) -> Result<Self> {
+    pub async fn load(tx: &mut Tx, offering_id: &'a str, events: &[&TokenEvent]) -> Result<Self> {
         let block = events.iter().map(|e| e.block_number).max().unwrap_or_default();
         let named: BTreeSet<Address> =
             events.iter().flat_map(|e| [e.from_address, e.to_address]).flatten().map(|a| a.0).collect();
@@ -58,7 +58,7 @@ impl<'a> Ledger<'a> {
         let partitions = partitions(tx, offering_id).await?;
         let partitions =
             partitions.into_iter().map(|(id, restricted, supply)| (id, Partition { restricted, supply: supply.0 }));
-        let mut book = Self {
+        let mut ledger = Self {
             offering_id,
             block,
             balances: BTreeMap::new(),
@@ -67,9 +67,9 @@ impl<'a> Ledger<'a> {
             partitions: partitions.collect(),
         };
         for some in named.chunks(ROWS_PER_STATEMENT) {
-            book.read(tx, some).await?;
+            ledger.read(tx, some).await?;
         }
-        Ok(book)
+        Ok(ledger)
     }
 
     async fn read(&mut self, tx: &mut Tx, some: &[Address]) -> Result<()> {
@@ -96,7 +96,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Applies one event.
-    pub fn enter(&mut self, event: &TokenEvent) -> Result<()> {
+    pub fn apply(&mut self, event: &TokenEvent) -> Result<()> {
         let (from, to) = (event.from_address.map(|a| a.0), event.to_address.map(|a| a.0));
         let partition = event.partition_id.unwrap_or_default();
         let units = event.quantity.map_or(0, |q| q.0);
@@ -146,6 +146,7 @@ impl<'a> Ledger<'a> {
         if let Some(to) = to {
             let held = self.balances.entry((to, partition)).or_default();
             held.units = held.units.checked_add(units).ok_or_else(|| missing_event(self.offering_id, to))?;
+            // The first acquisition counts for holding periods, so it never changes.
             held.first_acquired_at = held.first_acquired_at.or(Some(at));
         } else {
             let supply = &mut self.partitions.entry(partition).or_default().supply;
@@ -178,7 +179,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Writes all rows back.
-    pub async fn close(self, tx: &mut Tx) -> Result<()> {
+    pub async fn save(self, tx: &mut Tx) -> Result<()> {
         let (offering_id, block, now) = (self.offering_id, self.block, tx.now());
         let balances: Vec<_> = self.balances.iter().collect();
         for some in balances.chunks(ROWS_PER_STATEMENT) {
@@ -195,11 +196,11 @@ impl<'a> Ledger<'a> {
             .execute(tx)
             .await?;
         }
-        self.close_tranches(tx).await?;
-        self.close_states(tx).await
+        self.save_tranches(tx).await?;
+        self.save_states(tx).await
     }
 
-    async fn close_tranches(&self, tx: &mut Tx) -> Result<()> {
+    async fn save_tranches(&self, tx: &mut Tx) -> Result<()> {
         let offering_id = self.offering_id;
         let rows: Vec<(Place, i64, u128)> =
             self.tranches.iter().flat_map(|(place, all)| all.iter().map(|(at, units)| (*place, *at, *units))).collect();
@@ -228,7 +229,7 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    async fn close_states(&self, tx: &mut Tx) -> Result<()> {
+    async fn save_states(&self, tx: &mut Tx) -> Result<()> {
         for (wallet, account) in &self.accounts {
             insert_into("token_accounts")
                 .set("offering_id", self.offering_id)
@@ -262,7 +263,7 @@ impl<'a> Ledger<'a> {
 }
 
 /// Stores events and applies them to the ledgers, in chain order.
-pub(crate) async fn enter(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
+pub(crate) async fn apply(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
     for portion in portions(events) {
         token_event::insert(tx, portion).await?;
     }
@@ -271,9 +272,9 @@ pub(crate) async fn enter(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
         by_token.entry(&event.offering_id).or_default().push(event);
     }
     for (offering_id, own) in by_token {
-        let mut book = Ledger::open(tx, offering_id, &own).await?;
-        own.iter().try_for_each(|event| book.enter(event))?;
-        book.close(tx).await?;
+        let mut ledger = Ledger::load(tx, offering_id, &own).await?;
+        own.iter().try_for_each(|event| ledger.apply(event))?;
+        ledger.save(tx).await?;
     }
     Ok(())
 }

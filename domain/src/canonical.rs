@@ -27,6 +27,7 @@ fn write(value: &Value, out: &mut String) -> Result<(), Inexact> {
     match value {
         Value::Number(number) => {
             let size = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
+            // A fraction has no exact size either.
             if size.is_none_or(|size| size > INTEGER_MAX) {
                 return Err(Inexact(number.to_string()));
             }

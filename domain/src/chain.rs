@@ -104,6 +104,7 @@ pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, 
         .execute(tx)
         .await?;
     expect_updated(rows, "chain", &chain.chain_id.to_string())?;
+    // A final block cannot be reorganised, so the headers below it are not needed to find a common ancestor.
     sql("delete from chain_blocks where chain_id = $1 and number < $2")
         .bind((chain.chain_id, last.0))
         .execute(tx)

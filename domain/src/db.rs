@@ -108,6 +108,7 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal);
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename()).await?)) };
+        // The connection stays open, because an in-memory database ends with it.
         let write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
         // A local file needs no ping before use.
         // Reset to the default for the queue; see SQLITE_BEGIN.

@@ -82,6 +82,7 @@ pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter<'_>, limit: i64) -> Res
     .bind((after, f.kind.unwrap_or_default(), owner.key(), limit, first, last, from, to))
     .rows::<Event>(tx)
     .await?;
+    // Only events that no older id can still precede move the position.
     let settled: DateTime<Utc> = tx.now() - Duration::seconds(LATE_SECONDS);
     let next_after = events.iter().take_while(|event| event.created_at <= settled).last().map(|event| event.id.clone());
     Ok(Page { events, next_after: next_after.or_else(|| f.after.map(str::to_owned)) })

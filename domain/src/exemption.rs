@@ -161,7 +161,9 @@ impl Profile {
 /// such a commitment cannot be withdrawn, and the caller must say so.
 pub fn cooling_off_expires_at(offering: &Offering, committed_at: DateTime<Utc>) -> DateTime<Utc> {
     let cooling_off = offering.exemption.profile().cooling_off;
+    // An issuer can only lengthen the period.
     let after = |hours: i64| committed_at + Duration::hours(offering.cooling_off_hours.unwrap_or(hours).max(hours));
+    // Without a closing time there is nothing to count back from, so the hours count from the commitment.
     let expires_at = match (cooling_off, offering.closes_at) {
         (CoolingOff::BeforeClose(hours), Some(closes_at)) => closes_at - Duration::hours(hours),
         (CoolingOff::AfterWithin(hours), Some(closes_at)) => after(hours).min(closes_at),

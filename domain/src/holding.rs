@@ -38,6 +38,7 @@ pub struct Tranche {
     pub quantity: Dec<u128>,
 }
 
+// The locked units are added afterwards: quantities are decimal texts, which SQL cannot sum exactly.
 const HELD: &str = "select h.*, cast('0' as text) as locked from holdings h where h.offering_id = ";
 
 /// The holdings of an offering, in the order of wallets.
@@ -84,6 +85,7 @@ pub async fn is_frozen(tx: &mut Tx, offering_id: &str, wallet: Address) -> Resul
         .bind((offering_id, Hex(wallet)))
         .optional_scalar::<bool>(tx)
         .await?;
+    // An address without a row was never frozen.
     Ok(found.unwrap_or(false))
 }
 

@@ -47,6 +47,7 @@ impl Ids {
         let mut bytes = self.bytes();
         let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0).to_be_bytes();
         bytes[..6].copy_from_slice(&millis[2..]);
+        // Version 7 and the variant of RFC 9562.
         bytes[6] = 0x70 | (bytes[6] & 0x0f);
         bytes[8] = 0x80 | (bytes[8] & 0x3f);
         format!("{prefix}_{}", encode(u128::from_be_bytes(bytes)))
@@ -84,6 +85,7 @@ fn encode(value: u128) -> String {
 /// Checks the form of an id. A malformed id is `not_found`, because no such object can exist.
 pub fn check(prefix: &str, id: &str) -> Result<()> {
     let suffix = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+    // The first character holds only three bits of the 128.
     let sound = suffix.is_some_and(|s| {
         s.len() == SUFFIX_LENGTH && s.as_bytes()[0] <= b'7' && s.bytes().all(|b| ALPHABET.contains(&b))
     });

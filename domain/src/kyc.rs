@@ -109,6 +109,7 @@ pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Ground
     let from = i.kyc_status;
     i.kyc_status = from.next(by).ok_or_else(|| refused(i, by))?;
     i.kyc_reason_code = ground.reason_code.map(str::to_owned);
+    // These two moves are not decisions.
     if !matches!(by, Move::Submit | Move::StartReview) {
         i.kyc_decided_at = Some(tx.now());
     }
@@ -116,6 +117,7 @@ pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Ground
         i.sanctions_status = found;
         i.last_screened_at = Some(tx.now());
     }
+    // First, because the decision stores the new version of the investor.
     investor::update(tx, i, by.event()).await?;
     let (id, now, case) = (tx.new_id("kyd"), tx.now(), newest_case(tx, &i.id).await?);
     insert_into("kyc_decisions")

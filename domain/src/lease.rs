@@ -26,6 +26,7 @@ impl Holder {
     /// A holder with a new name.
     pub fn new(db: &Db) -> Self {
         let bytes = db.ids().bytes();
+        // Positive, because its two halves are compared with the unsigned numbers of `pg_locks`.
         let key =
             i64::from_be_bytes([bytes[0] & 0x7f, bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]);
         Self { name: db.ids().new_id("holder", db.clock().now()), key, session: Arc::default() }

@@ -35,8 +35,8 @@ pub async fn run(db: &Db) -> Result<()> {
         })
     });
     done?;
-    crate::audit::raise(db).await?;
-    crate::wall::raise(db).await
+    crate::audit::create_triggers(db).await?;
+    crate::wall::create_policies(db).await
 }
 
 /// The newest version in this binary.

@@ -39,6 +39,7 @@ impl Money {
         }
         let scaled = u128::try_from(self.0).ok()?.checked_mul(10u128.checked_pow(token_decimals)?)?;
         let price = u128::try_from(unit_price.0).ok()?;
+        // A fraction of a base unit cannot be minted.
         (scaled % price == 0).then_some(scaled / price)
     }
 }
@@ -49,6 +50,7 @@ impl FromStr for Money {
     fn from_str(text: &str) -> Result<Self, AmountFormat> {
         let (whole, cents) = text.split_once('.').ok_or(AmountFormat)?;
         let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        // One spelling for each amount, so that equal amounts are equal texts.
         let leading_zero = whole.len() > 1 && whole.starts_with('0');
         if !digits(whole) || whole.len() > 13 || leading_zero || !digits(cents) || cents.len() != 2 {
             return Err(AmountFormat);

@@ -89,6 +89,7 @@ impl Limits {
                 return Err(Error::field(bound.pointer, "out_of_range", detail).with_params(named));
             }
         }
+        // A higher risk must be checked at least as often.
         if self.kyc_months_at_high_risk > self.kyc_months {
             let detail = "An approval at high risk cannot last longer than other approvals.";
             return Err(Error::field("/limits/kyc_months_at_high_risk", "out_of_range", detail));

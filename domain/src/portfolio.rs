@@ -39,6 +39,7 @@ pub struct Position {
 impl Position {
     /// Seconds for which nothing newer is known; 0 if everything final is included.
     pub fn lag_seconds(&self, now: DateTime<Utc>) -> i64 {
+        // While the chain is silent, blocks can be missing without being counted.
         let since = self.blocked_since.or_else(|| (self.synced_block < self.final_block).then_some(self.read_at));
         since.map_or(0, |since| (now - since).num_seconds().max(0))
     }
@@ -116,6 +117,7 @@ impl Purchases {
     /// The cost of a position's units at their average price; none for units that only came by transfers.
     pub fn cost(&self, p: &Position) -> Option<i64> {
         let (amount, units) = *self.0.get(&(p.offering_id.clone(), p.partition_id, p.wallet_address.0))?;
+        // Units beyond the purchases came by transfers and cost nothing here.
         let kept = U256::from(p.balance.0.min(units));
         let cost: U256 = U256::from(amount.max(0).unsigned_abs()) * kept / U256::from(units.max(1));
         i64::try_from(cost).ok()

@@ -132,6 +132,7 @@ pub async fn by_key(tx: &mut Tx, key: &str) -> Result<Principal> {
     .bind(api_key::digest(key))
     .optional::<Owned<ApiKey>>(tx)
     .await?;
+    // One error for all cases, so that a caller cannot probe for keys.
     row.filter(|row| {
         let key = &row.credential;
         key.revoked_at.is_none() && key.expires_at > now && row.owner_status == Status::Active

@@ -39,6 +39,7 @@ impl Roles {
     pub fn new(roles: &[Role]) -> Result<Self> {
         let mut roles = roles.to_vec();
         roles.sort_unstable();
+        // Sorted and without duplicates, so that equal sets have equal texts in the column.
         roles.dedup();
         let staff = roles.iter().any(|role| role.is_staff());
         let clients = roles.iter().any(|role| !role.is_staff());

@@ -111,6 +111,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Session> {
     .bind((new.user_id, now, SESSIONS_MAX))
     .execute(tx)
     .await?;
+    // The login itself is an act of this user, who was anonymous before.
     tx.recorder().set_authenticated(new.user_id, &id);
     find(tx, &id).await
 }

@@ -57,6 +57,7 @@ pub async fn insert(tx: &mut Tx, distribution_id: &str, at: At, balances: &[(Add
         .push(" on conflict do nothing returning *")
         .optional::<Snapshot>(tx)
         .await?;
+    // A parallel worker stored the snapshot first.
     let Some(stored) = stored else {
         return Err(Error::Stale { what: "snapshot of", id: distribution_id.to_owned() });
     };

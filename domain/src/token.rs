@@ -59,6 +59,7 @@ pub async fn find(tx: &mut Tx, offering_id: &str) -> Result<Option<Token>> {
 
 /// The number of partitions of a token; they are numbered from 1 without gaps.
 pub async fn partitions(tx: &mut Tx, offering: &Offering) -> Result<i64> {
+    // An offering without a deployed token has the partition of its terms.
     let listed = find(tx, &offering.id).await?.and_then(|token| token.partitions.as_array().map(Vec::len));
     Ok(listed.and_then(|count| i64::try_from(count).ok()).unwrap_or(offering.partition_id))
 }

@@ -115,6 +115,7 @@ pub async fn balances_at(
     for (from, to, quantity) in moved {
         if let Some(from) = from {
             let balance = balances.entry(from.0).or_default();
+            // A negative balance means that an event is missing.
             *balance = balance.checked_sub(quantity.0).ok_or_else(|| missing_event(offering_id, from.0))?;
         }
         if let Some(to) = to {

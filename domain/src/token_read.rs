@@ -156,7 +156,7 @@ pub async fn take(
             .await?;
         expect_all_updated(rows, portion.len(), "token cursors of", &portion[0].offering_id)?;
     }
-    book::enter(tx, events).await?;
+    book::apply(tx, events).await?;
     (read.block_number, read.version) = (reached, read.version + 1);
     Ok(())
 }

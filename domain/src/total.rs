@@ -22,6 +22,7 @@ impl Total {
     /// The total if the page itself shows it: a page that is neither full nor empty is the last. None if a count is needed.
     pub fn from_page(rows: usize, limit: i64, offset: i64) -> Option<Self> {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        // An empty page after the first can lie far behind the end, so it shows no total.
         let last: RangeInclusive<i64> = if offset == 0 { 0..=limit - 1 } else { 1..=limit - 1 };
         last.contains(&rows).then(|| Self::from(offset + rows))
     }

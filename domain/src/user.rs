@@ -110,6 +110,7 @@ pub async fn create_as(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> {
     if rows == 0 {
         return Err(Error::refused(Code::EmailTaken, "This e-mail address already has an account."));
     }
+    // With a second admin nobody acts alone any more.
     if new.status == Status::Active && new.roles.has(Role::Admin) {
         approval::end_alone(tx).await?;
     }
@@ -217,6 +218,7 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
         .execute(tx)
         .await?;
     expect_updated(rows, "user", &user.id)?;
+    // With a second admin nobody acts alone any more.
     if user.is_admin() && !before.is_admin() {
         approval::end_alone(tx).await?;
     }

@@ -18,7 +18,7 @@ const TABLES: [(&str, &str); 4] = [
 const LOCK: i64 = 0x6d75_6e69_7761_6c6c;
 
 /// Creates the policies at every start, like the triggers of the audit log: a migration has one text for both databases.
-pub(crate) async fn raise(db: &Db) -> Result<()> {
+pub(crate) async fn create_policies(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
     if matches!(tx.conn, Conn::Sqlite(_)) {
         return Ok(());

@@ -150,6 +150,7 @@ pub async fn follow(tx: &mut Tx, old: &Wallet, successor: Address) -> Result<()>
     .bind((&old.id, now, Hex(successor)))
     .execute(tx)
     .await?;
+    // A recovery moves the proof of control along with the units.
     let verified = old.verified_at.map(|_| now);
     sql("update wallets set verified_at = coalesce(verified_at, $3), is_default = is_default or $4
          where address = $1 and investor_id = $2")

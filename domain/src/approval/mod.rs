@@ -81,6 +81,7 @@ impl Approval {
             Error::refused(Code::SnapshotMismatch, detail)
         };
         let shown = canonical::text(&self.payload.0).map_err(|_| changed())?;
+        // Both forms are checked: the JSON is shown to the approver, the text is executed.
         if shown != self.payload_canonical || canonical::sha256(&self.payload_canonical) != self.payload_sha256 {
             return Err(changed());
         }
@@ -124,6 +125,7 @@ pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
         .push(" on conflict do nothing returning *")
         .optional::<Approval>(tx)
         .await?;
+    // The unique live key refused the row.
     let Some(approval) = inserted else {
         return Err(in_progress(tx, &new.live_key).await?);
     };

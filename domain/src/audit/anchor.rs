@@ -80,6 +80,7 @@ pub async fn draft(tx: &mut Tx) -> Result<Option<Anchor>> {
     let (head, end) = (head.unwrap_or(0), from + POSITIONS_MAX - 1);
     let today = tx.now().date_naive().and_time(NaiveTime::MIN).and_utc();
     let Some(first) = written_at(tx, from).await? else { return Ok(None) };
+    // A full anchor ends at its limit; otherwise with the last entry before today.
     let to = match (head >= end, first < today) {
         (true, _) => Some(end),
         (false, true) => {
@@ -168,7 +169,7 @@ pub async fn proof(tx: &mut Tx, line: &str) -> Result<Proof> {
     let way = match &anchor {
         Some(anchor) => {
             let hashes = hashes(tx, anchor.from_position, anchor.to_position).await?;
-            tree::way(&hashes, usize::try_from(position - anchor.from_position).unwrap_or(0))
+            tree::path(&hashes, usize::try_from(position - anchor.from_position).unwrap_or(0))
         }
         None => Vec::new(),
     };

@@ -16,7 +16,7 @@ const TABLES: [(&str, &str); 3] = [
 const LOCK: i64 = 0x6d75_6e69_6175_6469;
 
 /// Creates the triggers.
-pub(crate) async fn raise(db: &Db) -> Result<()> {
+pub(crate) async fn create_triggers(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
     match tx.conn {
         Conn::Sqlite(_) => raise_on_sqlite(&mut tx).await?,

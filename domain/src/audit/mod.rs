@@ -9,7 +9,7 @@ mod tree;
 mod verify;
 
 pub use anchor::{Anchor, AnchorFlaw, CheckedAnchor, Proof, draft, insert_anchor, proof};
-pub(crate) use guard::raise;
+pub(crate) use guard::create_triggers;
 pub use list::{COUNTED_MAX, Filter, count, list};
 pub use seal::{head, seal};
 pub use tree::{Sibling, Side};

@@ -38,6 +38,7 @@ pub async fn seal(tx: &mut Tx, limit: i64) -> Result<usize> {
             .execute(tx)
             .await?;
     }
+    // If another process chained the same entries, the counts differ and this transaction is stale.
     expect_all_updated(sealed, seals.len(), "audit seal", &first.id)?;
     expect_all_updated(taken, seals.len(), "audit line", &first.id)?;
     Ok(seals.len())

@@ -30,16 +30,16 @@ pub(super) fn root(hashes: &[String]) -> String {
 }
 
 /// The sibling hashes from a leaf up to the root.
-pub(super) fn way(hashes: &[String], mut index: usize) -> Vec<Sibling> {
+pub(super) fn path(hashes: &[String], mut index: usize) -> Vec<Sibling> {
     let mut level: Vec<_> = hashes.iter().map(|hash| leaf(hash)).collect();
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     while level.len() > 1 {
         let (beside, side) = if index.is_multiple_of(2) { (index + 1, Side::Right) } else { (index - 1, Side::Left) };
         // The last hash of an odd level has no sibling and moves up unchanged.
-        way.extend(level.get(beside).map(|hash| Sibling { side, hash: hash.clone() }));
+        path.extend(level.get(beside).map(|hash| Sibling { side, hash: hash.clone() }));
         (level, index) = (above(&level), index / 2);
     }
-    way
+    path
 }
 
 fn above(level: &[String]) -> Vec<String> {
@@ -65,7 +65,7 @@ mod tests {
             let hashes: Vec<String> = (0..count).map(|number| sha256(&number.to_string())).collect();
             let whole = root(&hashes);
             let climbed = |index: usize, from: &str| {
-                way(&hashes, index).iter().fold(leaf(from), |below, sibling| match sibling.side {
+                path(&hashes, index).iter().fold(leaf(from), |below, sibling| match sibling.side {
                     Side::Left => node(&sibling.hash, &below),
                     Side::Right => node(&below, &sibling.hash),
                 })

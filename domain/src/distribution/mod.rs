@@ -114,6 +114,7 @@ pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str
         Status::Completed | Status::PartiallyCompleted => d.completed_at = Some(tx.now()),
         _ => {}
     }
+    // The timer and the problem belong to the snapshot.
     if to != Status::Snapshotting {
         d.next_action_at = None;
         d.problem_code = None;

@@ -95,6 +95,7 @@ pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()>
             why: format!("{} of its lines are paid, {} are queued", p.payees.iter().flatten().count(), paid.len()),
         });
     }
+    // The chain decides who was paid, not the row.
     let payee = |e: &Entitlement| {
         let line = usize::try_from(e.line_index.unwrap_or(p.first_line) - p.first_line).unwrap_or(usize::MAX);
         p.payees.get(line).copied().flatten().unwrap_or(e.payee_address.0)

@@ -50,6 +50,7 @@ pub async fn hold(tx: &mut Tx, investor_id: &str) -> Result<bool> {
 pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
     let now = tx.now();
     if let Some(user_id) = &i.user_id {
+        // The person must not act with an old session after the erasure.
         session::revoke_all(tx, user_id, None, "erased").await?;
         erase_user(tx, user_id, now).await?;
     }

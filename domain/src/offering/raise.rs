@@ -13,6 +13,7 @@ use crate::{Error, Result, issuer};
 /// The issuer is locked, so that of two parallel offerings that exceed it together the second is refused.
 pub async fn must_fit(tx: &mut Tx, o: &Offering) -> Result<()> {
     let Some(limit) = o.exemption.profile().raise_max else { return Ok(()) };
+    // Two offerings of one issuer must not be checked in parallel.
     issuer::hold(tx, &o.issuer_id).await?;
     let used = elsewhere(tx, o).await?;
     if used + o.hard_cap <= limit {

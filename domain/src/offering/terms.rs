@@ -166,6 +166,7 @@ fn check_amounts(o: &Offering) -> Result<()> {
     if o.target_amount > o.hard_cap {
         return above("/target_amount", "hard cap", o.hard_cap);
     }
+    // A hard cap that is no multiple could never be reached exactly.
     if o.hard_cap % o.unit_price != 0 {
         let lower = o.hard_cap - o.hard_cap % o.unit_price;
         let params = json!({ "nearest_lower": shown(lower), "nearest_higher": shown(lower + o.unit_price) });
@@ -277,6 +278,7 @@ fn check_exemption(o: &Offering) -> Result<()> {
 
 /// The minimum lockup of the tokens, in days.
 pub fn lockup_days_min(o: &Offering) -> i64 {
+    // Regulation S has a shorter lockup for debt.
     let debt = [Template::RealEstateDebt, Template::PrivateCredit, Template::Bond];
     let profile = o.exemption.profile();
     if debt.iter().any(|t| t.as_str() == o.template) { profile.debt_lockup_days } else { profile.lockup_days }

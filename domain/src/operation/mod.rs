@@ -177,6 +177,7 @@ fn step_on(op: &mut Operation, by: Move, now: DateTime<Utc>) -> Result<Status> {
     op.status = to;
     match to {
         Status::Submitted => op.submitted_at = Some(now),
+        // The live key is free again: the subject can have a new operation.
         Status::Confirmed => {
             op.confirmed_at = Some(now);
             op.set_problem(None);
@@ -189,6 +190,7 @@ fn step_on(op: &mut Operation, by: Move, now: DateTime<Utc>) -> Result<Status> {
     if to != Status::Pending {
         op.blocked_reason = None;
     }
+    // Only live operations are woken.
     if !to.is_live() {
         op.next_action_at = None;
     }

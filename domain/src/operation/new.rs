@@ -128,6 +128,7 @@ async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result
     .push(" on conflict do nothing returning *")
     .rows::<Operation>(tx)
     .await?;
+    // A row that the unique live key refused is missing from the result.
     let mut rows: HashMap<String, Operation> = rows.into_iter().map(|op| (op.id.clone(), op)).collect();
     let row = |(id, new): &(String, &NewOperation)| rows.remove(id).ok_or_else(|| in_progress(new));
     portion.iter().map(row).collect()

@@ -50,6 +50,7 @@ impl Change {
             let before = self.before.open.get(name).unwrap_or(&Value::Null);
             if before != after {
                 let brief = |value: &Value| value.as_str().is_none_or(|text| text.chars().count() <= CHARACTERS_MAX);
+                // Long texts would fill the log; their hash shows that they changed.
                 let shown = brief(before) && brief(after);
                 diff.insert(name.clone(), if shown { json!({ "from": before, "to": after }) } else { json!({}) });
             }

@@ -121,6 +121,7 @@ impl Recorder {
             let act = Act { kind: ActorKind::Engine, ..Act::on_host(point.as_str()) };
             return subjects.iter().map(|subject| self.line(&act, subject, None, (new_id(), at))).collect();
         };
+        // An anonymous request without any effect is not worth an entry.
         let nobody = act.kind == ActorKind::Anonymous && self.authenticated.is_none() && subjects.is_empty();
         if nobody {
             return Vec::new();

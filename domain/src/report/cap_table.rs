@@ -75,6 +75,7 @@ pub async fn page(
         .rows::<Line>(tx)
         .await?;
     let last = lines.last().map(|line| (line.wallet_address.to_string(), line.partition_id));
+    // Lines that changed after the block are taken back to it.
     if lines.iter().any(|line| line.synced_block > block) {
         back(tx, offering_id, block, &mut lines).await?;
         lines.retain(|line| line.balance.0 > 0);

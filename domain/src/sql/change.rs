@@ -37,12 +37,12 @@ impl Change {
     }
 
     /// The statement so far, with text behind it.
-    pub fn push(self, text: impl Display) -> Sql {
+    pub fn push(self, text: impl Display + Send) -> Sql {
         Sql::from(self).push(text)
     }
 
     /// The statement so far, with text and a value behind it.
-    pub fn with(self, text: impl Display, value: impl ToSql) -> Sql {
+    pub fn with(self, text: impl Display + Send, value: impl ToSql) -> Sql {
         Sql::from(self).with(text, value)
     }
 

@@ -65,7 +65,8 @@ impl Sql {
     }
 
     /// Adds text. It is made of constants and numbers; input is bound as a value.
-    pub fn push(mut self, text: impl Display) -> Self {
+    // `format_args!` is not `Send`: it would make the future around the statement one that no other thread can run.
+    pub fn push(mut self, text: impl Display + Send) -> Self {
         // Writing to a string cannot fail.
         _ = write!(self.text.to_mut(), "{text}");
         self
@@ -77,12 +78,12 @@ impl Sql {
     }
 
     /// Adds text, and a placeholder with its value behind it.
-    pub fn with(self, text: impl Display, value: impl ToSql) -> Self {
+    pub fn with(self, text: impl Display + Send, value: impl ToSql) -> Self {
         self.push(text).value(value)
     }
 
     /// Adds text and a value if there is a value.
-    pub fn with_some(self, text: impl Display, value: Option<impl ToSql>) -> Self {
+    pub fn with_some(self, text: impl Display + Send, value: Option<impl ToSql>) -> Self {
         match value {
             Some(value) => self.with(text, value),
             None => self,

@@ -110,6 +110,7 @@ pub async fn transition(
         _ => s.reconfirm_by = None,
     }
     save(tx, s).await?;
+    // The part of the hard cap becomes free for others in the same commit.
     if from.reserves() && !to.reserves() {
         reservation::release(tx, &s.offering_id, s.amount).await?;
     }

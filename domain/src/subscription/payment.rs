@@ -96,6 +96,7 @@ impl Subscription {
 /// Records a payment, once for each bank reference. When everything due is refunded, the subscription is refunded.
 pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &NewPayment<'_>) -> Result<Payment> {
     if let Some(known) = known(tx, n).await? {
+        // A repeated request is answered with the stored payment.
         let same = (&known.subscription_id, known.amount) == (&s.id, n.amount);
         return if same { Ok(known) } else { Err(already(&known)) };
     }
@@ -116,6 +117,7 @@ pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &
     save(tx, s).await?;
     let moved = json!({ "payment_id": payment.id, "payment_amount": Money::from_minor(n.amount).to_string(), "method": n.method });
     tell(tx, offering, s, &format!("payment_{}", n.kind), moved).await?;
+    // Money that arrives after the end must be refunded.
     if s.status.next(Move::Receive, None, true).is_some() {
         transition(tx, offering, s, Move::Receive, n.recorded_by, "late_payment").await?;
     }

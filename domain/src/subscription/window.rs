@@ -31,6 +31,7 @@ pub async fn renew_window(tx: &mut Tx, offering: &Offering, s: &mut Subscription
     if !open || s.calendar_version >= offering.calendar_version {
         return Ok(());
     }
+    // Also without a change of the period, so that the next page does not find it again.
     s.calendar_version = offering.calendar_version;
     let before = s.cooling_off_expires_at;
     // A period that was over before the terms changed stays over.

@@ -108,6 +108,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Endpoint> {
             .bind(owner)
             .scalars::<i64>(tx)
             .await?;
+        // Numbered slots with a unique index make the limit hold for parallel requests.
         let slot = (1..=max).find(|slot| !taken.contains(slot)).ok_or_else(|| {
             let detail = format!("The limit of {max} endpoints is reached. Delete an endpoint first.");
             Error::refused(Code::InvalidState, detail)

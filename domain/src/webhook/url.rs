@@ -43,6 +43,7 @@ pub fn check(text: &str, insecure: bool) -> Result<(String, u16), &'static str> 
     };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let authority = &rest[..end];
+    // A user name before the host hides the real host from a reader.
     if authority.contains('@') {
         return Err("it contains a user name or a password");
     }
@@ -56,6 +57,7 @@ pub fn check(text: &str, insecure: bool) -> Result<(String, u16), &'static str> 
     if !insecure && !PORTS.contains(&port) {
         return Err("its port is neither 443 nor 8443");
     }
+    // Hosts are compared without regard to case.
     let host = host.to_ascii_lowercase();
     check_host(&host, insecure)?;
     Ok((host, port))

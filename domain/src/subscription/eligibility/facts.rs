@@ -118,6 +118,7 @@ pub async fn gather(
     .row::<(i64, i64)>(tx)
     .await?;
     let of_token = token::find(tx, &offering.id).await?.and_then(|token| token.holder_cap);
+    // The contract and the offering can both have a limit; the lower one counts.
     let holder_cap = offering.holder_cap.into_iter().chain(of_token).min();
     // Counting holders is expensive, so count only if there is a limit.
     let other_holders = if holder_cap.is_some() { holders_besides(tx, &offering.id, investor_id).await? } else { 0 };
