@@ -35,7 +35,7 @@ pub static PLATFORM: Platform = Platform {
         },
         Timer {
             prefix: "sub_",
-            lock: |tx, id| subscription::hold_offering_of(tx, id).boxed(),
+            lock: |tx, id| subscription::lock_offering_of(tx, id).boxed(),
             act: |tx, id| subscription::on_timer(tx, id).boxed(),
         },
         Timer {

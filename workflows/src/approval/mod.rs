@@ -49,7 +49,7 @@ pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requeste
 /// Approves and executes the action. If the rules refuse the action by now, the approval ends as `execution_failed` and nothing else
 /// changes. A single admin can approve their own request after the waiting time.
 pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, Word::Approve).await?;
+    let mut a = decidable(tx, &d, DecisionKind::Approve).await?;
     let payload = a.sealed().inspect_err(|_| {
         tracing::error!(approval.id = %a.id, "the payload of an approval was changed outside the platform");
     })?;
@@ -68,7 +68,7 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
     }
     a.checker = Some(d.by.actor.clone());
     if a.maker == d.by.actor {
-        lone_admin::take(tx, &mut a).await?;
+        lone_admin::approve_alone(tx, &mut a).await?;
         a.checker = Some(lone_admin::CHECKER.to_owned());
     }
     a.decision_reason.clone_from(&d.comment);
@@ -116,7 +116,7 @@ fn validate_summary(a: &Approval, action: &Action) -> Result<()> {
 
 /// Rejects the request.
 pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, Word::Reject).await?;
+    let mut a = decidable(tx, &d, DecisionKind::Reject).await?;
     a.checker = Some(d.by.actor.clone());
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Reject, &d.by.actor, d.comment.as_deref().unwrap_or("rejected")).await?;
@@ -126,7 +126,7 @@ pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
 
 /// Cancels the request. Only the requester can.
 pub async fn cancel(tx: &mut Tx, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, Word::Cancel).await?;
+    let mut a = decidable(tx, &d, DecisionKind::Cancel).await?;
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Cancel, &d.by.actor, d.comment.as_deref().unwrap_or("cancelled")).await?;
     payout_approval::lapse(tx, &a, &d.by.actor).await?;
@@ -135,19 +135,21 @@ pub async fn cancel(tx: &mut Tx, d: Decision) -> Result<Approval> {
 
 /// The kind of a decision.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum DecisionKind {
     Approve,
     Reject,
     Cancel,
 }
 
 /// Finds an approval that is pending and that this person can decide in the version that they read.
-async fn decidable(tx: &mut Tx, d: &Decision, word: Word) -> Result<Approval> {
+async fn decidable(tx: &mut Tx, d: &Decision, kind: DecisionKind) -> Result<Approval> {
     let a = approval::find(tx, &d.approval_id).await?;
     payout_approval::lock_distribution_of(tx, &a).await?;
-    match (a.maker == d.by.actor, word == Word::Cancel) {
+    match (a.maker == d.by.actor, kind == DecisionKind::Cancel) {
         // The right of a single admin is checked last, in `approve`.
-        (true, false) if word == Word::Reject || a.alone_from.is_none() => return Err(lone_admin::self_approval()),
+        (true, false) if kind == DecisionKind::Reject || a.alone_from.is_none() => {
+            return Err(lone_admin::self_approval());
+        }
         // For a person outside the staff, the approvals of others do not exist.
         (false, true) if !d.roles.is_staff() => return Err(approval::missing(&a.id)),
         (false, true) => {

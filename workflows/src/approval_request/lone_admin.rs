@@ -33,7 +33,7 @@ pub fn self_approval() -> Error {
 
 /// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins
 /// cannot change before the commit.
-pub async fn take(tx: &mut Tx, a: &mut Approval) -> Result<()> {
+pub async fn approve_alone(tx: &mut Tx, a: &mut Approval) -> Result<()> {
     let another = user::other_admins(tx, &a.maker).await? > 0;
     let Some(from) = a.alone_from.filter(|_| !another) else {
         return Err(self_approval());

@@ -28,7 +28,7 @@ const RECEIPTS_PER_BATCH: usize = 100;
 const NONCES_MAX: u64 = 64;
 
 /// The use of one key in the gap.
-struct Seen {
+struct KeyUse {
     lane: Lane,
     open: Vec<Attempt>,
     count: u64,
@@ -40,7 +40,7 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     let to = heads.latest.number - WALK_BLOCKS;
     let gap = (cursor.final_number.cast_unsigned(), to);
     let landing = network.chain.header(to).await?.ok_or(Fault::UnknownBlock)?;
-    let seen = seen(engine, network, cursor, to).await?;
+    let seen = key_uses(engine, network, cursor, to).await?;
     let mut receipts = receipts(engine, network, &seen, gap).await?;
     let foreign = foreign(network, &seen, &mut receipts, gap).await?;
     let announced = heads.finalized.as_ref().map_or(cursor.final_number, |h| h.number.cast_signed());
@@ -62,11 +62,11 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     for one in &seen {
         // In the commit that moves the cursor, so that a later search starts at the old position.
         let now = lanes::find(&mut tx, &one.lane.id).await?;
-        lane::doubt(&mut tx, &now, one.count).await?;
+        lane::quarantine_if_ahead(&mut tx, &now, one.count).await?;
     }
     chain::advance(&mut tx, cursor, (to.cast_signed(), landing.hash), last).await?;
     tx.commit(Point::Follow).await?;
-    follow::tell(network, !receipts.is_empty());
+    follow::notify_waiters(network, !receipts.is_empty());
     tracing::warn!(
         chain.id = cursor.chain_id,
         chain.from = cursor.head_number,
@@ -91,12 +91,12 @@ async fn check_same_chain(network: &Network, cursor: &Cursor) -> Result<(), Walk
 }
 
 /// Each lane with its open attempts, and its key's transaction count at the new cursor.
-async fn seen(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) -> Result<Vec<Seen>, Walk> {
+async fn key_uses(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) -> Result<Vec<KeyUse>, Walk> {
     let mut tx = engine.db.read().await?;
     let mut all = Vec::new();
     for lane in lanes::of_chain(&mut tx, cursor.chain_id).await? {
         let open = attempt::open_of_lane(&mut tx, &lane.id).await?;
-        all.push(Seen { lane, open, count: 0 });
+        all.push(KeyUse { lane, open, count: 0 });
     }
     drop(tx);
     for one in &mut all {
@@ -106,7 +106,7 @@ async fn seen(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) -> R
 }
 
 /// The receipts of the open attempts in the gap, found by their hashes. Every attempt that the platform's contracts logged must have one.
-async fn receipts(engine: &Engine, network: &Network, seen: &[Seen], gap: (u64, u64)) -> Result<Vec<Receipt>, Walk> {
+async fn receipts(engine: &Engine, network: &Network, seen: &[KeyUse], gap: (u64, u64)) -> Result<Vec<Receipt>, Walk> {
     let open: Vec<B256> = seen.iter().flat_map(|s| &s.open).map(|a| a.tx_hash.0).collect();
     if open.is_empty() {
         return Ok(Vec::new());
@@ -134,7 +134,7 @@ async fn receipts(engine: &Engine, network: &Network, seen: &[Seen], gap: (u64, 
 /// The used nonces that no known receipt explains, each with the transaction that took it.
 async fn foreign(
     network: &Network,
-    seen: &[Seen],
+    seen: &[KeyUse],
     receipts: &mut Vec<Receipt>,
     gap: (u64, u64),
 ) -> Result<Vec<Foreign>, Walk> {
@@ -154,7 +154,7 @@ async fn foreign(
     Ok(strangers)
 }
 
-fn unexplained(one: &Seen, receipts: &[Receipt], last: u64) -> Vec<u64> {
+fn unexplained(one: &KeyUse, receipts: &[Receipt], last: u64) -> Vec<u64> {
     let explained = |a: &&Attempt| {
         let below = a.block_number.is_some_and(|number| number.cast_unsigned() <= last);
         below || receipts.iter().any(|r| r.tx_hash == a.tx_hash.0)

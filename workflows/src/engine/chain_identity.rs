@@ -6,7 +6,7 @@ use muniment_domain::{Result, chain};
 use crate::engine::{Engine, Network};
 
 /// The reason why nothing may be signed for this chain now, if any.
-pub async fn doubt(engine: &Engine, network: &Network) -> Result<Option<String>> {
+pub async fn signing_refusal(engine: &Engine, network: &Network) -> Result<Option<String>> {
     let mut tx = engine.db.read().await?;
     let cursor = chain::find(&mut tx, network.id()).await?;
     drop(tx);

@@ -47,7 +47,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         return Ok(0);
     }
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
-    let pause = rest(engine);
+    let pause = damaged_pause(engine);
     let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, pause, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let (finals, mut damaged) = read(&mut tx, cursor.chain_id, steps).await?;
@@ -63,7 +63,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
             continue;
         }
         let op = one.op.clone();
-        match judge(engine, network, &mut known, one).await {
+        match decide(engine, network, &mut known, one).await {
             Ok(Some(one)) => settled.push(one),
             Ok(None) => _ = waiting.insert(operation_id),
             Err(Failure::Domain(error)) if error.is_of_rows() => {
@@ -123,7 +123,7 @@ async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final
 }
 
 /// The pause before a damaged operation is tried again.
-fn rest(engine: &Engine) -> Duration {
+fn damaged_pause(engine: &Engine) -> Duration {
     Duration::seconds(engine.settings.outage_pause_seconds.cast_signed())
 }
 
@@ -136,7 +136,7 @@ async fn set_aside(engine: &Engine, mut op: Operation, error: &Error) -> Result<
     }
     let mut tx = engine.db.begin().await?;
     op.blocked_reason = Some(reason);
-    op.next_action_at = Some(tx.now() + rest(engine));
+    op.next_action_at = Some(tx.now() + damaged_pause(engine));
     match operation::save(&mut tx, &mut op).await {
         Ok(()) => tx.commit(Point::Fault).await,
         Err(Error::Stale { .. }) => Ok(()),
@@ -149,7 +149,7 @@ fn unreadable(step: &Step, why: &str) -> Error {
 }
 
 /// Decides the verdict on an included step, with no database transaction open. It asks the chain where needed.
-async fn judge(engine: &Engine, network: &Network, known: &mut Known, one: Final) -> Result<Option<Settled>, Failure> {
+async fn decide(engine: &Engine, network: &Network, known: &mut Known, one: Final) -> Result<Option<Settled>, Failure> {
     let Final { op, step, attempt, stored, header } = one;
     let tx_hash = step.tx_hash.ok_or_else(|| unreadable(&step, "it is included but has no transaction"))?.0;
     let number = step.block_number.ok_or_else(|| unreadable(&step, "it is included but has no block"))?;

@@ -58,7 +58,7 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
     }
     let heads = match network.chain.heads().await {
         Ok(heads) => heads,
-        Err(fault) => return silent(engine, &cursor, &fault).await,
+        Err(fault) => return wait_for_answer(engine, &cursor, &fault).await,
     };
     match walk(engine, network, &cursor, heads).await {
         Ok(pass) => {
@@ -70,7 +70,7 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
         }
         Err(Walk::Fault(fault)) => {
             pace(network, |blocks| (blocks / 2).max(1));
-            silent(engine, &cursor, &fault).await
+            wait_for_answer(engine, &cursor, &fault).await
         }
         Err(Walk::Domain(Error::Stale { .. })) => Ok(Pass::Moved),
         Err(Walk::Domain(error)) => Err(error),
@@ -299,12 +299,12 @@ async fn commit(
     };
     chain::advance(&mut tx, cursor, head, last).await?;
     tx.commit(Point::Follow).await?;
-    tell(network, !receipts.is_empty());
+    notify_waiters(network, !receipts.is_empty());
     Ok(())
 }
 
 /// Notifies the finaliser and the lanes after a commit: steps may be final, and lanes may have room.
-pub fn tell(network: &Network, included: bool) {
+pub fn notify_waiters(network: &Network, included: bool) {
     network.followed.notify_one();
     if included {
         network.room.send_modify(|n| *n = n.wrapping_add(1));
@@ -367,7 +367,7 @@ pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Resul
     Ok(())
 }
 
-async fn silent(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Result<Pass> {
+async fn wait_for_answer(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Result<Pass> {
     if fault.class() == FaultClass::Transient {
         tracing::info!(chain.id = cursor.chain_id, "the head is read again: {fault}");
         return Ok(Pass::Silent);

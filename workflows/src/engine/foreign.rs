@@ -19,7 +19,7 @@ pub async fn find(
     nonce: u64,
     between: (u64, u64),
 ) -> Result<Option<(Block, BlockTx)>, Fault> {
-    match narrow(network, signer, nonce, between).await {
+    match block_of_nonce(network, signer, nonce, between).await {
         Ok(number) => read(network, signer, nonce, (number, number)).await,
         Err(Fault::Pruned(_)) if between.1 - between.0 <= BLOCKS_READ_MAX => {
             read(network, signer, nonce, (between.0 + 1, between.1)).await
@@ -33,7 +33,7 @@ pub async fn find(
 }
 
 /// The block in which the count passed the nonce, found by binary search.
-async fn narrow(network: &Network, signer: Address, nonce: u64, between: (u64, u64)) -> Result<u64, Fault> {
+async fn block_of_nonce(network: &Network, signer: Address, nonce: u64, between: (u64, u64)) -> Result<u64, Fault> {
     let (mut low, mut high) = between;
     while high - low > 1 {
         let middle = low + (high - low) / 2;

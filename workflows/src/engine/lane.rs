@@ -20,12 +20,12 @@ pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<
         return Ok(());
     }
     let mut tx = engine.db.begin().await?;
-    doubt(&mut tx, &lane, count).await?;
+    quarantine_if_ahead(&mut tx, &lane, count).await?;
     tx.commit(Point::Mode).await
 }
 
 /// Quarantines a lane if the chain has more transactions of its key than this database knows.
-pub async fn doubt(tx: &mut Tx, lane: &Lane, count: u64) -> Result<()> {
+pub async fn quarantine_if_ahead(tx: &mut Tx, lane: &Lane, count: u64) -> Result<()> {
     if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
         return Ok(());
     }

@@ -46,7 +46,7 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
             return Ok(());
         }
         let apart = token_read::apart(&mut tx, network.id()).await?;
-        let together = together(&mut tx, &read, followed.final_number, &apart).await?;
+        let together = joint_question(&mut tx, &read, followed.final_number, &apart).await?;
         drop(tx);
         let mut moved = false;
         if let Some(question) = &together {
@@ -54,7 +54,7 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
         }
         let with_them = together.map(|question| question.apart).unwrap_or_default();
         for token in apart.into_iter().filter(|token| !with_them.contains(token)) {
-            if let Some(question) = alone(&read, token) {
+            if let Some(question) = single_question(&read, token) {
                 moved |= read_on(engine, network, &mut read, &question).await?;
             }
         }
@@ -65,7 +65,7 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
 }
 
 /// The request for the tokens at the chain's cursor, and for new tokens close behind it.
-async fn together(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) -> Result<Option<Question>> {
+async fn joint_question(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) -> Result<Option<Question>> {
     let to = last.min(read.block_number + BLOCKS_PER_QUESTION);
     let near = |t: &&Cursor| t.pace == Pace::New && (to - BLOCKS_PER_QUESTION..to).contains(&t.block_number);
     let apart: Vec<Cursor> = apart.iter().filter(near).cloned().collect();
@@ -81,7 +81,7 @@ async fn together(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) ->
 }
 
 /// The request for a token with its own cursor, up to the chain's cursor. None while the chain's cursor is behind it.
-fn alone(read: &TokenRead, token: Cursor) -> Option<Question> {
+fn single_question(read: &TokenRead, token: Cursor) -> Option<Question> {
     let (from, to) = (token.block_number + 1, read.block_number.min(token.block_number + BLOCKS_PER_QUESTION));
     (from <= to + 1).then(|| Question { from, to, tokens: Some(vec![token.clone()]), apart: vec![token] })
 }
@@ -89,7 +89,7 @@ fn alone(read: &TokenRead, token: Cursor) -> Option<Question> {
 /// Makes a request and stores its events. Returns whether a cursor moved.
 async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, question: &Question) -> Result<bool> {
     let taken = match ask(engine, network, question).await {
-        Ok(events) => take(engine, read, question, &events).await,
+        Ok(events) => store(engine, read, question, &events).await,
         Err(Walk::Fault(fault)) => {
             tracing::warn!(chain.id = network.id(), "tokens are read with the next block: {fault}");
             return Ok(false);
@@ -134,7 +134,7 @@ async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::re
     let mut logs = network.chain.final_logs(&wanted, (from.cast_unsigned(), to.cast_unsigned()), last).await?;
     let tokens = match &question.tokens {
         Some(tokens) => tokens.clone(),
-        None => ours(engine, network, &logs, &question.apart).await?,
+        None => platform_tokens(engine, network, &logs, &question.apart).await?,
     };
     let tokens: BTreeMap<Address, Cursor> = tokens.into_iter().map(|token| (token.token_address.0, token)).collect();
     let news = |token: &Cursor, log: &PlacedLog| token.block_number < log.block_number.cast_signed();
@@ -159,7 +159,12 @@ async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::re
 }
 
 /// The platform's tokens among the emitters of the events, if the request had no address filter.
-async fn ours(engine: &Engine, network: &Network, logs: &[PlacedLog], apart: &[Cursor]) -> Result<Vec<Cursor>> {
+async fn platform_tokens(
+    engine: &Engine,
+    network: &Network,
+    logs: &[PlacedLog],
+    apart: &[Cursor],
+) -> Result<Vec<Cursor>> {
     let told: BTreeSet<Address> = logs.iter().map(|log| log.address).collect();
     let mut tx = engine.db.read().await?;
     let mut tokens = token_read::among(&mut tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
@@ -212,7 +217,7 @@ pub struct Known {
 impl Known {
     /// Reads them for all receipts together.
     pub async fn of(tx: &mut Tx, network: &Network, receipts: &[&Receipt]) -> Result<Self> {
-        let told: BTreeSet<Address> = receipts.iter().flat_map(|r| told(r).into_keys()).collect();
+        let told: BTreeSet<Address> = receipts.iter().flat_map(|r| count_events(r).into_keys()).collect();
         let tokens = token_read::among(tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
         let tokens: BTreeMap<Address, String> =
             tokens.into_iter().map(|token| (token.token_address.0, token.offering_id)).collect();
@@ -224,7 +229,7 @@ impl Known {
 
     /// The offering of a token whose ledger lacks an event of a receipt.
     fn lacking(&self, receipt: &Receipt) -> Option<String> {
-        told(receipt).into_iter().find_map(|(token, told)| {
+        count_events(receipt).into_iter().find_map(|(token, told)| {
             let offering_id = self.tokens.get(&token)?;
             let known = self.counts.get(&(receipt.tx_hash, offering_id.clone())).copied().unwrap_or_default();
             (known < told).then(|| offering_id.clone())
@@ -233,7 +238,7 @@ impl Known {
 }
 
 /// The number of ledger events in a receipt, for each contract.
-fn told(receipt: &Receipt) -> BTreeMap<Address, i64> {
+fn count_events(receipt: &Receipt) -> BTreeMap<Address, i64> {
     let mut told = BTreeMap::new();
     for log in receipt.logs.iter().filter(|log| moves_books(log)) {
         *told.entry(log.address).or_default() += 1;
@@ -269,7 +274,7 @@ async fn times(network: &Network, logs: &[PlacedLog]) -> std::result::Result<BTr
 }
 
 /// Stores the events, a limited number in each commit. A commit ends with the last event of a block.
-async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events: &[TokenEvent]) -> Result<()> {
+async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, events: &[TokenEvent]) -> Result<()> {
     let mut rest = events;
     loop {
         let (now, later) = match rest.get(EVENTS_PER_COMMIT) {
@@ -284,7 +289,7 @@ async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events
         let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
         // A restriction in the past may be lifted since. Only the final state of the ledger decides what may be sold.
         let reached = later.is_empty() && question.to >= read.block_number;
-        let restricted = if reached { restricted(question, events) } else { BTreeSet::new() };
+        let restricted = if reached { newly_restricted(question, events) } else { BTreeSet::new() };
         let mut tx = engine.db.begin().await?;
         for id in &restricted {
             muniment_domain::offering::hold(&mut tx, id).await?;
@@ -302,7 +307,7 @@ async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events
 }
 
 /// The offerings with a new restriction in these events, or whose token had its own cursor until now.
-fn restricted<'a>(question: &'a Question, events: &'a [TokenEvent]) -> BTreeSet<&'a str> {
+fn newly_restricted<'a>(question: &'a Question, events: &'a [TokenEvent]) -> BTreeSet<&'a str> {
     let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.as_str());
     told.chain(question.apart.iter().map(|token| token.offering_id.as_str())).collect()
 }

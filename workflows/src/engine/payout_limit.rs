@@ -22,7 +22,7 @@ pub struct Day {
 
 /// Reads today's sums, if the batch contains a payout.
 pub async fn today(engine: &Engine, network: &Network, batch: &[Prepared]) -> Result<Day> {
-    if !batch.iter().any(|prepared| moved(&prepared.step.calldata).is_some()) {
+    if !batch.iter().any(|prepared| payment_of(&prepared.step.calldata).is_some()) {
         return Ok(Day::default());
     }
     let day = clock::day(engine.db.clock().now());
@@ -35,12 +35,12 @@ pub async fn today(engine: &Engine, network: &Network, batch: &[Prepared]) -> Re
 impl Day {
     /// Today's sum for the asset of a call, without this call.
     pub fn spent(&self, calldata: &[u8]) -> U256 {
-        moved(calldata).and_then(|(asset, _)| self.now.get(&asset).copied()).unwrap_or_default()
+        payment_of(calldata).and_then(|(asset, _)| self.now.get(&asset).copied()).unwrap_or_default()
     }
 
     /// Adds a signed call.
     pub fn add(&mut self, calldata: &[u8]) {
-        if let Some((asset, amount)) = moved(calldata) {
+        if let Some((asset, amount)) = payment_of(calldata) {
             let sum = self.now.entry(asset).or_default();
             *sum = sum.saturating_add(amount);
         }
@@ -59,6 +59,6 @@ impl Day {
 }
 
 /// The asset and the amount of a call. If its arguments cannot be read, the signing policy refuses it.
-fn moved(calldata: &[u8]) -> Option<(Address, U256)> {
+fn payment_of(calldata: &[u8]) -> Option<(Address, U256)> {
     payout::moved(calldata).ok().flatten()
 }

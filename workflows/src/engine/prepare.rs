@@ -96,7 +96,7 @@ async fn try_all(engine: &Engine, network: &Network, ready: Vec<(Due, Lane)>, tr
     let trials: Vec<Trial> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
     let simulated = network.chain.simulate_all(&trials).await;
     for (((due, lane), trial), simulated) in ready.into_iter().zip(&trials).zip(simulated) {
-        let outcome = judge(engine, network, &due, lane, trial, simulated).await;
+        let outcome = decide(engine, network, &due, lane, trial, simulated).await;
         tried.push((due.op, outcome));
     }
 }
@@ -106,10 +106,8 @@ async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare
     if network.has_code(due.step.target.0).await.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
         return Ok(lane);
     }
-    let message = format!(
-        "There is no contract at {}. Check the chain and the address in the configuration.",
-        due.step.target
-    );
+    let message =
+        format!("There is no contract at {}. Check the chain and the address in the configuration.", due.step.target);
     Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
 }
 
@@ -120,7 +118,7 @@ fn trial(network: &Network, due: &Due, lane: &Lane) -> Trial {
     Trial { call: Call { from: lane.signer.0, to: Some(target), data }, at: due.at, enough }
 }
 
-async fn judge(
+async fn decide(
     engine: &Engine,
     network: &Network,
     due: &Due,
@@ -237,7 +235,10 @@ async fn reverted(
             return Err(Failure::Retry(Problem {
                 stage: Stage::Preflight,
                 code: "heads_disagree".to_owned(),
-                message: format!("the call reverts on one head ({}), but not on a newer one; it is tried again", revert.sentence),
+                message: format!(
+                    "the call reverts on one head ({}), but not on a newer one; it is tried again",
+                    revert.sentence
+                ),
                 data: None,
             }));
         }

@@ -169,7 +169,7 @@ pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
 
 /// Notifies the process that follows the chain of a send, after the commit. With SQLite there is only one process, which needs no
 /// notification.
-pub async fn tell_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
+pub async fn notify_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
     if let Conn::Postgres(conn) = &mut tx.conn {
         sqlx::query("select pg_notify($1, $2)").bind(SENT).bind(chain_id.to_string()).execute(&mut **conn).await?;
     }

@@ -78,7 +78,7 @@ async fn bump_lowest(
     }
     let bumps = own.iter().filter(|a| a.kind != Kind::Original).count();
     let spent = bumps >= usize::try_from(config.bumps_max).unwrap_or(usize::MAX);
-    let raised = if spent { None } else { raise(engine, network, newest).await };
+    let raised = if spent { None } else { raised_fees(engine, network, newest).await };
     match raised {
         Some(fees) => replace(engine, network, lane, step, newest, fees).await,
         None if own.first().is_some_and(|first| since(first.signed_at, config.stuck_after_seconds)) => {
@@ -90,7 +90,7 @@ async fn bump_lowest(
 
 /// Fees with which every node accepts a replacement of the newest attempt. None if the fee cap leaves no room or the market fees are
 /// unknown.
-pub async fn raise(engine: &Engine, network: &Network, newest: &Attempt) -> Option<Fees> {
+pub async fn raised_fees(engine: &Engine, network: &Network, newest: &Attempt) -> Option<Fees> {
     let config = &network.chain.config;
     let old =
         Fees { max_fee_per_gas: newest.max_fee_per_gas.0, max_priority_fee_per_gas: newest.max_priority_fee_per_gas.0 };
@@ -155,7 +155,7 @@ pub async fn store_and_send(
     if lane.mode == Mode::Quarantined {
         return Ok(Stored::No(format!("lane_quarantined: {}", lane.mode_reason.clone().unwrap_or_default())));
     }
-    if let Some(doubt) = chain_identity::doubt(engine, network).await? {
+    if let Some(doubt) = chain_identity::signing_refusal(engine, network).await? {
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
         return Ok(Stored::No(doubt));
     }

@@ -129,7 +129,7 @@ impl Engine {
         for (address, count) in counts {
             let lane = lanes::ensure(&mut tx, chain_id, address, count.cast_signed()).await?;
             // Before the first move of this process, so that no wake signs before the key is checked.
-            lane::doubt(&mut tx, &lane, count).await?;
+            lane::quarantine_if_ahead(&mut tx, &lane, count).await?;
         }
         let config = &network.chain.config;
         for (address, kind) in [

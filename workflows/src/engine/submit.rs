@@ -67,7 +67,7 @@ pub async fn store(
         if batch.is_empty() {
             return Ok((Vec::new(), rest));
         }
-        if let Some(doubt) = chain_identity::doubt(engine, network).await? {
+        if let Some(doubt) = chain_identity::signing_refusal(engine, network).await? {
             batch.extend(rest);
             park(engine, batch, &doubt).await?;
             return Ok((Vec::new(), Vec::new()));
@@ -95,10 +95,7 @@ pub async fn store(
 
 fn stopped(lane: &Lane, unfunded: bool) -> String {
     if unfunded {
-        return format!(
-            "signer_unfunded: the account {} cannot pay for its next transaction; fund it",
-            lane.signer
-        );
+        return format!("signer_unfunded: the account {} cannot pay for its next transaction; fund it", lane.signer);
     }
     format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default())
 }
@@ -196,8 +193,10 @@ pub async fn sign_one(
     let permit: Permit = gate
         .check(signer, transaction, spent)
         .map_err(|refusal| Failure::refuse(Stage::Preflight, refusal.code(), refusal.to_string(), None))?;
-    let key =
-        network.signers.get(&signer).ok_or_else(|| Failure::Blocked("no_signer: this process does not have the key".to_owned()))?;
+    let key = network
+        .signers
+        .get(&signer)
+        .ok_or_else(|| Failure::Blocked("no_signer: this process does not have the key".to_owned()))?;
     match tokio::time::timeout(Duration::from_secs(SIGN_SECONDS), key.sign(&permit)).await {
         Ok(Ok(signed)) => Ok(signed),
         Ok(Err(fault)) => Err(Failure::Blocked(format!("signer_down: {fault}"))),
@@ -276,12 +275,12 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, a
 
 /// Sends stored transactions and records the answers. No answer decides anything.
 pub async fn send(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<()> {
-    let told = put(engine, network, attempts).await?;
-    note(engine, network, &told).await
+    let sent = broadcast(engine, network, attempts).await?;
+    record_answers(engine, network, &sent).await
 }
 
 /// The answers to a send, and whether the chain reported a nonce as already used.
-pub struct Told {
+pub struct SendResult {
     /// One answer for each transaction.
     pub answers: Vec<Answered>,
     /// Whether every transaction was accepted. Then it does not matter when the answers are recorded.
@@ -289,7 +288,7 @@ pub struct Told {
     doubted: Option<String>,
 }
 
-impl Told {
+impl SendResult {
     /// Answers to transactions that were all accepted.
     pub fn taken(answers: Vec<Answered>) -> Self {
         Self { answers, all_taken: true, doubted: None }
@@ -302,10 +301,10 @@ impl Told {
 }
 
 /// Sends stored transactions, lowest nonce first.
-pub async fn put(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<Told> {
-    let mut told = Told::nothing();
+pub async fn broadcast(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<SendResult> {
+    let mut sent = SendResult::nothing();
     if attempts.is_empty() {
-        return Ok(told);
+        return Ok(sent);
     }
     attempts.sort_by_key(|a| a.nonce);
     let raws: Vec<Bytes> = attempts.iter().map(|a| Bytes::from(a.raw.clone())).collect();
@@ -317,29 +316,29 @@ pub async fn put(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>
     for (attempt, answer) in attempts.iter().zip(&answers) {
         let text = in_words(answer);
         if !matches!(answer, Sent::Accepted(_) | Sent::AlreadyKnown) {
-            told.all_taken = false;
+            sent.all_taken = false;
             tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not accept the transaction: {text}");
         }
         if matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow) {
-            told.doubted = Some(attempt.lane_id.clone());
+            sent.doubted = Some(attempt.lane_id.clone());
         }
-        told.answers.push(Answered { tx_hash: attempt.tx_hash.0, at, answer: text });
+        sent.answers.push(Answered { tx_hash: attempt.tx_hash.0, at, answer: text });
     }
-    Ok(told)
+    Ok(sent)
 }
 
 /// Records the answers, and checks a lane whose nonce the chain reports as too low.
-pub async fn note(engine: &Engine, network: &Network, told: &Told) -> Result<()> {
-    if told.answers.is_empty() {
+pub async fn record_answers(engine: &Engine, network: &Network, sent: &SendResult) -> Result<()> {
+    if sent.answers.is_empty() {
         return Ok(());
     }
     let mut tx = engine.db.begin().await?;
-    attempt::note_sends(&mut tx, network.id(), &told.answers).await?;
+    attempt::note_sends(&mut tx, network.id(), &sent.answers).await?;
     if !network.followed_here.load(Ordering::Relaxed) {
-        queue::tell_sent(&mut tx, network.id()).await?;
+        queue::notify_sent(&mut tx, network.id()).await?;
     }
     tx.commit(Point::Answer).await?;
-    if let Some(lane_id) = &told.doubted {
+    if let Some(lane_id) = &sent.doubted {
         // Either the transaction is included and the follower will find it, or the key is used elsewhere, or the database was restored.
         crate::engine::lane::check(engine, network, lane_id).await?;
     }

@@ -26,7 +26,7 @@ const WAKES_AT_START: i64 = 5000;
 pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
-    let overdue = operation::unfinished_overdue(&mut tx, now, far(engine, now), WAKES_PER_PASS).await?;
+    let overdue = operation::unfinished_overdue(&mut tx, now, after_any_pause(engine, now), WAKES_PER_PASS).await?;
     let mut woken = 0;
     for wake in engine.platform.overdue {
         woken += wake(&mut tx, now).await?;
@@ -55,7 +55,7 @@ pub async fn seal(engine: &Engine) -> Result<usize> {
 }
 
 /// A time after the end of any pause that starts now.
-fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
+fn after_any_pause(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     let settings = &engine.settings;
     let longest = 2 * settings.backoff_cap_seconds + settings.outage_pause_seconds;
     now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::PATIENCE_SECONDS)
@@ -90,7 +90,7 @@ pub async fn wake_all(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
-    let due = operation::unfinished_overdue(&mut tx, soon, far(engine, now), WAKES_AT_START).await?;
+    let due = operation::unfinished_overdue(&mut tx, soon, after_any_pause(engine, now), WAKES_AT_START).await?;
     let woken: Vec<&Operation> = due.iter().filter(|op| op.faults == 0).collect();
     queue::wake_all(&mut tx, &woken).await?;
     tx.commit(Point::Sweep).await?;

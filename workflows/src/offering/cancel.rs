@@ -6,7 +6,7 @@ use muniment_domain::offering::{self, Move, Offering, Scope};
 use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{hold, moved};
+use super::{lock, make_move};
 use crate::approval_request::{self, About, NewRequest};
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -54,7 +54,7 @@ pub async fn cancel(
     request: Request,
     by: &Requester,
 ) -> Result<Ended> {
-    let o = hold(tx, scope, &request.offering_id).await?;
+    let o = lock(tx, scope, &request.offering_id).await?;
     let alone = *scope == Scope::All && o.committed_total == 0;
     if alone || o.status.next(Move::Cancel).is_none() {
         return Ok(Ended::Cancelled(Box::new(end(tx, &request, by).await?)));
@@ -88,6 +88,6 @@ pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
 pub async fn end(tx: &mut Tx, request: &Request, by: &Requester) -> Result<Offering> {
     let mut o = offering::hold(tx, &request.offering_id).await?;
     check(tx, request).await?;
-    moved(tx, &mut o, Move::Cancel, &by.actor, Some(&request.reason)).await?;
+    make_move(tx, &mut o, Move::Cancel, &by.actor, Some(&request.reason)).await?;
     Ok(o)
 }

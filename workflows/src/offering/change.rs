@@ -8,7 +8,7 @@ use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise, term
 use muniment_domain::{Code, Error, Result, exemption, issuer};
 use serde_json::json;
 
-use super::{calendar, hold, lockup_release_at};
+use super::{calendar, lock, lockup_release_at};
 use crate::engine::timer;
 use crate::requester::Requester;
 use crate::token::deploy;
@@ -46,7 +46,7 @@ pub async fn change(
     apply: impl FnOnce(&mut Offering),
     by: &Requester,
 ) -> Result<Offering> {
-    let before = hold(tx, scope, id).await?;
+    let before = lock(tx, scope, id).await?;
     validate_version(&before, seen)?;
     let mut o = before.clone();
     apply(&mut o);
@@ -142,7 +142,7 @@ pub async fn material_change(
     reason: &str,
     by: &Requester,
 ) -> Result<Offering> {
-    let before = hold(tx, scope, id).await?;
+    let before = lock(tx, scope, id).await?;
     let mut o = before.clone();
     if before.status.next(Move::MaterialChange).is_some() {
         apply(&mut o);
@@ -167,7 +167,7 @@ pub async fn material_change(
         o.lockup_release_at = lockup_release_at(&o);
         note_moved_end(&before, &mut o);
     }
-    super::moved(tx, &mut o, Move::MaterialChange, &by.actor, Some(reason)).await?;
+    super::make_move(tx, &mut o, Move::MaterialChange, &by.actor, Some(reason)).await?;
     // From now on the calendar updates the subscriptions page by page.
     let now = tx.now();
     timer::set(tx, &o.id, Some(now)).await?;
@@ -194,7 +194,7 @@ pub async fn add_document(
     new: document::New<'_>,
     by: &Requester,
 ) -> Result<Document> {
-    let o = hold(tx, scope, id).await?;
+    let o = lock(tx, scope, id).await?;
     if o.status == Status::Draft || o.status.is_running() {
         return document::add(tx, &o, new, &by.actor).await;
     }

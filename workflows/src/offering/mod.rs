@@ -26,14 +26,14 @@ const ENGINE: &str = "engine";
 const RESTRICTED: &str = "partition_restricted";
 
 /// Locks an offering until the commit. An offering outside the caller's scope is `not_found`.
-pub async fn hold(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
+pub async fn lock(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
     offering::see(tx, scope, id).await?;
     offering::hold(tx, id).await
 }
 
 /// Opens an offering for subscriptions. Its token can be deployed later.
 pub async fn publish(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, scope, id).await?;
+    let mut o = lock(tx, scope, id).await?;
     open(tx, &mut o, &by.actor).await?;
     Ok(o)
 }
@@ -58,13 +58,13 @@ async fn open(tx: &mut Tx, o: &mut Offering, actor: &str) -> Result<()> {
         raise::must_fit(tx, o).await?;
         o.lockup_release_at = lockup_release_at(o);
     }
-    moved(tx, o, Move::Publish, actor, None).await
+    make_move(tx, o, Move::Publish, actor, None).await
 }
 
 /// Stops new subscriptions until the offering is resumed.
 pub async fn pause(tx: &mut Tx, scope: &Scope, id: &str, reason: &str, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, scope, id).await?;
-    moved(tx, &mut o, Move::Pause, &by.actor, Some(reason)).await?;
+    let mut o = lock(tx, scope, id).await?;
+    make_move(tx, &mut o, Move::Pause, &by.actor, Some(reason)).await?;
     Ok(o)
 }
 
@@ -75,7 +75,7 @@ pub async fn on_restriction(tx: &mut Tx, op: &Operation, partition: u32) -> Resu
     if o.partition_id != i64::from(partition) || o.status.next(Move::Pause).is_none() {
         return Ok(());
     }
-    moved(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
+    make_move(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
 }
 
 /// Pauses an offering when the ledger shows that somebody else restricted its partition. The caller has locked the offering.
@@ -84,25 +84,25 @@ pub async fn on_token_read(tx: &mut Tx, id: &str) -> Result<()> {
     if o.status.next(Move::Pause).is_none() || !holding::is_restricted(tx, &o.id, o.partition_id).await? {
         return Ok(());
     }
-    moved(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
+    make_move(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
 }
 
 /// Resumes a paused offering, whatever the reason of the pause was, unless its partition is restricted.
 pub async fn resume(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, scope, id).await?;
+    let mut o = lock(tx, scope, id).await?;
     if o.status.next(Move::Resume).is_some() && holding::is_restricted(tx, &o.id, o.partition_id).await? {
         return Err(blocked(
             &o,
             "The partition of the offering is restricted. Remove the restriction first.".to_owned(),
         ));
     }
-    moved(tx, &mut o, Move::Resume, &by.actor, None).await?;
+    make_move(tx, &mut o, Move::Resume, &by.actor, None).await?;
     Ok(o)
 }
 
 /// Closes an offering before its end, if its exemption allows that and its soft cap is reached.
 pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, scope, id).await?;
+    let mut o = lock(tx, scope, id).await?;
     let now = tx.now();
     if o.status.next(Move::Close).is_some() {
         if o.exemption.profile().open_days_min > 0 && o.closes_at.is_some_and(|at| at > now) {
@@ -119,19 +119,19 @@ pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, b
             ));
         }
     }
-    moved(tx, &mut o, Move::Close, &by.actor, reason).await?;
+    make_move(tx, &mut o, Move::Close, &by.actor, reason).await?;
     Ok(o)
 }
 
 /// Archives an offering.
 pub async fn archive(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, scope, id).await?;
-    moved(tx, &mut o, Move::Archive, &by.actor, None).await?;
+    let mut o = lock(tx, scope, id).await?;
+    make_move(tx, &mut o, Move::Archive, &by.actor, None).await?;
     Ok(o)
 }
 
 /// Makes a move, and sets the time of the calendar's next check.
-async fn moved(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, reason: Option<&str>) -> Result<()> {
+async fn make_move(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, reason: Option<&str>) -> Result<()> {
     offering::transition(tx, o, by, actor, reason).await?;
     let now = tx.now();
     timer::set(tx, &o.id, calendar::next_check(o, now)).await

@@ -5,17 +5,17 @@ use muniment_domain::offering::{Move, Offering, Scope, document, raise, terms};
 use muniment_domain::{Code, Error, Result, issuer};
 use serde_json::json;
 
-use super::{hold, moved};
+use super::{lock, make_move};
 use crate::requester::Requester;
 
 /// Submits an offering for review. A refusal names every missing field.
 pub async fn submit(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, scope, id).await?;
+    let mut o = lock(tx, scope, id).await?;
     if o.status.next(Move::Submit).is_some() {
         validate_complete(tx, &o).await?;
     }
     o.approved_by = None;
-    moved(tx, &mut o, Move::Submit, &by.actor, None).await?;
+    make_move(tx, &mut o, Move::Submit, &by.actor, None).await?;
     Ok(o)
 }
 
@@ -41,7 +41,7 @@ async fn validate_complete(tx: &mut Tx, o: &Offering) -> Result<()> {
 
 /// Approves an offering, and fixes its terms under a hash. The person who submitted it cannot approve it.
 pub async fn approve(tx: &mut Tx, id: &str, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, &Scope::All, id).await?;
+    let mut o = lock(tx, &Scope::All, id).await?;
     if o.status.next(Move::Approve).is_some() {
         if o.submitted_by.as_ref() == Some(&by.actor) {
             let detail = "You submitted this offering yourself. Another person must approve it.";
@@ -52,13 +52,13 @@ pub async fn approve(tx: &mut Tx, id: &str, by: &Requester) -> Result<Offering> 
         validate_complete(tx, &o).await?;
         o.terms_sha256 = Some(terms::sha256(&o)?);
     }
-    moved(tx, &mut o, Move::Approve, &by.actor, None).await?;
+    make_move(tx, &mut o, Move::Approve, &by.actor, None).await?;
     Ok(o)
 }
 
 /// Returns an offering to its issuer for changes.
 pub async fn request_changes(tx: &mut Tx, id: &str, comment: &str, by: &Requester) -> Result<Offering> {
-    let mut o = hold(tx, &Scope::All, id).await?;
-    moved(tx, &mut o, Move::RequestChanges, &by.actor, Some(comment)).await?;
+    let mut o = lock(tx, &Scope::All, id).await?;
+    make_move(tx, &mut o, Move::RequestChanges, &by.actor, Some(comment)).await?;
     Ok(o)
 }

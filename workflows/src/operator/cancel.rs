@@ -120,7 +120,7 @@ pub async fn noop(engine: &Engine, operation_id: &str, actor: &str, reason: &str
     if newest.kind == Kind::Cancel {
         return Ok(Stored::Yes);
     }
-    let Some(fees) = rebroadcast::raise(engine, network, &newest).await else {
+    let Some(fees) = rebroadcast::raised_fees(engine, network, &newest).await else {
         let detail = "The fee is already at its cap, so a cancel could not replace the sent transaction. Raise the chain's fee cap first.";
         return Err(Error::refused(Code::FeeCapReached, detail));
     };

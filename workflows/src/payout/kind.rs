@@ -267,7 +267,7 @@ impl LinesPaid {
                 None => return Ok(Some(format!("its line {line} is in another operation by now"))),
             }
         }
-        let Some(called) = called(&step.calldata) else {
+        let Some(called) = called_lines(&step.calldata) else {
             // A claim names no line: the contract pays what it kept for all of them together.
             let (claimed, sum): (String, u128) = (payload(op, "units")?, due.iter().map(|e| d.units(e.net)).sum());
             let differs = claimed != sum.to_string();
@@ -287,7 +287,7 @@ impl LinesPaid {
 }
 
 /// The lines that a call pays; none where it names none.
-fn called(calldata: &[u8]) -> Option<Vec<Line>> {
+fn called_lines(calldata: &[u8]) -> Option<Vec<Line>> {
     let page = direct_payout::page_of(calldata).map(|page| page.lines);
     page.or_else(|| contract::page_of(calldata).map(|page| page.lines))
 }

@@ -46,7 +46,7 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
         }
     }
     let Err(whole) = engine.kind(op).effect(op, step, &receipt)? else { return Ok(None) };
-    let (lines, told) = said(op, step, &receipt)?;
+    let (lines, told) = evidence(op, step, &receipt)?;
     let mut missing = vec![whole.to_string()];
     missing.extend(told);
     let block_number = receipt.block_number.cast_signed();
@@ -54,7 +54,7 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
 }
 
 /// The evidence for each line of a direct payout.
-fn said(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Vec<String>)> {
+fn evidence(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Vec<String>)> {
     let page =
         direct_payout::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout && step.name != allowance::STEP);
     let Some(page) = page else { return Ok((Vec::new(), Vec::new())) };

@@ -56,7 +56,7 @@ pub async fn act(engine: &Engine, distribution_id: &str) -> Result<()> {
         return Ok(());
     }
     let moved = match read_balances(engine, &d).await {
-        Ok((at, balances)) => take(engine, d, at, &balances).await,
+        Ok((at, balances)) => store(engine, d, at, &balances).await,
         Err(Stop::Waits(code, why)) => wait(engine, d, code, why).await,
         Err(Stop::Domain(error)) => Err(error),
     };
@@ -101,7 +101,7 @@ async fn read_balances(engine: &Engine, d: &Distribution) -> Result<(snapshot::A
 }
 
 /// Stores the snapshot and moves the distribution, in one commit.
-async fn take(engine: &Engine, mut d: Distribution, at: snapshot::At, balances: &Balances) -> Result<()> {
+async fn store(engine: &Engine, mut d: Distribution, at: snapshot::At, balances: &Balances) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let stored = snapshot::insert(&mut tx, &d.id, at, balances).await?;
     let reason = format!("{} holders at block {}", stored.holder_count, stored.block_number);

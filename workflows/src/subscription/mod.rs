@@ -22,7 +22,7 @@ const CALENDAR: &str = "calendar";
 
 /// Locks the offering of a subscription. A timer must do so before it locks the subscription, like every other move: the opposite order
 /// could deadlock.
-pub async fn hold_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn lock_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
     match subscription::find(tx, &Scope::All, id).await {
         Ok(s) => offering::hold(tx, &s.offering_id).await.map(|_| ()),
         Err(Error::Refused { code: Code::NotFound, .. }) => Ok(()),

@@ -102,7 +102,7 @@ pub struct Skipped {
 /// approve exactly this list.
 pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Asked> {
     let offering = offering::hold(tx, &r.offering_id).await?;
-    let (release_at, chosen) = look(tx, &offering, &r).await?;
+    let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
     let threshold = limits::current(tx, settings).await?.1.mint_dual_control_threshold;
     if unaided_day::add(tx, &offering.id, "mint", chosen.amount(), threshold).await? {
         return Ok(Asked::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
@@ -117,20 +117,20 @@ pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -
 /// Accepts a mint, whatever its amount.
 pub async fn request(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Accepted> {
     let offering = offering::hold(tx, &r.offering_id).await?;
-    let (release_at, chosen) = look(tx, &offering, &r).await?;
+    let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
     accept(tx, settings, &offering, release_at, chosen, by).await
 }
 
 /// Accepts the mint of exactly this list, or refuses it.
 pub async fn request_list(tx: &mut Tx, settings: &Settings, list: MintList, by: &Requester) -> Result<Accepted> {
     let offering = offering::hold(tx, &list.offering_id).await?;
-    let (release_at, chosen) = look(tx, &offering, &list.request()).await?;
+    let (release_at, chosen) = evaluate(tx, &offering, &list.request()).await?;
     list.must_be(&MintList::bind(&offering, release_at, &chosen))?;
     accept(tx, settings, &offering, release_at, chosen, by).await
 }
 
 /// Evaluates a request: the end of the lockup, and the subscriptions that can be minted now. Changes nothing.
-pub async fn look(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Option<DateTime<Utc>>, Chosen)> {
+pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Option<DateTime<Utc>>, Chosen)> {
     if offering.token_address.is_none() {
         return Err(Error::refused(Code::InvalidState, "The offering has no token yet. Deploy it first."));
     }

@@ -111,6 +111,6 @@ impl MintList {
 /// Refuses a list that could not be minted exactly now.
 pub async fn check(tx: &mut Tx, _: &Settings, list: &MintList) -> Result<()> {
     let offering = offering::find(tx, &list.offering_id).await?;
-    let (release_at, chosen) = mint::look(tx, &offering, &list.request()).await?;
+    let (release_at, chosen) = mint::evaluate(tx, &offering, &list.request()).await?;
     list.must_be(&MintList::bind(&offering, release_at, &chosen))
 }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::engine::prepare::Prepared;
 use crate::engine::process::held::{Held, Hold};
-use crate::engine::submit::{self, Told};
+use crate::engine::submit::{self, SendResult};
 use crate::engine::{Engine, Network};
 
 /// The limit of a lane's steps in memory, as a multiple of its limit in flight. The rest waits in the table.
@@ -150,7 +150,7 @@ struct Submitter {
     /// Answers that are not stored yet. They are not urgent.
     answers: Vec<Answered>,
     /// The send in progress. The next one must not overtake it.
-    sending: Option<JoinHandle<Result<Told>>>,
+    sending: Option<JoinHandle<Result<SendResult>>>,
 }
 
 impl Submitter {
@@ -190,7 +190,7 @@ impl Submitter {
                     None => return self.end(network).await,
                 },
                 changed = room.changed(), if waits => open |= changed.is_ok(),
-                told = sent(&mut self.sending) => self.told(network, told).await,
+                result = sent(&mut self.sending) => self.finish_send(network, result).await,
                 () = sleep(LOOK_AGAIN), if waits => open = true,
                 () = sleep(NOTE_AFTER), if notes => {}
             }
@@ -233,27 +233,27 @@ impl Submitter {
 
     async fn send(&mut self, network: &Network, stored: Vec<Attempt>) {
         if let Some(before) = self.sending.take() {
-            let told = finished(before.await);
-            self.told(network, told).await;
+            let sent = finished(before.await);
+            self.finish_send(network, sent).await;
         }
         let (engine, chain_id) = (self.engine.clone(), self.chain_id);
         self.sending = Some(tokio::spawn(async move {
             match engine.network(chain_id) {
-                Some(network) => submit::put(&engine, network, stored.iter().collect()).await,
-                None => Ok(Told::nothing()),
+                Some(network) => submit::broadcast(&engine, network, stored.iter().collect()).await,
+                None => Ok(SendResult::nothing()),
             }
         }));
     }
 
-    async fn told(&mut self, network: &Network, told: Result<Told>) {
+    async fn finish_send(&mut self, network: &Network, sent: Result<SendResult>) {
         self.sending = None;
-        let noted = match told {
+        let noted = match sent {
             // The commit that stores the answer notifies the process that follows the chain.
-            Ok(told) if told.all_taken && network.followed_here.load(Ordering::Relaxed) => {
-                self.answers.extend(told.answers);
+            Ok(sent) if sent.all_taken && network.followed_here.load(Ordering::Relaxed) => {
+                self.answers.extend(sent.answers);
                 Ok(())
             }
-            Ok(told) => submit::note(&self.engine, network, &told).await,
+            Ok(sent) => submit::record_answers(&self.engine, network, &sent).await,
             Err(error) => Err(error),
         };
         if let Err(error) = noted {
@@ -262,8 +262,8 @@ impl Submitter {
     }
 
     async fn note(&mut self, network: &Network) {
-        let told = Told::taken(std::mem::take(&mut self.answers));
-        if let Err(error) = submit::note(&self.engine, network, &told).await {
+        let sent = SendResult::taken(std::mem::take(&mut self.answers));
+        if let Err(error) = submit::record_answers(&self.engine, network, &sent).await {
             tracing::error!(lane.id = self.lane_id, "the answers to a send were not recorded: {error}");
         }
     }
@@ -300,8 +300,8 @@ impl Submitter {
             self.sign(network).await;
         }
         if let Some(last) = self.sending.take() {
-            let told = finished(last.await);
-            self.told(network, told).await;
+            let sent = finished(last.await);
+            self.finish_send(network, sent).await;
         }
         self.note(network).await;
     }
@@ -313,17 +313,17 @@ fn engine_most(engine: &Engine, chain_id: i64) -> usize {
 }
 
 /// Waits for the send in progress. Without one it never returns.
-async fn sent(sending: &mut Option<JoinHandle<Result<Told>>>) -> Result<Told> {
+async fn sent(sending: &mut Option<JoinHandle<Result<SendResult>>>) -> Result<SendResult> {
     match sending {
         Some(task) => finished(task.await),
         None => std::future::pending().await,
     }
 }
 
-fn finished(ended: std::result::Result<Result<Told>, tokio::task::JoinError>) -> Result<Told> {
+fn finished(ended: std::result::Result<Result<SendResult>, tokio::task::JoinError>) -> Result<SendResult> {
     ended.unwrap_or_else(|error| {
         // The stored bytes are sent again by the rebroadcast of the lane.
         tracing::error!("a send panicked: {error}");
-        Ok(Told::nothing())
+        Ok(SendResult::nothing())
     })
 }

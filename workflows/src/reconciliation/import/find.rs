@@ -42,7 +42,7 @@ struct Known {
 }
 
 pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<Found> {
-    let mut known = known(engine, network, lane_id).await?;
+    let mut known = load_known(engine, network, lane_id).await?;
     let lane = known.lane.clone();
     // A lane that was never in doubt has no unknown calls.
     let searched = lane.mode == Mode::Quarantined || lane.unknown_from.is_some();
@@ -54,12 +54,12 @@ pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<F
     let asked = async {
         let count = network.chain.transaction_count(lane.signer.0, Tag::Number(known.last)).await?;
         let mined = calls_of(engine, network, &mut known, blocks).await?;
-        Ok::<_, Doubt>((count, mined))
+        Ok::<_, SearchError>((count, mined))
     };
     let (count, mined) = match asked.await {
         Ok(asked) => asked,
-        Err(Doubt::Fault(fault)) => return Err(unavailable(&fault)),
-        Err(Doubt::Domain(error)) => return Err(error),
+        Err(SearchError::Fault(fault)) => return Err(unavailable(&fault)),
+        Err(SearchError::Domain(error)) => return Err(error),
     };
     let mut tx = engine.db.read().await?;
     let (mut calls, mut taken) = (Vec::with_capacity(mined.len()), BTreeSet::new());
@@ -71,24 +71,24 @@ pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<F
 }
 
 /// The reason why the search failed.
-enum Doubt {
+enum SearchError {
     Fault(Fault),
     Domain(muniment_domain::Error),
 }
 
-impl From<Fault> for Doubt {
+impl From<Fault> for SearchError {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
 }
 
-impl From<muniment_domain::Error> for Doubt {
+impl From<muniment_domain::Error> for SearchError {
     fn from(error: muniment_domain::Error) -> Self {
         Self::Domain(error)
     }
 }
 
-async fn known(engine: &Engine, network: &Network, lane_id: &str) -> Result<Known> {
+async fn load_known(engine: &Engine, network: &Network, lane_id: &str) -> Result<Known> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     let last = chain::find(&mut tx, lane.chain_id).await?.map_or(0, |c| c.final_number);
@@ -117,7 +117,7 @@ async fn calls_of(
     network: &Network,
     known: &mut Known,
     blocks: (u64, u64),
-) -> Result<Vec<Mined>, Doubt> {
+) -> Result<Vec<Mined>, SearchError> {
     for factory in known.factories.clone() {
         // A token that was deployed after the backup is not in the database yet.
         for (token, offering) in factory::tokens_told(&network.chain, factory, blocks).await? {
@@ -188,7 +188,7 @@ async fn identify(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet
             None => None,
         },
         (None, Decoded::DeployToken(_)) => None,
-        (None, Decoded::Other(_)) => paid(tx, known, &mined).await?,
+        (None, Decoded::Other(_)) => find_unpaid(tx, known, &mined).await?,
     };
     let seen = known.acknowledged.contains(&(mined.hash, WHOLE_CALL));
     Ok(Call { mined, function, standing: standing.unwrap_or(Standing::Strange(seen)) })
@@ -196,7 +196,7 @@ async fn identify(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet
 
 /// Finds the unpaid entitlements that a direct payout page paid. Nothing else in the database could show that page. The distributor needs
 /// no such check: it refuses a repetition itself.
-async fn paid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option<Standing>> {
+async fn find_unpaid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option<Standing>> {
     let Some(page) = direct_payout::page_of(&mined.data) else { return Ok(None) };
     let mut owed = Vec::new();
     for line in page.lines {
