@@ -1,4 +1,4 @@
-//! Second factors: codes of an authenticator app, and recovery codes for the day it is lost.
+//! Second factors: codes of an authenticator app, and recovery codes.
 
 use axum::Json;
 use axum::extract::State;

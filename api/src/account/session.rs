@@ -1,4 +1,4 @@
-//! Sessions: what a login gives, which there are, and how they end.
+//! Sessions: list and end.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -24,7 +24,7 @@ use crate::http::pages::{LIMIT_MAX, List, Page};
 
 const DEVICE_CHARACTERS_MAX: usize = 100;
 
-/// Opens a session for somebody who has shown who they are.
+/// Opens a session for an authenticated user.
 pub async fn open(tx: &mut Tx, user: &User, amr: &str, origin: &Origin, device: Option<&str>) -> Result<Session> {
     let (ip, agent) = (origin.ip.to_string(), &origin.user_agent);
     login_attempt::insert(tx, Some(&user.id), &ip, agent, Outcome::Accepted).await?;
@@ -187,7 +187,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// As it is shown to whoever asks in the session with the id `current`.
+    /// The session as the session `current` sees it.
     pub fn of(session: &Session, current: &str) -> Self {
         Self {
             id: session.id.clone(),

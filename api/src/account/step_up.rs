@@ -1,4 +1,4 @@
-//! `POST /v1/auth/step-up`: the person shows again who they are, before something that cannot be taken back.
+//! `POST /v1/auth/step-up`: the user confirms their identity before a sensitive action.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! What a new API key may be: its scopes, its limit, its networks.
+//! The checks of a new API key: its scopes, its limit, its networks.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::user::Roles;
@@ -14,7 +14,7 @@ const DAYS_MAX: i64 = 730;
 const NETWORKS_MAX: usize = 20;
 const PER_MINUTE_MAX: i64 = 100_000;
 
-/// Refuses what somebody with these roles may not give.
+/// Refuses scopes that the roles may not give.
 pub fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
     let allowed = scopes_of(roles);
     if wanted.scopes.is_empty() {

@@ -1,4 +1,4 @@
-//! `/v1/api-keys`: keys that act for their owner, with what they were given and never more than their owner has.
+//! `/v1/api-keys`: keys that act for their owner, never with more rights than the owner.
 
 mod check;
 mod record;
@@ -49,7 +49,7 @@ pub fn routes() -> Vec<Route> {
 const DAYS_DEFAULT: i64 = 365;
 /// How many keys of one person may be in use.
 const KEYS_MAX: i64 = 20;
-/// For how long what is exchanged works on unless somebody says otherwise.
+/// The default overlap of a rotation.
 pub const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
 
@@ -241,7 +241,7 @@ impl Form for Rotation {
 
 impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        // Whoever gets the new secret is the one who had the old one: an admin revokes the keys of others, and has none of them.
+        // Only the owner of the old key gets the new secret; admins can only revoke keys of others.
         let old = live(tx, &self.id, &by.actor).await?;
         let new = New {
             user_id: &old.user_id,

@@ -1,4 +1,4 @@
-//! What an API key looks like in answers.
+//! An API key in answers.
 
 use muniment_domain::api_key::ApiKey;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `POST /v1/approvals/{id}/approve`, `/reject` and `/cancel`: a person's word on what they saw.
+//! `POST /v1/approvals/{id}/approve`, `/reject` and `/cancel`: the decision about an approval.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! What an approval looks like.
+//! An approval in answers.
 
 use muniment_domain::Result;
 use muniment_domain::approval::{Approval, Status, Transition};

@@ -1,4 +1,4 @@
-//! `/v1/audit-log`: who did what, and whether anybody changed it since.
+//! `/v1/audit-log`: who did what, and whether the log was changed since.
 
 pub mod anchor;
 pub mod proof;
@@ -93,7 +93,7 @@ pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<Shown>> {
 /// `muniment audit verify`: all of it. Fails if anything is wrong.
 pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
-    // On a machine without the secrets no signature can be checked, and none is made up.
+    // Without the secrets, signatures are neither checked nor created.
     let tokens = match config.auth.key_file.exists() {
         true => {
             let secrets = Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?;

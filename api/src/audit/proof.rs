@@ -1,4 +1,5 @@
-//! `GET /v1/audit-log/{line}/proof`: that a line is what was written, for somebody who has noted an anchor and trusts nobody here.
+//! `GET /v1/audit-log/{line}/proof`: proves that an audit entry is unchanged, to somebody who stored an anchor and does not trust the
+//! server.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! Access tokens: signed by Ed25519, short-lived, and only a hint: the session they name is read on every request.
+//! Access tokens: short-lived and signed with Ed25519. A token only names its session; every request reads the session.
 
 use std::sync::Arc;
 
@@ -158,14 +158,14 @@ impl AccessTokens {
         let ring = self.secrets.ring();
         let mut keys = ring.all().map(|generation| &generation.key);
         let key = keys.find(|key| header.kid.as_deref() == Some(&key.kid))?;
-        // It holds for ever and is for whoever reads it.
+        // It never expires, and anybody may verify it.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_required_spec_claims::<&str>(&[]);
         (validation.validate_exp, validation.validate_aud) = (false, false);
         jsonwebtoken::decode::<Value>(signed, &key.decoding, &validation).ok().map(|statement| statement.claims)
     }
 
-    /// The public keys by which tokens are accepted, and the next one (RFC 7517). The one that signs stands first.
+    /// The public keys of accepted tokens and the next key (RFC 7517). The signing key comes first.
     pub fn jwks(&self) -> Jwks {
         let ring = self.secrets.ring();
         let jwk = |key: &&Key| Jwk {

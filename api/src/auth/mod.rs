@@ -1,4 +1,4 @@
-//! The state behind logins: tokens, password hashes and the secrets that they are computed from.
+//! The state behind logins: tokens, password hashes and their secrets.
 
 pub mod access_token;
 pub mod password;

@@ -1,4 +1,4 @@
-//! `muniment admin`: what has to be done on the host before anybody can log in.
+//! `muniment admin`: users and keys that must be created on the host before anybody can log in.
 
 use muniment_domain::api_key;
 use muniment_domain::audit::{Act, acting};

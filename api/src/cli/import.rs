@@ -1,4 +1,4 @@
-//! `muniment admin lane import`: what the chain did with a key since the backup, shown, and written down if that is asked for.
+//! `muniment admin lane import`: shows what the chain did with a key since the backup, and writes it if requested.
 
 use alloy_primitives::B256;
 use muniment_workflows::engine::{Engine, Network};
@@ -21,7 +21,7 @@ impl Import {
     /// Reads the words after `admin lane import`.
     pub fn parse(words: &[&str]) -> Result<Self, Failure> {
         let [lane, options @ ..] = words else {
-            return Err(Failure::new("name the lane; `admin lane list` shows them"));
+            return Err(Failure::new("name the lane; `admin lane list` shows all lanes"));
         };
         let mut import = Self { lane: (*lane).to_owned(), apply: false, acknowledged: Vec::new() };
         let mut options = options.iter();
@@ -32,11 +32,11 @@ impl Import {
                     let name = options.next().ok_or_else(|| Failure::new("--acknowledge needs a name"))?;
                     import.acknowledged.push(parse_name(name)?);
                 }
-                other => return Err(Failure::new(format!("{other} is no option of admin lane import"))),
+                other => return Err(Failure::new(format!("{other} is not an option of admin lane import"))),
             }
         }
         if !import.acknowledged.is_empty() && !import.apply {
-            return Err(Failure::new("--acknowledge writes: say --apply as well"));
+            return Err(Failure::new("--acknowledge needs --apply"));
         }
         Ok(import)
     }
@@ -47,7 +47,7 @@ fn parse_name(name: &str) -> Result<(B256, Option<usize>), Failure> {
     let line = line.map(str::parse).transpose().ok();
     match (hash.parse(), line) {
         (Ok(hash), Some(line)) => Ok((hash, line)),
-        _ => Err(Failure::new(format!("{name} is no name of a call (0x…) or a line (0x…:3)"))),
+        _ => Err(Failure::new(format!("{name} is not the name of a call (0x…) or a line (0x…:3)"))),
     }
 }
 
@@ -63,11 +63,13 @@ pub async fn run(engine: &Engine, network: &Network, asked: &Import, actor: &str
     show(&found);
     let left = found.calls.iter().filter(|call| !call.is_settled()).count();
     match (left, asked.apply) {
-        (0, _) => println!("Nothing is left to import: `admin lane resume {} REASON` lets it sign again.", asked.lane),
+        (0, _) => {
+            println!("Nothing is left to import. `admin lane resume {} REASON` lets the lane sign again.", asked.lane)
+        }
         (_, false) => println!("Nothing was written. `--apply` imports what can be imported."),
         (left, true) => {
             return Err(Failure::new(format!(
-                "{left} calls could not be imported; the lane stays as it is. What belongs to nothing here is acknowledged by its name."
+                "{left} calls could not be imported; the lane is unchanged. Acknowledge a call that belongs to nothing here by its name."
             )));
         }
     }
@@ -78,7 +80,7 @@ fn show(found: &Found) {
     let lane = &found.lane;
     println!("lane {}  {}  {}  next nonce {}", lane.id, lane.signer, lane.mode, lane.next_nonce);
     let Some((first, last)) = found.blocks else {
-        println!("This database has forgotten nothing of the key up to the final block.");
+        println!("The database knows every transaction of the key up to the final block.");
         return;
     };
     println!(
@@ -100,7 +102,7 @@ fn show(found: &Found) {
 
 fn in_words(call: &Call) -> String {
     match &call.standing {
-        Standing::Awaited(id) => format!("known: {id} wishes for this very call and will find it"),
+        Standing::Awaited(id) => format!("known: {id} requests this call and will find it"),
         Standing::Deployment(id, _) => format!("unknown: the deployment of {id}"),
         Standing::Page(id, page, lines) => {
             format!("unknown: operation {} of the token of {id}, {} lines", page.op_id, lines.len())
@@ -111,7 +113,7 @@ fn in_words(call: &Call) -> String {
         ),
         Standing::Strange(true) => "unknown, and acknowledged".to_owned(),
         Standing::Strange(false) => {
-            format!("unknown, and like nothing here; if that is right: --acknowledge {}", call.name(None))
+            format!("unknown, and matches nothing here; if that is right: --acknowledge {}", call.name(None))
         }
     }
 }
@@ -120,7 +122,7 @@ fn line_in_words(call: &Call, index: usize, line: &Match) -> String {
     let (holder, units) = (line.line.holder().to_checksum(None), line.line.units());
     let what = match &line.subscription {
         Subscription::Fits(id) => id.clone(),
-        Subscription::Held(id, operation) => format!("{id}, which {operation} holds: cancel that first"),
+        Subscription::Held(id, operation) => format!("{id} is in {operation}: cancel that first"),
         Subscription::Missing(true) => "no accepted subscription, acknowledged".to_owned(),
         Subscription::Missing(false) => {
             format!("no accepted subscription; if that is right: --acknowledge {}", call.name(Some(index)))
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_acknowledged_is_named_exactly() {
+    fn acknowledged_calls_need_their_exact_name() {
         let hash = format!("0x{}", "ab".repeat(32));
         let line = format!("{hash}:3");
         let import = Import::parse(&["lan_1", "--apply", "--acknowledge", &hash, "--acknowledge", &line]).unwrap();

@@ -1,4 +1,4 @@
-//! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
+//! The actions on a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! `/v1/distributions/{id}/entitlements`: what each holder is to get, and what people decide about one of them.
+//! `/v1/distributions/{id}/entitlements`: the entitlements of the holders, and decisions about one of them.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -122,7 +122,7 @@ async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain:
     })
 }
 
-/// A handler forgot to say what is meant.
+/// The handler did not set the id.
 fn unnamed() -> Error {
     Error::refused(Code::NotFound, "The distribution id is missing.")
 }

@@ -1,4 +1,4 @@
-//! `/docs`: the document of the interface, to read and to try. A page, its style and its script, all from this binary; no other host is asked.
+//! `/docs`: the API documentation. The page, its style sheet and its script come from this binary; no other host is asked.
 
 use crate::access::permission::Access;
 use crate::access::route::{Route, route};

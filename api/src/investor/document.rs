@@ -1,4 +1,4 @@
-//! `/v1/investors/{id}/documents`: what an investor signed, each paper by its hash.
+//! `/v1/investors/{id}/documents`: documents that an investor signed, each by its hash.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,5 +1,5 @@
-//! `GET /v1/investor/export`: everything that the platform knows of the caller, to be taken along. It comes at once and not by a job: it is a
-//! few bounded reads of one moment, and a file that waited to be fetched would be one more place with a person's data to be guarded.
+//! `GET /v1/investor/export`: all personal data of the caller. It is answered at once, not by a job: it is a few bounded reads of one
+//! moment, and a stored file would be one more place with personal data to protect.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ use crate::subscription;
 use crate::webhook::event::{self, Told};
 use crate::webhook::record::{Shown as Endpoint, item as endpoint};
 
-/// How long a list is at the most. What is older stands in the lists of the interface, page by page.
+/// The maximum length of a list. The list endpoints have the older entries.
 const LINES_MAX: i64 = 2_000;
-/// What was handed in for the proof of identity is sealed, and is shown to nobody: the names of its fields are.
+/// Identity data is encrypted and never shown; only the names of its fields are.
 const SEALED: [&str; 7] = [
     "date_of_birth",
     "nationality",

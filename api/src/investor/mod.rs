@@ -1,4 +1,4 @@
-//! `/v1/investors` for the staff, `/v1/investor` for the investor.
+//! `/v1/investors` for staff, `/v1/investor` for the investor.
 
 pub mod accreditation;
 pub mod decision;

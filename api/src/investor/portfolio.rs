@@ -1,4 +1,4 @@
-//! `GET /v1/investors/{id}/portfolio`: what an investor has, as of the final blocks up to which the tokens are read.
+//! `GET /v1/investors/{id}/portfolio`: the holdings of an investor, as of the final blocks up to which the tokens were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What an investor looks like: to the investor, to the staff, and to an auditor, who sees who did what and not who it is.
+//! An investor as the investor, staff and auditors see it. Auditors see decisions, but masked names.
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -362,7 +362,7 @@ fn withheld(d: investor::Decided) -> TaxDecided {
     }
 }
 
-/// What somebody has to show next; nothing while it is looked at or was approved.
+/// The documents to submit next. Empty during a review and after the approval.
 fn required_documents(i: &Investor) -> Vec<&'static str> {
     let mut wanted = match (i.kyc_status.next(Move::Submit).is_some(), i.kind) {
         (false, _) => return Vec::new(),

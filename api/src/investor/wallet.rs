@@ -1,4 +1,4 @@
-//! `/v1/investor/wallets`: the addresses of the investor who calls.
+//! `/v1/investor/wallets`: the wallets of the calling investor.
 
 use alloy_primitives::hex;
 use axum::Json;
@@ -62,7 +62,7 @@ pub struct Shown {
     created_at: Instant,
 }
 
-/// One wallet, with the offerings in whose token it is frozen.
+/// A wallet with the offerings in which it is frozen.
 pub fn item(w: &Wallet, places: &[Frozen]) -> Shown {
     let frozen = places.iter().filter(|place| place.frozen && place.wallet_address == w.address);
     Shown {
@@ -231,7 +231,7 @@ pub async fn verify(
     })?;
     let owner = investor::of_user(&mut app.db.read().await?, &principal.0.user_id).await?;
     let proved = wallet_proof::verify(&app.desk, &owner.id, &wallet_id, &signature).await?;
-    // Somebody may have frozen it before anybody knew whose it is.
+    // It may have been frozen before its owner was known.
     let places = investor::frozen_on(&mut app.db.read().await?, &owner.id).await?;
     Ok(Json(item(&proved, &places)))
 }

@@ -1,4 +1,4 @@
-//! `/v1/issuers/{id}/members`: the people of an organisation, who invite and take out each other.
+//! `/v1/issuers/{id}/members`: the members of an issuer, who invite and remove each other.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! `/v1/issuers`: the organisations that offer something, an operator's yes to each, and a stop.
+//! `/v1/issuers`: the issuers, their approval and their suspension.
 
 pub mod member;
 mod routes;

@@ -98,7 +98,7 @@ impl Mail {
     }
 }
 
-/// Sends what is due, until told to stop. Where there is no command, development shows each mail in the log.
+/// Sends due mails until it is told to stop. Without a command, development writes each mail to the log.
 pub async fn run(mail: Mail, profile: Profile, app: App, stop: CancellationToken) -> Result<(), Failure> {
     if mail.command.is_empty() && profile == Profile::Production {
         tracing::warn!("mails are not sent: mail.command is not set");

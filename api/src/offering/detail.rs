@@ -1,4 +1,4 @@
-//! `GET /v1/offerings/{id}`: an offering and its contract metadata, in the specification's own words.
+//! `GET /v1/offerings/{id}`: an offering with the data of its token contract. The field names are those of the specification.
 
 use axum::Extension;
 use axum::extract::{Path, State};

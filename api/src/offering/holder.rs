@@ -1,4 +1,4 @@
-//! `GET /v1/offerings/{id}/holders`: who holds how much, as of a final block.
+//! `GET /v1/offerings/{id}/holders`: the holders of a token, as of a final block.
 
 use alloy_primitives::U256;
 use axum::Json;
@@ -108,7 +108,7 @@ fn item(row: &Holder, decimals: u32, masked: bool) -> Shown {
     }
 }
 
-/// The share of the partition in percent, with four decimals, rounded down: nobody is shown more than they have.
+/// The share of the partition in percent, with four decimals, rounded down.
 pub fn percentage(units: u128, supply: u128) -> String {
     let parts = U256::from(units) * U256::from(1_000_000) / U256::from(supply.max(1));
     let parts: u64 = parts.saturating_to();
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_exact_to_four_decimals_and_never_too_large() {
+    fn share_has_four_decimals_and_is_rounded_down() {
         assert_eq!(percentage(1, 3), "33.3333");
         assert_eq!(percentage(2, 3), "66.6666");
         assert_eq!(percentage(5, 5), "100.0000");

@@ -1,4 +1,4 @@
-//! `/v1/offerings`: what is offered, and what its issuer and the platform's people do with it.
+//! `/v1/offerings`: offerings and the actions of their issuers and of staff.
 
 pub mod act;
 mod body;
@@ -24,7 +24,7 @@ use muniment_domain::{Code, Error, id};
 use crate::access::principal::Principal;
 use crate::http::error::Result;
 
-/// The offering with this id, for whoever runs it: staff, and its own organisation. To everybody else there is none.
+/// The offering with this id, for staff and its issuer. For everybody else it is not found.
 pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &str) -> muniment_domain::Result<Offering> {
     offering::see(tx, &running(principal), id).await
 }
@@ -39,7 +39,7 @@ pub fn seeing(principal: Option<&Principal>) -> Scope {
     }
 }
 
-/// What a caller runs. Somebody without an organisation runs nothing.
+/// The offerings that a caller manages. A caller without an issuer manages none.
 pub fn running(principal: &Principal) -> Scope {
     match &principal.0.issuer_id {
         _ if principal.is_staff() => Scope::All,

@@ -1,4 +1,4 @@
-//! `GET /v1/offerings/{id}/timeline`: what happened to an offering, oldest first.
+//! `GET /v1/offerings/{id}/timeline`: the events of an offering, oldest first.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! What the permission table and the limits say of a route.
+//! The part of the document that follows from the row of an endpoint and from the limits.
 
 use std::collections::BTreeSet;
 
@@ -130,7 +130,7 @@ pub fn codes(route: &Route, operation: &mut Value) -> BTreeSet<&'static str> {
     codes.into_iter().map(Code::as_str).collect()
 }
 
-/// What can be wrong with what stands beside the body.
+/// The codes of parameters and headers.
 fn parameter_codes(operation: &Value) -> Vec<Code> {
     let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let has = |key: &str, value: &str| parameters.iter().any(|parameter| parameter[key] == value);

@@ -1,5 +1,5 @@
-//! The document of the interface (OpenAPI 3.1). What a route takes and gives stands beside its handler; what follows from the permission
-//! table, the code table and the limits is computed from them here, so that none of it is said twice.
+//! The OpenAPI 3.1 document. Bodies and answers are described beside the handlers; this module computes the rest from the rows of the
+//! endpoints, the code table and the limits.
 
 mod access;
 mod answer;
@@ -129,7 +129,7 @@ const IDS: [(&str, &str); 17] = [
     ("wallets", "wal"),
 ];
 
-/// What stands in a path and is no id: its name, its form and an example.
+/// Path parameters that are not ids: name, pattern and example.
 const OTHERS: [(&str, &str, &str); 4] = [
     ("address", "^0x[0-9a-fA-F]{40}$", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
     ("code", "^[a-z_]{1,64}$", "validation_failed"),

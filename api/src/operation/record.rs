@@ -1,4 +1,4 @@
-//! The full record of an operation: its steps, what was signed for them, its history and how final it is.
+//! The full record of an operation: its steps, its signed transactions, its history and its finality.
 
 use muniment_activities::config::Finality;
 use muniment_domain::attempt::{Attempt, Kind as AttemptKind};
@@ -127,7 +127,7 @@ pub struct Trouble {
     retryable: bool,
 }
 
-/// What is wrong with an operation, if anything.
+/// The error of an operation, if there is one.
 pub fn problem(op: &Operation) -> Option<Trouble> {
     Some(Trouble {
         stage: op.error_stage,
@@ -203,7 +203,7 @@ fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> Shown {
     }
 }
 
-/// Whether what is wrong with the operation is wrong with this step: the first that did not succeed.
+/// Whether the operation's error belongs to this step: the first that did not succeed.
 fn concerns(op: &Operation, step: &Step) -> bool {
     let bad = |outcome| matches!(outcome, Some(Outcome::Reverted | Outcome::Cancelled | Outcome::Taken));
     op.error_code.is_some() && (bad(step.outcome) || step.outcome.is_none() && step.state != State::Included)

@@ -75,7 +75,7 @@ pub struct Retry<'a> {
     pub id: &'a str,
     /// The reason.
     pub reason: &'a str,
-    /// What is allowed for a unit of gas, in wei.
+    /// The maximum fee per gas, in wei.
     pub max_fee_per_gas: Option<u128>,
 }
 

@@ -1,4 +1,4 @@
-//! `/blockchain/signers`: the lanes, how busy each is, and what a worker saw of it on its chain.
+//! `/blockchain/signers`: the signers with their lanes, and their chain values as a worker saw them.
 
 use alloy_primitives::U256;
 use axum::Json;

@@ -1,4 +1,4 @@
-//! The limits that only whoever runs the platform changes: those of the configuration and of the program.
+//! The limits of the configuration and of the program, which the API cannot change.
 
 use muniment_activities::config::{ChainConfig, Finality};
 use muniment_domain::idempotency::REPLAY_HOURS;

@@ -1,4 +1,4 @@
-//! `GET /v1/reports/cap-table`: who holds an offering's token, as of the last final block that is read.
+//! `GET /v1/reports/cap-table`: the holders of an offering's token, as of the last final block that was read.
 
 use std::collections::BTreeMap;
 

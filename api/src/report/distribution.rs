@@ -1,4 +1,4 @@
-//! `GET /v1/reports/distributions`: what was distributed in a year, and what became of it.
+//! `GET /v1/reports/distributions`: the distributions of a year and their results.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `/v1/reports/…`: what auditors and tax offices ask for, of everybody and of whole years, as a table or as JSON. The lines are read and sent
-//! page by page, so that a report of any length takes the memory of one page, and holds nobody's rows while it is on its way.
+//! `/v1/reports/…`: reports over all users and whole years for auditors and tax offices, as CSV or JSON. The lines are read and sent page
+//! by page, so that a report of any length needs the memory of one page and holds no database connection while it is sent.
 
 pub mod cap_table;
 pub mod distribution;
@@ -130,7 +130,7 @@ async fn part<R: Report>(
         Sent::Everything => return Ok(None),
     };
     let lines = report.next(&mut app.db.read().await?).await.inspect_err(|error| {
-        // The status is sent: whoever reads sees that the end is missing.
+        // The status was already sent; a reader sees that the end is missing.
         tracing::error!(report.name = R::NAME, "a report stopped: {error}");
     })?;
     Ok(Some(match lines {

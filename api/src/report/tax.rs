@@ -1,4 +1,4 @@
-//! `GET /v1/reports/tax`: what each investor was paid in a year, and what was withheld of it.
+//! `GET /v1/reports/tax`: the payments to each investor in a year and the withheld tax.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `GET /v1/reports/transactions`: what the platform did on chains, and what it took.
+//! `GET /v1/reports/transactions`: the transactions of the platform and their cost.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The file of the secrets, as it is read.
+//! The format of the secrets file.
 
 use std::fmt::Display;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -36,7 +36,7 @@ pub struct Entry {
     pub signing: Option<String>,
     /// Its public half stays: what it signed for ever, such as the anchors of the audit log, is checked by it.
     pub public: String,
-    /// Stays as well: what was sealed by it is opened by it.
+    /// It stays to decrypt what it encrypted.
     pub secret: String,
 }
 

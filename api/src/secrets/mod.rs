@@ -52,7 +52,7 @@ impl Secrets {
         Ok(Self { path: path.to_owned(), clock: clock.clone(), held })
     }
 
-    /// Reads the file again if it is another one than before, and says whether it was. What was read before stays where it cannot be read.
+    /// Reads the file again if it has changed, and returns whether it had. On an error the previous secrets stay in use.
     pub fn look_again(&self) -> Result<bool, Failure> {
         let stamp = file::Stamp::of(&self.path);
         if self.held.read().unwrap_or_else(PoisonError::into_inner).stamp == stamp {

@@ -1,4 +1,4 @@
-//! One key that signs access tokens, or only its public half, when nothing that it signs is accepted any more.
+//! A key that signs access tokens, or only its public half while its tokens are still accepted.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;

@@ -1,5 +1,5 @@
-//! Writing the file of the secrets: at the first start, and by a rotation. It is replaced as a whole: whatever dies in between leaves the old one
-//! or the new one.
+//! Writes the secrets file: at the first start, and by a rotation. The file is replaced as a whole, so that a crash leaves the old or the
+//! new one.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};

@@ -1,4 +1,4 @@
-//! The moves of a subscription, each a `POST` on its path: cancel, reconfirm, accept, reject.
+//! The actions on a subscription, each a `POST` on its path: cancel, reconfirm, accept, reject.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn each_move_takes_its_own_fields_and_no_others() {
+    fn each_action_accepts_only_its_own_fields() {
         for (act, by, body) in [
             (Act::Cancel, By::Investor, json!({})),
             (Act::Cancel, By::Investor, json!({ "reason": "changed my mind" })),

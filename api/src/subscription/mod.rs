@@ -1,4 +1,4 @@
-//! `/v1/subscriptions`: what investors committed, and what becomes of it.
+//! `/v1/subscriptions`: the subscriptions of investors.
 
 pub mod act;
 pub mod payment;

@@ -1,4 +1,4 @@
-//! `POST /v1/subscriptions/{id}/payments` and `/refund`: money that moved, entered once for what the bank calls by one reference.
+//! `POST /v1/subscriptions/{id}/payments` and `/refund`: payments, recorded once for each bank reference.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

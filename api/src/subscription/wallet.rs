@@ -1,4 +1,4 @@
-//! `PATCH /v1/subscriptions/{id}`: another wallet, while nothing was fixed for the old one.
+//! `PATCH /v1/subscriptions/{id}`: changes the wallet, as long as nothing was fixed for the old one.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

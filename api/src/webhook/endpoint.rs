@@ -1,4 +1,4 @@
-//! One's endpoints: made, read, changed and taken away. A secret is shown where it is made and nowhere else.
+//! The webhook endpoints of a caller: create, read, change and delete. The answer that creates a secret is the only one that shows it.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub struct Wanted {
     /// The maximum number of requests per minute.
     #[schema(minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<i64>,
-    // Whose it will be, and what it is told of as a row has it.
+    // The owner, and the event types as they are stored.
     #[serde(skip)]
     whose: Option<(Owner, String)>,
 }
@@ -241,7 +241,7 @@ pub async fn change(
         endpoint.rate_limit_per_minute = rate;
     }
     match body.status {
-        // Whoever switches it on again says that what failed before is repaired.
+        // Enabling it again means that the cause of the failures is repaired.
         Some(Switch::Enabled) => {
             (endpoint.status, endpoint.disabled_reason) = (Status::Enabled, None);
             (endpoint.first_failed_at, endpoint.consecutive_failures) = (None, 0);
@@ -281,7 +281,7 @@ pub struct Rotation {
     /// How many hours the old secret also signs.
     #[schema(minimum = 0, maximum = 72, default = 24)]
     overlap_hours: Option<i64>,
-    /// Whose and which one, by the caller and the path.
+    /// The owner and the id, from the caller and the path.
     #[serde(skip)]
     #[schema(ignore)]
     asked: Option<(Owner, String)>,
@@ -341,7 +341,7 @@ impl ChangeRequest for Rotation {
     }
 }
 
-/// A secret: its id, its text, and how it stands in its row.
+/// A secret: its id, its text, and its encrypted form.
 fn new_secret(app: &App) -> muniment_domain::Result<(String, String, String)> {
     let ids = app.db.ids();
     let id = ids.new_id("whs", app.db.clock().now());

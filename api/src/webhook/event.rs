@@ -1,4 +1,4 @@
-//! `/v1/events`: what happened, for those who ask instead of being told; and the catalog of what there is to be told.
+//! `/v1/events`: events for callers who poll instead of receiving webhooks, and the list of event types.
 
 use axum::Json;
 use axum::extract::{Path, State};

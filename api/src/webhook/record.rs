@@ -1,4 +1,4 @@
-//! What an endpoint looks like to its owner.
+//! A webhook endpoint as its owner sees it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::http::instant::Instant;
 
-/// What is sent along, by the names.
+/// The extra headers by name.
 pub type Headers = BTreeMap<String, String>;
 
 /// A webhook endpoint.
@@ -64,7 +64,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// The answer to whoever made it.
+    /// The answer to the request that created it.
     pub const fn of(endpoint: Shown, secret: String) -> Self {
         Self { endpoint, secret }
     }
@@ -73,7 +73,7 @@ impl Made {
 /// One endpoint.
 pub fn item(app: &App, e: Endpoint) -> Shown {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    // Their values may be somebody's secrets: only the names are shown again.
+    // Their values may be secrets, so only the names are shown.
     let opened = e.headers_sealed.as_ref().and_then(|sealed| app.auth.secrets.unseal(&e.id, sealed));
     let headers: Headers = opened.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     Shown {

@@ -1,4 +1,4 @@
-//! Passwords: argon2id behind a gate, because each hash takes the memory that it is meant to take.
+//! Password hashes with argon2id. A gate limits how many are computed at once, because each needs much memory.
 
 use std::sync::Arc;
 use std::thread::{Builder, available_parallelism};
@@ -59,7 +59,7 @@ const WORN: &[&str] = &[
 /// How many different characters are left at least when the worn parts are taken out.
 const DISTINCT_MIN: usize = 5;
 
-/// Hashes and compares, on half of the cores at once and after everything else: what is read meanwhile finds its core free.
+/// Hashes and compares passwords, on half of the cores and at low priority, so that other requests have free cores.
 #[derive(Clone)]
 pub struct Passwords {
     params: Params,
@@ -121,7 +121,7 @@ impl Passwords {
         let yielding = move || {
             let _held = (place, core);
             yield_to_others();
-            // Whoever asked may be gone.
+            // The caller may have disconnected.
             let _ = sender.send(work());
         };
         // A thread of its own: what has stepped back once may not come forward again, and would slow down other work later.
@@ -142,7 +142,7 @@ fn hash(params: &Params, password: &str, salt: [u8; 16]) -> Result<String> {
     Ok(argon2.hash_password(password.as_bytes(), &salt).map_err(Problem::internal)?.to_string())
 }
 
-/// Refuses a password that is too short, too long, or one of the first that somebody would try.
+/// Refuses a password that is too short, too long or too common.
 pub fn check(pointer: &'static str, password: &str, email: &str) -> Result<()> {
     let characters = password.chars().count();
     if characters < CHARACTERS_MIN {
