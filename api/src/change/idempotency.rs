@@ -75,7 +75,7 @@ pub async fn perform<T: Sync, C: Change>(app: &App, submission: &Submission<T>, 
     Ok(response)
 }
 
-/// What an attempt ends with: its open transaction, the answer, and the name of the write. None if a row changed meanwhile.
+/// The result of an attempt: the open transaction, the answer and the name of the write. None if a row changed meanwhile.
 type Done = Option<(Tx, Answer, Point)>;
 
 /// The loop. It is compiled once for all changes.

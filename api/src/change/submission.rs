@@ -33,11 +33,11 @@ pub trait Form: DeserializeOwned + Send + Sync {
 pub struct Submission<T> {
     /// The request body.
     pub body: T,
-    /// Who sends it, under which key.
+    /// The caller and the Idempotency-Key.
     pub sent: Sent,
 }
 
-/// What identifies a request, whatever its body.
+/// The identity of a request without its body.
 #[derive(Debug)]
 pub struct Sent {
     /// The idempotency key, which is empty if the caller sent none.
@@ -49,7 +49,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Who asks, for the operation's row.
+    /// The requester, for the operation's row.
     pub fn requester(&self) -> Requester {
         Requester {
             actor: self.key.principal.clone(),
@@ -87,7 +87,7 @@ fn identify(app: &App, parts: &Parts, Principal(principal): Principal, bytes: &[
         None if !principal.is_person() && route.requires_idempotency_key => return Err(idempotency::required()),
         None => String::new(),
     };
-    // Of the body only a code is kept that nobody else can compute: what is handed in may be easy to guess and not ours to show.
+    // Only a keyed hash of the body is stored, because a plain hash of guessable data would reveal it.
     let codes = app.auth.secrets.macs(PURPOSE, &[method.as_bytes(), path.as_bytes(), bytes]);
     let mut codes = codes.iter().map(hex::encode);
     let fingerprint = codes.next().unwrap_or_default();
