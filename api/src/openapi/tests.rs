@@ -81,7 +81,7 @@ fn every_field_has_a_description() {
 }
 
 /// Endpoints that no link of an answer leads to. The `type` of a problem leads to the page of its code.
-const LED_TO_BY_NOTHING: [&str; 1] = ["GET /errors/{code}"];
+const UNLINKED: [&str; 1] = ["GET /errors/{code}"];
 
 #[test]
 fn every_endpoint_under_an_id_is_linked_from_an_answer() {
@@ -110,7 +110,7 @@ fn every_endpoint_under_an_id_is_linked_from_an_answer() {
         .iter()
         .filter(|(name, operation)| takes_an_id(name) && !led_to.contains(operation["operationId"].as_str().unwrap()));
     let lonely: Vec<_> = lonely.map(|(name, _)| name.as_str()).collect();
-    assert_eq!(lonely, LED_TO_BY_NOTHING, "no answer leads there");
+    assert_eq!(lonely, UNLINKED, "no answer leads there");
 }
 
 #[test]
