@@ -54,7 +54,7 @@ on_both_databases! {
             }
         }
         let problem = ask("/v1/nothing", "accept", "*/*").await;
-        let page = ask(problem.text("/type"), "accept", "text/html").await;
+        let page = ask(&problem.text("/type"), "accept", "text/html").await;
         assert!(page.body.as_str().is_some_and(|html| html.contains("<h1><code>not_found</code>")), "{page:?}");
         assert_eq!(ask("/errors/nothing", "accept", "text/html").await.problem(), (404, "not_found".to_owned()));
         // Before it is known who asks; and a problem is given to whoever takes none.

@@ -82,7 +82,7 @@ impl App {
         &self.chains
     }
 
-    /// What the configuration says about a chain.
+    /// The configuration of a chain.
     pub fn chain(&self, chain_id: i64) -> Option<&ChainConfig> {
         self.chains.iter().find(|chain| i64::try_from(chain.chain_id) == Ok(chain_id))
     }

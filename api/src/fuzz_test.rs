@@ -29,7 +29,7 @@ use crate::http::version::{IfMatch, etag};
 use crate::secrets::tests::fresh;
 
 const ROUNDS: usize = 20_000;
-/// What parsers trip over: signs, escapes, zeros, other scripts, the ends of ranges.
+/// Input that often breaks parsers: signs, escapes, zeros, other scripts, the ends of ranges.
 const SPICE: &[&str] = &[
     "",
     "0",

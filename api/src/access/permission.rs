@@ -2,7 +2,7 @@
 
 use muniment_domain::user::{Role, Roles};
 
-/// What a caller must show.
+/// The access of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nothing, and nothing is looked at.
@@ -20,7 +20,7 @@ pub enum Access {
     Caller {
         /// The roles.
         roles: &'static [Role],
-        /// What a key needs besides.
+        /// The scope that an API key needs.
         scope: &'static str,
     },
 }
@@ -45,7 +45,7 @@ pub const AUDIT: Access = Access::Caller { roles: READERS, scope: "audit:read" }
 pub const OFFERING_LIST: Access = Access::Caller { roles: Role::ALL, scope: "offerings:read" };
 pub const OFFERINGS: Access = Access::Caller { roles: ISSUERS_TOO, scope: "offerings:read" };
 pub const OFFERING: Access = Access::Caller { roles: ORGANISERS, scope: "offerings:write" };
-/// What an issuer asks for and a key never does: a second person decides it.
+/// Requests of issuers that a second person decides. Not for API keys.
 pub const OFFERING_END: Access = Access::Person { roles: ORGANISERS };
 pub const ARCHIVE: Access = Access::Caller { roles: OPERATORS, scope: "offerings:write" };
 /// Staff sees what waits, an issuer what he asked for himself. A key neither reads nor decides.

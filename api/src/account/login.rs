@@ -194,7 +194,7 @@ async fn note(app: &App, user_id: Option<&str>, origin: &Origin, outcome: Outcom
     Ok(tx.commit(Point::Account).await?)
 }
 
-// Not stored: it says who showed the right password, which one it was, until when, and that we say so.
+// A signed token that is not stored: it names the user, the password version and the expiry.
 fn mfa_token(app: &App, person: &User) -> String {
     let until = (app.db.clock().now() + Duration::minutes(MFA_TOKEN_MINUTES)).timestamp().to_string();
     format!("{}.{until}.{}", person.id, app.auth.secrets.text_mac(PURPOSE, &shown(person, &until)))

@@ -48,7 +48,7 @@ async fn takes(app: &App, tx: &mut Tx, factor: &SecondFactor, code: &str) -> Res
     let Some(step) = totp::step_of(&secret, code, tx.now().timestamp(), factor.last_step) else { return Ok(false) };
     match second_factor::take_step(tx, &factor.user_id, step).await {
         Ok(()) => Ok(true),
-        // Of two that show one code at once, one has it.
+        // If two requests use one code at the same time, one succeeds.
         Err(Error::Stale { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
@@ -163,7 +163,7 @@ pub async fn remove(State(app): State<App>, principal: Principal) -> Result<Stat
     second_factor::remove(&mut tx, &principal.0.user_id).await?;
     if factor.confirmed_at.is_some() {
         let (session_id, now) = (&principal.session()?.id, tx.now());
-        // What the session showed is no longer asked for: it goes on with the password alone, and so without what the staff may.
+        // The session continues with the password only, and so without the rights of staff.
         session::step_up(&mut tx, session_id, now, "pwd").await?;
         session::revoke_all(&mut tx, &principal.0.user_id, Some(session_id), "second_factor_removed").await?;
     }

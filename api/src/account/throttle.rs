@@ -28,7 +28,7 @@ pub struct Attempt {
 impl Attempt {
     /// Counts an attempt on the account with this address, whether there is one or not.
     pub async fn on_email(app: &App, email: &str, origin: &Origin) -> Result<Self> {
-        // Not the address itself: the table would be a list of everybody who ever mistyped one. When the secrets are exchanged the count begins anew.
+        // A keyed hash of the address, so that the table is not a list of addresses. A rotation of the secrets starts the count again.
         let code = app.auth.secrets.text_mac("account", &[normal_email(email).as_bytes()]);
         Self::begin(app, format!("account:{code}"), origin).await
     }

@@ -33,7 +33,7 @@ pub fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
             return Err(Problem::field(pointer, "duplicate", "The scope is named twice."));
         }
     }
-    // What everybody may ask is there for everybody: only the platform's own people take more of it. Zero is no limit.
+    // Only staff may exceed the platform's limit. Zero means no limit.
     let most = match app.rates.key_per_minute {
         platform if platform > 0 && !roles.is_staff() => i64::from(platform).min(PER_MINUTE_MAX),
         _ => PER_MINUTE_MAX,

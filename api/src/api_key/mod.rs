@@ -205,7 +205,7 @@ pub struct Rotation {
     /// How many hours the old key keeps working, 24 by default.
     #[schema(minimum = 0, maximum = 72)]
     overlap_hours: Option<i64>,
-    /// Which one, by its path.
+    /// The id from the path.
     #[serde(skip)]
     #[schema(ignore)]
     id: String,

@@ -110,12 +110,12 @@ pub fn short(a: &Approval) -> Short {
     }
 }
 
-/// In short for whoever asked and is none of the staff: who of the platform decides, and by which operations it is done, is the platform's.
+/// The short record for a requester who is not staff, without the approver and the operations.
 pub fn for_maker(a: &Approval) -> Short {
     Short { checker: None, operation_id: None, batch_id: None, ..short(a) }
 }
 
-/// In full. For an auditor what says who somebody is, is masked.
+/// The full record. Personal data is masked for auditors.
 pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, masked: bool) -> Full {
     let mut payload = a.payload.0.clone();
     if masked && a.action == "invite" {
@@ -129,7 +129,7 @@ pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, mask
     Full { short: short(a), payload: Some(payload), outlook, history }
 }
 
-/// In full for whoever asked and is none of the staff: the payload names wallets of the platform.
+/// The full record for a requester who is not staff. The payload is hidden, because it names wallets of the platform.
 pub fn full_for_maker(a: &Approval, history: &[Transition]) -> Full {
     let own = |t: &Transition| told(t, (t.actor == a.maker).then(|| a.maker.clone()));
     Full { short: for_maker(a), payload: None, outlook: None, history: history.iter().map(own).collect() }

@@ -30,7 +30,7 @@ const POSITIONS_MAX: i64 = 50_000;
 
 const PARAMETERS: [&str; 8] = ["actor", "action", "object", "created_from", "created_to", "page", "limit", "after"];
 
-/// What the log takes besides its page.
+/// The filters of the audit log.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]

@@ -50,7 +50,7 @@ pub struct Jwk {
     alg: &'static str,
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Claims {
@@ -121,7 +121,7 @@ impl AccessTokens {
         self.signed(TYPE, &claims)
     }
 
-    /// What a token says, if it is one of ours and its time is now.
+    /// The claims of a token, if the signature and the time are valid.
     pub fn read(&self, token: &str) -> Result<Claims, Code> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| Code::TokenInvalid)?;
         // A header that names its own key, or extensions that must be understood, is an attack and not a token of ours.
@@ -152,7 +152,7 @@ impl AccessTokens {
         jsonwebtoken::encode(&header, said, signs)
     }
 
-    /// What a signed statement of this type says; none if no key of ours has ever signed it.
+    /// The content of a signed statement, if one of our keys signed it.
     pub fn read_statement(&self, kind: &str, signed: &str) -> Option<Value> {
         let header = jsonwebtoken::decode_header(signed).ok().filter(|header| header.typ.as_deref() == Some(kind))?;
         let ring = self.secrets.ring();

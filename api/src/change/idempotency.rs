@@ -138,7 +138,7 @@ async fn attempt<C: Change>(app: &App, sent: &Sent, change: &C, tx: Tx) -> Resul
     }
 }
 
-/// Does so for a thing that the path names: its id is looked at, and the body is told it.
+/// Does so for the object in the path: checks its id and passes it to the body.
 pub async fn once_for<T: ChangeRequest>(
     app: &App,
     prefix: &str,
@@ -230,7 +230,7 @@ struct InUse<'a> {
 }
 
 impl<'a> InUse<'a> {
-    /// Marks it, unless it is marked. Nothing is marked where none is named.
+    /// Marks the key as in use, if there is one and it is free.
     fn take(app: &'a App, key: &Key) -> Result<Option<Self>> {
         if !key.is_named() {
             return Ok(None);

@@ -6,14 +6,14 @@ use muniment_workflows::import::{self, Call, Found, Match, Standing, Subscriptio
 
 use crate::failure::Failure;
 
-/// What a person asked for.
+/// The request of the operator.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Import {
     /// The lane.
     pub lane: String,
     /// Whether to write, or to show only.
     pub apply: bool,
-    /// What the person has seen and knows to belong to nothing here: a call, or a line of one.
+    /// The calls, or lines of calls, that the operator knows to belong to nothing here.
     pub acknowledged: Vec<(B256, Option<usize>)>,
 }
 

@@ -13,7 +13,7 @@ use crate::cli::run::chains;
 use crate::config::{Config, database};
 use crate::failure::Failure;
 
-/// Who did it, in the log.
+/// The actor in the audit log.
 const ACTOR: &str = "command line";
 
 /// Does what a person asked for, and says so.

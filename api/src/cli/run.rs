@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::server::serve;
 use crate::{audit, mail, secrets};
 
-/// Which roles a process has.
+/// The roles of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Roles {
     /// The REST interface.
@@ -108,7 +108,7 @@ impl Running {
         }
         self.stop.cancel();
         if tokio::time::timeout(self.drain, self.drained()).await.is_err() {
-            // What did not finish is found and finished by the next start; nothing is lost by leaving it.
+            // The next start finds and finishes unfinished work, so nothing is lost.
             tracing::warn!(
                 process.drain_seconds = self.drain.as_secs(),
                 "stopped before all work in progress was finished"

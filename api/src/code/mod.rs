@@ -22,7 +22,7 @@ macro_rules! codes {
             /// Every code, in the order of the statuses.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// The code as it stands in the answer.
+            /// The code in the answer.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word),+ }
             }

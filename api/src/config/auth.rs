@@ -20,7 +20,7 @@ const SECONDS_MAX: [(&str, i64); 4] =
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Auth {
-    /// What access tokens name as their issuer.
+    /// The issuer in access tokens.
     pub issuer: String,
     /// The file of the secrets; made at the first start. Processes that share a database share it.
     pub key_file: PathBuf,
@@ -46,7 +46,7 @@ pub struct Auth {
     pub public_url: String,
 }
 
-/// Who must have followed the mail that proves an address.
+/// Which users must verify their e-mail address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmailVerification {

@@ -36,7 +36,7 @@ pub struct Config {
     pub public_offering_list: bool,
     /// Where the state is kept.
     pub database: Database,
-    /// What the REST interface bears.
+    /// The limits of the REST API.
     pub limits: Limits,
     /// How often callers may ask.
     pub rates: Rates,
@@ -72,7 +72,7 @@ pub struct Database {
     pub connections_max: u32,
 }
 
-/// What the REST interface bears.
+/// The limits of the REST API.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -233,7 +233,7 @@ mod tests {
         let defaults = toml::Value::try_from(ChainConfig::default()).unwrap();
         for (key, default) in defaults.as_table().unwrap() {
             let shown = shown["chains"][0].get(key).unwrap_or_else(|| panic!("chains.{key} is not shown"));
-            // What a chain has no default for is shown with an example.
+            // Keys without a default are shown with an example.
             if !["key", "name", "chain_id", "endpoints", "signers"].contains(&key.as_str()) {
                 assert_eq!(shown, default, "chains.{key}");
             }

@@ -250,7 +250,7 @@ impl ChangeRequest for Body {
     }
 }
 
-/// Refuses a reason that nobody will read to its end.
+/// Refuses an empty or too long reason.
 pub fn check_reason(reason: Option<&str>) -> Result<()> {
     if reason.is_some_and(|text| text.chars().count() > REASON_CHARACTERS_MAX) {
         let detail = format!("The reason can have at most {REASON_CHARACTERS_MAX} characters.");

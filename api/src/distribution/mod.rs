@@ -28,7 +28,7 @@ use crate::http::error::Result;
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
 use crate::http::version::etag;
 
-/// Which distributions a caller sees: staff all of them, an investor those that are also about him, an issuer those of the organisation.
+/// The distributions that a caller sees: staff all, investors those with an entitlement of theirs, issuers their own.
 fn seeing(principal: &Principal) -> Scope {
     match running(principal) {
         Scope::Own { issuer_id, .. } => {
@@ -39,7 +39,7 @@ fn seeing(principal: &Principal) -> Scope {
     }
 }
 
-/// Which distributions a caller runs: who is investor and issuer does not run those that are only about him.
+/// The distributions that a caller manages. A user who is investor and issuer does not manage distributions of other issuers.
 fn running(principal: &Principal) -> Scope {
     if principal.is_staff() {
         return Scope::All;

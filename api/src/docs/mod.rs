@@ -10,7 +10,7 @@ pub fn routes() -> Vec<Route> {
     vec![route!(page, Access::Public), route!(style, Access::Public), route!(script, Access::Public)]
 }
 
-/// The page runs nothing but its own script, and asks nobody but this host.
+/// The page runs only its own script and loads only from this host.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

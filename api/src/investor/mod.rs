@@ -32,7 +32,7 @@ use crate::http::error::{Problem, Result};
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
 use crate::http::version::etag;
 
-/// What the list of investors takes besides its page.
+/// The filters of the list of investors.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]

@@ -13,7 +13,7 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::http::error::Result;
 
-/// What a caller has of it already.
+/// The version that the caller has.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `detail`")]

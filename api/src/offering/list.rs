@@ -18,7 +18,7 @@ use crate::http::pages::{Between, List, Page, Paging, Parameters};
 const KNOWN: [&str; 7] = ["status", "page", "limit", "created_from", "created_to", "sort", "q"];
 const WORDS_CHARACTERS_MAX: usize = 100;
 
-/// What the list takes besides its page.
+/// The filters of the list.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]

@@ -29,7 +29,7 @@ pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &str) -> munime
     offering::see(tx, &running(principal), id).await
 }
 
-/// What a caller sees.
+/// The objects that a caller sees.
 pub fn seeing(principal: Option<&Principal>) -> Scope {
     let Some(principal) = principal else { return Scope::Anybody };
     match &principal.0.issuer_id {
@@ -59,7 +59,7 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// Of this caller, for this offering.
+    /// The audience of this caller for this offering.
     pub fn of(principal: Option<&Principal>, offering: &Offering) -> Self {
         match principal {
             Some(principal) if principal.is_staff() => Self::Staff,

@@ -21,7 +21,7 @@ const COUNTRIES_MAX: usize = 250;
 const LOCKUP_DAYS_MAX: i64 = 36_500;
 const CLOSING_YEAR_MAX: i32 = 2999;
 
-/// What every offering has, in the order in which it is asked for.
+/// The required terms of an offering, in the order of the specification.
 pub const NEEDED: [&str; 9] = [
     "name",
     "template",

@@ -86,7 +86,7 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
     })
 }
 
-/// What a list of operations takes besides its page.
+/// The filters of the list of operations.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]

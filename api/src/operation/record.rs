@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::field::address::Typed;
 use crate::http::instant::Instant;
 
-/// What the record is made of, read in one view of the database.
+/// The parts of the record, read in one database transaction.
 pub struct Parts {
     pub operation: Operation,
     pub chain: Option<Chain>,

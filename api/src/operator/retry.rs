@@ -71,7 +71,7 @@ pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: 
 
 /// The act.
 pub struct Retry<'a> {
-    /// Of which operation.
+    /// The operation.
     pub id: &'a str,
     /// The reason.
     pub reason: &'a str,

@@ -100,7 +100,7 @@ pub struct OnChain {
 }
 
 impl Fixed {
-    /// Those of this process.
+    /// The limits of this process.
     pub fn of(app: &App) -> Self {
         let (settings, auth) = (&app.settings, &app.auth.config);
         let (others, staff) = (Lifetime::of(false), Lifetime::of(true));

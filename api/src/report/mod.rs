@@ -31,7 +31,7 @@ use crate::http::pages::Parameters;
 const PAGE: i64 = 500;
 const YEAR_MAX: i64 = 9_000;
 
-/// What a report over a time takes.
+/// The parameters of a report over a period.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -54,7 +54,7 @@ pub trait Report: Send + Sized + 'static {
     /// A public key.
     type Line: Serialize + Send;
 
-    /// What it is of, in JSON, before its lines.
+    /// The fields before the lines, as JSON.
     fn head(&self) -> Value;
 
     /// The next lines; none when all are read.
@@ -71,7 +71,7 @@ enum Format {
     Json,
 }
 
-/// What a report is asked for, and as what; an offering that is named exists.
+/// The subject and the format of a report. A named offering exists.
 async fn asked(tx: &mut Tx, parameters: &Parameters) -> Result<(Filter, Format)> {
     let format = match parameters.text("format").unwrap_or("json") {
         "csv" => Format::Csv,

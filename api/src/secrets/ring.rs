@@ -16,11 +16,11 @@ const CODES_LIFE: Duration = Duration::days(31);
 pub struct Generation {
     /// When it takes over.
     pub from: DateTime<Utc>,
-    /// What signs access tokens.
+    /// The key that signs access tokens.
     pub key: Key,
-    /// What computes codes.
+    /// The key of codes.
     pub mac: hmac::Key,
-    /// What seals.
+    /// The encryption key.
     pub seal: LessSafeKey,
 }
 
@@ -73,7 +73,7 @@ impl Ring {
         keys
     }
 
-    /// Those that were replaced less than so long ago, and those that were not.
+    /// The keys that are current, or were replaced recently.
     fn until(&self, now: DateTime<Utc>, life: Duration) -> impl Iterator<Item = &Generation> {
         let replaced = self.0.iter().skip(1).map(|next| Some(next.from)).chain([None]);
         let lives = move |end: Option<DateTime<Utc>>| end.is_none_or(|end| now < end + life);

@@ -12,9 +12,9 @@ pub struct Key {
     pub kid: String,
     /// Its public half, base64url.
     pub public: String,
-    /// What signs.
+    /// The signing key.
     pub encoding: Option<EncodingKey>,
-    /// What checks.
+    /// The verifying key.
     pub decoding: DecodingKey,
 }
 

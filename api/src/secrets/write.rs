@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// How long a new generation is published before it is used: every process and every portal has read it by then.
 const PUBLISHED: Duration = Duration::hours(24);
 
-/// What a rotation came to.
+/// The result of a rotation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// The key that signs next.

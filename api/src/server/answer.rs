@@ -102,7 +102,7 @@ fn finish_headers(headers: &mut HeaderMap, request_id: &str) {
         // A page of ours names what it runs; everything else runs nothing.
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
-    // What a key may see is for the holder of that key; an answer says so itself where it is for everybody.
+    // Answers are private by default; a public answer sets its own header.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     // Where others may keep it: who asked, and from which page, makes it another answer.
     if headers.get(header::CACHE_CONTROL).is_some_and(|kept| kept != "no-store") {

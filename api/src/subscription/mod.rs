@@ -28,12 +28,13 @@ use crate::http::pages::{Between, List, Page, Paging, Parameters};
 use crate::http::version::etag;
 use crate::offering;
 
-/// Which subscriptions a caller sees: staff all of them, an investor the own ones, an issuer those in the organisation's offerings.
+/// The subscriptions that a caller sees: staff all, investors their own, issuers the subscriptions of their offerings.
 pub fn scope(principal: &principal::Principal) -> Scope {
     within(principal, Role::ALL)
 }
 
-/// Which ones a caller acts on in this part. Who is investor and issuer does not take his own subscriptions, or withdraw those of others.
+/// The subscriptions that a caller may change in this role. A user who is investor and issuer cannot accept their own subscriptions, or
+/// withdraw others'.
 fn acting_as(principal: &principal::Principal, role: Role) -> Scope {
     within(principal, &[role])
 }
@@ -47,7 +48,7 @@ fn within(principal: &principal::Principal, parts: &[Role]) -> Scope {
     Scope::Own { user_id, issuer_id: principal.issuer_id.clone().filter(|_| is(Role::Issuer)) }
 }
 
-/// What a list of subscriptions takes besides its page.
+/// The filters of the list of subscriptions.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]

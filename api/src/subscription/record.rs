@@ -95,7 +95,7 @@ struct Minted {
     lock_release_at: Option<Instant>,
 }
 
-/// One subscription, as it stands now.
+/// One subscription in its current state.
 pub fn item(row: &Listed, now: DateTime<Utc>) -> Shown {
     let s = &row.subscription;
     let decimals = u32::try_from(row.token_decimals).unwrap_or(0);
@@ -147,7 +147,7 @@ fn is_cooling_off(row: &Listed, now: DateTime<Utc>) -> bool {
     row.subscription.status == Status::Committed && row.subscription.cooling_off_expires_at > now
 }
 
-/// What has to be so before it is minted. What has ended lacks nothing any more.
+/// The conditions for the mint. A subscription that ended has none.
 fn gates(row: &Listed, now: DateTime<Utc>) -> Vec<Gate> {
     let s = &row.subscription;
     if !s.status.is_open() && s.status != Status::Minted {

@@ -70,7 +70,7 @@ pub async fn types(uri: Uri) -> Result<impl IntoResponse> {
     Ok((kept, Json(Catalog { data: CATALOG.iter().map(item).collect() })))
 }
 
-// What is sent, as JSON Schema. The data differ with what happened; they only ever gain fields.
+// The JSON Schema of an event. The data depend on the type, and only ever gain fields.
 fn schema(name: &str, subject: &str) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
@@ -86,7 +86,7 @@ fn schema(name: &str, subject: &str) -> Value {
     })
 }
 
-/// What the list of events takes.
+/// The parameters of the list of events.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]

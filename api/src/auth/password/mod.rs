@@ -69,7 +69,7 @@ pub struct Passwords {
     nobody: Arc<str>,
 }
 
-/// What a comparison found.
+/// The findings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Whether the password is the right one.

@@ -7,10 +7,10 @@ use muniment_domain::db::Db;
 
 use super::Check;
 
-/// By how many block times, and at least seconds, the newest block may lie behind our clock.
+/// How many block times, and at least how many seconds, the newest block may be behind the clock.
 const LATE_BLOCKS: i64 = 10;
 const LATE_SECONDS_MIN: i64 = 60;
-/// By how many seconds a block may lie ahead of our clock.
+/// How many seconds a block may be ahead of the clock.
 const AHEAD_SECONDS_MAX: i64 = 15;
 
 /// The checks of one chain, and the chain for those that need it, if it is there and the right one.

@@ -79,7 +79,7 @@ async fn role(db: &Db) -> Check {
     }
 }
 
-// The password stands between the first colon of the authority and its last at-sign.
+// The password is between the first colon and the last at sign of the authority.
 fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let Some((credentials, host)) = rest.rsplit_once('@') else { return url.to_owned() };

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub enum Verdict {
     /// As it should be.
     Fine,
-    /// It works, and somebody should look.
+    /// It works, but needs attention.
     Warn,
     /// It cannot work.
     Fail,

@@ -26,12 +26,12 @@ const PREFLIGHT_SECONDS: &str = "600";
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// Who sent a request, as far as the network tells.
+/// The network address of the caller.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The caller's address.
     pub ip: IpAddr,
-    /// What the caller says it is.
+    /// The user agent that the caller sends.
     pub user_agent: String,
 }
 
@@ -55,7 +55,7 @@ impl Origin {
         Self { ip, user_agent: agent.chars().take(AGENT_CHARACTERS_MAX).collect() }
     }
 
-    /// What limits count by: one household has a whole /64 of IPv6.
+    /// The network that limits count. One household has a whole /64 of IPv6.
     pub fn network(&self) -> String {
         match self.ip {
             IpAddr::V4(ip) => ip.to_string(),

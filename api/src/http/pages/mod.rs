@@ -25,7 +25,7 @@ pub const LIMIT_MAX: i64 = 100;
 /// How many rows may lie before a numbered page: counting past more of them would cost too much.
 const OFFSET_MAX: i64 = 100_000;
 
-/// What every numbered list takes.
+/// The parameters of every numbered list.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -38,7 +38,7 @@ pub struct Paging {
     limit: Option<i64>,
 }
 
-/// What every list takes that is narrowed by when its things were made. Both ends belong to it.
+/// The time range of a list. Both ends are inclusive.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
