@@ -91,7 +91,7 @@ pub struct Me {
     /// The second factor of the user.
     mfa: Mfa,
     /// The session. Null for an API key.
-    session: Option<session::Shown>,
+    session: Option<session::View>,
 }
 
 /// The second factor.
@@ -159,7 +159,7 @@ async fn whole(tx: &mut Tx, user: &User, principal: &Principal) -> Result<Me> {
             enabled: factor.is_some(),
             methods: if factor.is_some() { &["totp", "recovery_code"] } else { &[] },
         },
-        session: principal.0.session().map(|s| session::Shown::of(s, &s.id)),
+        session: principal.0.session().map(|s| session::View::of(s, &s.id)),
     })
 }
 

@@ -109,7 +109,7 @@ pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<
 #[derive(Deserialize, ToSchema)]
 #[schema(as = FactorShown)]
 #[serde(deny_unknown_fields)]
-pub struct Shown {
+pub struct Proof {
     #[schema(example = "492039")]
     code: String,
 }
@@ -120,7 +120,7 @@ pub struct Shown {
 #[utoipa::path(
     post,
     path = "/v1/auth/mfa/totp/confirm",
-    request_body = Shown,
+    request_body = Proof,
     responses((status = 204)),
     extensions(("x-codes" = json!(["mfa_invalid", "invalid_state", "login_throttled"]))),
 )]
@@ -128,7 +128,7 @@ pub async fn confirm(
     State(app): State<App>,
     origin: Origin,
     principal: Principal,
-    Input(body): Input<Shown>,
+    Input(body): Input<Proof>,
 ) -> Result<StatusCode> {
     let session_id = principal.session()?.id.clone();
     let user_id = &principal.0.user_id;

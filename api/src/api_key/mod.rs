@@ -22,7 +22,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use self::check::{check, check_rights};
-use self::record::{Made, Shown, item};
+use self::record::{Made, View, item};
 use crate::access::permission::{ADMIN, KEY_LIST, KEYS};
 use crate::access::principal::Principal;
 use crate::access::route::{Route, route};
@@ -188,9 +188,9 @@ async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Ans
     get,
     path = "/v1/api-keys",
     params(Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
     let (page, created) = (Page::of(&parameters)?, parameters.created()?);
     let mut tx = app.db.read().await?;

@@ -58,7 +58,7 @@ pub struct Full {
     payload: Option<Value>,
     /// Whether the action could be executed now. Null if the approval is not pending, and for an issuer.
     outlook: Option<Outlook>,
-    history: Vec<Told>,
+    history: Vec<TransitionView>,
 }
 
 /// Whether a pending action could be executed now, according to the database.
@@ -73,7 +73,7 @@ pub struct Outlook {
 /// A change of the status of the approval.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApprovalTransition)]
-pub struct Told {
+pub struct TransitionView {
     from: Option<Status>,
     to: Status,
     at: Instant,
@@ -125,19 +125,19 @@ pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, mask
             }
         }
     }
-    let history = history.iter().map(|t| told(t, Some(t.actor.clone()))).collect();
+    let history = history.iter().map(|t| transition(t, Some(t.actor.clone()))).collect();
     Full { short: short(a), payload: Some(payload), outlook, history }
 }
 
 /// The full record for a requester who is not staff. The payload is hidden, because it names wallets of the platform.
 pub fn full_for_maker(a: &Approval, history: &[Transition]) -> Full {
-    let own = |t: &Transition| told(t, (t.actor == a.maker).then(|| a.maker.clone()));
+    let own = |t: &Transition| transition(t, (t.actor == a.maker).then(|| a.maker.clone()));
     Full { short: for_maker(a), payload: None, outlook: None, history: history.iter().map(own).collect() }
 }
 
-fn told(t: &Transition, actor: Option<String>) -> Told {
+fn transition(t: &Transition, actor: Option<String>) -> TransitionView {
     let (from, to, at) = (t.from_status, t.to_status, Instant(t.at));
-    Told { from, to, at, actor, reason: t.reason.clone(), version: t.version }
+    TransitionView { from, to, at, actor, reason: t.reason.clone(), version: t.version }
 }
 
 /// Whether what waits could be done now, as far as the database knows. Null when nothing waits any more.

@@ -74,7 +74,7 @@ async fn note_head(app: &App, noted: &mut i64) -> Result<()> {
 /// The signed daily root of the audit log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditAnchor)]
-pub struct Shown {
+pub struct View {
     /// The day (UTC).
     #[schema(example = "2026-11-20")]
     day: String,
@@ -95,7 +95,7 @@ pub struct Shown {
     flaw: Option<AnchorFlaw>,
 }
 
-impl Shown {
+impl View {
     /// An anchor with the result of its check.
     pub fn of(anchor: &Anchor, flaw: Option<AnchorFlaw>, tokens: Option<&AccessTokens>) -> Self {
         let said = tokens.map(|tokens| tokens.read_statement(TYPE, &anchor.signature));

@@ -7,7 +7,7 @@ use muniment_domain::audit::{self, Side};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::anchor::Shown as Anchor;
+use super::anchor::View as Anchor;
 use crate::app::App;
 use crate::http::error::Result;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, running, shown, unnamed};
+use super::{View, running, shown, unnamed};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
@@ -56,7 +56,7 @@ pub struct Body {
 #[schema(as = DistributionSubmitted)]
 pub struct Submitted {
     #[serde(flatten)]
-    shown: Shown,
+    shown: View,
     approval: approval::Short,
 }
 
@@ -90,7 +90,7 @@ async fn act(
     path = "/v1/distributions/{id}/snapshot",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 202, body = Shown)),
+    responses((status = 202, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn snapshot(
@@ -108,7 +108,7 @@ pub async fn snapshot(
     path = "/v1/distributions/{id}/calculate",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
 )]
 pub async fn calculate(
@@ -128,7 +128,7 @@ pub async fn calculate(
     path = "/v1/distributions/{id}/submit",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown), (status = 202, body = Submitted)),
+    responses((status = 200, body = View), (status = 202, body = Submitted)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
 )]
 pub async fn submit(
@@ -146,7 +146,7 @@ pub async fn submit(
     path = "/v1/distributions/{id}/cancel",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
 pub async fn cancel(

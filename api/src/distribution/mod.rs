@@ -52,7 +52,7 @@ fn running(principal: &Principal) -> Scope {
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionShown)]
 #[serde(untagged)]
-pub enum Shown {
+pub enum View {
     /// The fields for staff.
     Full(Box<record::Full>),
     /// The fields for the issuer.
@@ -68,9 +68,9 @@ pub enum Shown {
     get,
     path = "/v1/distributions",
     params(Paging, Between, ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "approved"), ("offering_id" = Option<String>, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
     let known = ["page", "limit", "status", "offering_id", "created_from", "created_to"];
     let parameters = Parameters::read(&uri, &known)?;
     let page = Page::of(&parameters)?;
@@ -95,7 +95,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}",
-    responses((status = 200, body = Shown, headers(("ETag")))),
+    responses((status = 200, body = View, headers(("ETag")))),
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let (mut tx, scope) = (app.db.read().await?, seeing(&principal));
@@ -109,15 +109,15 @@ async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<D
     distribution::find(tx, scope, id).await
 }
 
-async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Shown> {
+async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<View> {
     let of = offering::find(tx, &d.offering_id).await?;
     Ok(match scope {
-        Scope::All => Shown::Full(Box::new(record::full(tx, d, &of).await?)),
+        Scope::All => View::Full(Box::new(record::full(tx, d, &of).await?)),
         Scope::Own { issuer_id, .. } if issuer_id.as_ref() == Some(&of.issuer_id) => {
-            Shown::Org(Box::new(record::org(tx, d, &of).await?))
+            View::Org(Box::new(record::org(tx, d, &of).await?))
         }
         Scope::Own { user_id, .. } => {
-            Shown::Own(Box::new(record::own(tx, d, &of, user_id.as_deref().unwrap_or_default()).await?))
+            View::Own(Box::new(record::own(tx, d, &of, user_id.as_deref().unwrap_or_default()).await?))
         }
     })
 }

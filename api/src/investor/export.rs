@@ -17,7 +17,7 @@ use muniment_domain::{event_scope, portfolio, session as sessions, user};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::document::Shown as Paper;
+use super::document::View as Paper;
 use super::portfolio::{Paid, payment};
 use super::record::{self, ForPerson};
 use crate::access::principal::Principal;
@@ -28,8 +28,8 @@ use crate::field::amount::Amount;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::subscription;
-use crate::webhook::event::{self, Told};
-use crate::webhook::record::{Shown as Endpoint, item as endpoint};
+use crate::webhook::event::{self, EventView};
+use crate::webhook::record::{View as Endpoint, item as endpoint};
 
 /// The maximum length of a list. The list endpoints have the older entries.
 const LINES_MAX: i64 = 2_000;
@@ -63,17 +63,17 @@ pub struct Export {
     sealed_fields: Vec<&'static str>,
     documents: Vec<Paper>,
     /// The subscriptions.
-    subscriptions: Vec<subscription::Shown>,
+    subscriptions: Vec<subscription::View>,
     payments: Vec<Moved>,
     entitlements: Vec<Paid>,
     /// The active sessions.
-    sessions: Vec<session::Shown>,
+    sessions: Vec<session::View>,
     /// The login attempts.
     login_attempts: Vec<Attempt>,
     /// The webhook endpoints of the investor.
     webhook_endpoints: Vec<Endpoint>,
     /// The events.
-    events: Vec<Told>,
+    events: Vec<EventView>,
     /// The lists that were cut after 2,000 entries. Read the rest with the list endpoints.
     #[schema(example = json!(["events"]))]
     cut: Vec<&'static str>,
@@ -163,7 +163,7 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
         sessions: sessions::of_user(&mut tx, &account.id)
             .await?
             .iter()
-            .map(|open| session::Shown::of(open, &current))
+            .map(|open| session::View::of(open, &current))
             .collect(),
         login_attempts: attempts.into_iter().map(attempt).collect(),
         webhook_endpoints: endpoints.into_iter().map(|e| endpoint(&app, e)).collect(),

@@ -10,7 +10,7 @@ use muniment_domain::{Result, user, wallet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::wallet::{Shown as Wallet, item as wallet_item};
+use super::wallet::{View as Wallet, item as wallet_item};
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::name::{masked_email, masked_name};

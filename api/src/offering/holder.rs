@@ -47,7 +47,7 @@ pub async fn list(
 #[derive(Serialize, ToSchema)]
 pub struct Holders {
     #[serde(flatten)]
-    list: List<Shown>,
+    list: List<View>,
     /// The block up to which the token's events were read. Null if none was read.
     as_of: Option<AsOf>,
 }
@@ -63,7 +63,7 @@ struct AsOf {
 /// The units that a wallet holds in a partition.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Holder)]
-struct Shown {
+struct View {
     /// The investor who owns the wallet. Null if unknown.
     investor_id: Option<String>,
     /// The legal name. Masked for auditors.
@@ -88,9 +88,9 @@ struct Shown {
     updated_at: Instant,
 }
 
-fn item(row: &Holder, decimals: u32, masked: bool) -> Shown {
+fn item(row: &Holder, decimals: u32, masked: bool) -> View {
     let h = &row.holding;
-    Shown {
+    View {
         investor_id: row.investor_id.clone(),
         display_name: row.legal_name.as_deref().map(|name| if masked { masked_name(name) } else { name.to_owned() }),
         country: row.country.clone(),

@@ -46,7 +46,7 @@ pub struct Full {
     arguments: Value,
     payload_sha256: String,
     /// The steps.
-    steps: Vec<Shown>,
+    steps: Vec<View>,
     /// The attempts.
     attempts: Attempts,
     /// The signed transactions.
@@ -62,7 +62,7 @@ pub struct Full {
     /// The Idempotency-Key of the request.
     idempotency_key: Option<String>,
     request_id: Option<String>,
-    history: Vec<Told>,
+    history: Vec<TransitionView>,
     /// The accepted operator commands.
     wishes: Vec<Wished>,
 }
@@ -142,7 +142,7 @@ pub fn problem(op: &Operation) -> Option<Trouble> {
 /// One contract transaction of an operation.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Step)]
-struct Shown {
+struct View {
     /// The index of the step.
     index: i64,
     #[schema(example = "mint")]
@@ -176,11 +176,11 @@ struct Shown {
     final_at: Option<Instant>,
 }
 
-fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> Shown {
+fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> View {
     let mined = attempts.iter().find(|a| a.position == step.position && Some(a.tx_hash) == step.tx_hash);
     let receipt = mined.and_then(|attempt| attempt.receipt.as_ref()).map(|receipt| &receipt.0);
     let of_receipt = |key: &str| receipt.and_then(|receipt| receipt.get(key)).cloned();
-    Shown {
+    View {
         index: step.position,
         name: step.name.clone(),
         function: step.name.clone(),
@@ -318,7 +318,7 @@ fn finality(app: &App, chain_id: i64) -> Option<Final> {
 /// A change of the status of the approval.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationTransition)]
-struct Told {
+struct TransitionView {
     from: Option<Status>,
     to: Status,
     at: Instant,
@@ -328,8 +328,8 @@ struct Told {
     version: i64,
 }
 
-fn transition(t: &Transition) -> Told {
-    Told {
+fn transition(t: &Transition) -> TransitionView {
+    TransitionView {
         from: t.from_status,
         to: t.to_status,
         at: Instant(t.at),

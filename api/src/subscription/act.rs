@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, acting_as, shown};
+use super::{View, acting_as, shown};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -96,7 +96,7 @@ async fn act(
     path = "/v1/subscriptions/{id}/cancel",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
 )]
 pub async fn cancel(
@@ -114,7 +114,7 @@ pub async fn cancel(
     path = "/v1/subscriptions/{id}/reconfirm",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
 )]
 pub async fn reconfirm(
@@ -134,7 +134,7 @@ pub async fn reconfirm(
     path = "/v1/subscriptions/{id}/accept",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn accept(
@@ -152,7 +152,7 @@ pub async fn accept(
     path = "/v1/subscriptions/{id}/reject",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn reject(

@@ -19,7 +19,7 @@ use muniment_domain::user::Role;
 use muniment_domain::{id, principal};
 use utoipa::IntoParams;
 
-pub use record::Shown;
+pub use record::View;
 
 use crate::access::principal::Principal;
 use crate::app::App;
@@ -68,9 +68,9 @@ pub struct Wanted {
     get,
     path = "/v1/subscriptions",
     params(Wanted, Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<View>>> {
     let mut known = vec!["page", "limit", "status", "offering_id", "created_from", "created_to"];
     if principal.roles.is_staff() {
         known.push("investor_id");
@@ -93,14 +93,14 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
     get,
     path = "/v1/offerings/{id}/subscriptions",
     params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "accepted"), Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
 pub async fn of_offering(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<List<Shown>>> {
+) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
     let (statuses, created, asked) = (parameters.words("status")?, parameters.created()?, Page::of(&parameters)?);
     let mut tx = app.db.read().await?;
@@ -109,7 +109,7 @@ pub async fn of_offering(
     page(&mut tx, &Scope::All, &filter, asked).await
 }
 
-async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<List<Shown>>> {
+async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<List<View>>> {
     let (rows, total) = subscription::list(tx, scope, filter, page.limit, page.offset()).await?;
     let data = rows.iter().map(|row| record::item(row, tx.now())).collect();
     Ok(Json(page.list(data, total)))
@@ -119,7 +119,7 @@ async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result
 #[utoipa::path(
     get,
     path = "/v1/subscriptions/{id}",
-    responses((status = 200, body = Shown, headers(("ETag")))),
+    responses((status = 200, body = View, headers(("ETag")))),
 )]
 pub async fn detail(
     State(app): State<App>,
@@ -133,7 +133,7 @@ pub async fn detail(
 }
 
 /// A subscription, whose id may be malformed, as answers show it.
-async fn shown(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<(i64, Shown)> {
+async fn shown(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<(i64, View)> {
     id::check("sub", id)?;
     let row = subscription::listed(tx, scope, id).await?;
     Ok((row.subscription.version, record::item(&row, tx.now())))

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, shown};
+use super::{View, shown};
 use crate::app::App;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -186,5 +186,5 @@ pub struct Entered {
     received_at: Instant,
     created_at: Instant,
     /// The subscription.
-    subscription: Shown,
+    subscription: View,
 }

@@ -14,7 +14,7 @@ use crate::http::instant::Instant;
 /// A subscription. Its conditions, its cooling-off period and the progress of its mint are computed when it is read.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Subscription)]
-pub struct Shown {
+pub struct View {
     subscription_id: String,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
@@ -96,11 +96,11 @@ struct Minted {
 }
 
 /// One subscription in its current state.
-pub fn item(row: &Listed, now: DateTime<Utc>) -> Shown {
+pub fn item(row: &Listed, now: DateTime<Utc>) -> View {
     let s = &row.subscription;
     let decimals = u32::try_from(row.token_decimals).unwrap_or(0);
     let (money, expires_at) = (|minor| Amount(Money::from_minor(minor)), Instant(s.cooling_off_expires_at));
-    Shown {
+    View {
         subscription_id: s.id.clone(),
         id: s.id.clone(),
         offering_id: s.offering_id.clone(),

@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::record::{Headers, Made, Shown, item};
+use super::record::{Headers, Made, View, item};
 use super::{owner, wanted};
 use crate::access::principal::Principal;
 use crate::api_key::{OVERLAP_HOURS_DEFAULT, check_overlap};
@@ -170,9 +170,9 @@ impl ChangeRequest for Wanted {
     get,
     path = "/v1/webhooks/endpoints",
     params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "enabled"), Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
     let page = Page::of(&parameters)?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
@@ -186,7 +186,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/webhooks/endpoints/{id}",
-    responses((status = 200, body = Shown, headers(("ETag" = String)))),
+    responses((status = 200, body = View, headers(("ETag" = String)))),
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
@@ -202,7 +202,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     path = "/v1/webhooks/endpoints/{id}",
     request_body = Change,
     params(OptionalSeen),
-    responses((status = 200, body = Shown, headers(("ETag" = String)))),
+    responses((status = 200, body = View, headers(("ETag" = String)))),
 )]
 pub async fn change(
     State(app): State<App>,

@@ -109,7 +109,7 @@ pub struct Wanted {
 /// An event.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Event)]
-pub struct Told {
+pub struct EventView {
     #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     #[serde(rename = "type")]
@@ -142,7 +142,7 @@ struct Subject {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Events)]
 pub struct Listed {
-    data: Vec<Told>,
+    data: Vec<EventView>,
     pagination: Place,
 }
 
@@ -170,17 +170,17 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/events/{id}",
-    responses((status = 200, body = Told)),
+    responses((status = 200, body = EventView)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Told>> {
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<EventView>> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     Ok(Json(shown(event_scope::find(&mut tx, &owner, &id).await?)))
 }
 
 /// As answers show it.
-pub fn shown(event: Event) -> Told {
-    Told {
+pub fn shown(event: Event) -> EventView {
+    EventView {
         id: event.id,
         kind: event.name,
         timestamp: Instant(event.created_at),
