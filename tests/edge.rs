@@ -45,7 +45,7 @@ on_both_databases! {
         for (path, accept, taken) in [
             (TYPES, "*/*", true), (TYPES, "application/*", true), (TYPES, "text/html", false), (TYPES, "application/json;q=0, */*", false),
             ("/docs", "text/html", true), ("/docs", "application/json", false), ("/docs/page.css", "text/css,*/*;q=0.1", true),
-            ("/docs/page.js", "text/javascript", true), ("/healthz", "application/json", true),
+            ("/docs/page.js", "text/javascript", true), ("/errors", "text/html", true), ("/errors/reverts", "text/html", true), ("/healthz", "application/json", true),
         ] {
             let answer = ask(path, "accept", accept).await;
             assert_eq!((answer.status == 200, answer.status == 406), (taken, !taken), "{path} {accept}: {answer:?}");
@@ -53,6 +53,10 @@ on_both_databases! {
                 assert_eq!((answer.problem(), answer.headers["content-type"].to_str().unwrap()), (refused.clone(), "application/problem+json"));
             }
         }
+        let problem = ask("/v1/nothing", "accept", "*/*").await;
+        let page = ask(&problem.text("/type"), "accept", "text/html").await;
+        assert!(page.body.as_str().is_some_and(|html| html.contains("<h1><code>not_found</code>")), "{page:?}");
+        assert_eq!(ask("/errors/nothing", "accept", "text/html").await.problem(), (404, "not_found".to_owned()));
         // Before it is known who asks; and a problem is given to whoever takes none.
         assert_eq!(ask("/v1/auth/me", "accept", "text/html").await.problem(), refused);
         assert_eq!(ask("/v1/nothing", "accept", "text/html").await.problem(), (404, "not_found".to_owned()));

@@ -1,4 +1,4 @@
-//! What every handler can reach.
+//! The state that every handler can use.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -32,9 +32,9 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// The room for requests that are in work at once.
     pub room: Arc<Semaphore>,
-    /// Idempotency keys whose first request is being answered by this process.
+    /// Idempotency keys of requests in progress in this process.
     pub keys_in_use: Arc<Mutex<HashSet<String>>>,
-    /// Whether everybody may read the list of what is offered.
+    /// Whether the list of offerings is public.
     pub public_offering_list: bool,
     /// How people log in.
     pub auth: Arc<Auth>,
@@ -42,7 +42,7 @@ pub struct App {
     pub rates: Arc<Rates>,
     /// How often they did.
     pub limiter: Arc<Limiter>,
-    /// What was read of tokens a moment ago.
+    /// Recently read token values.
     pub token_views: Arc<TokenViews>,
     /// Where webhooks may lead.
     pub webhooks: Webhooks,
@@ -82,7 +82,7 @@ impl App {
         &self.chains
     }
 
-    /// What the configuration says about a chain.
+    /// The configuration of a chain.
     pub fn chain(&self, chain_id: i64) -> Option<&ChainConfig> {
         self.chains.iter().find(|chain| i64::try_from(chain.chain_id) == Ok(chain_id))
     }

@@ -1,8 +1,8 @@
-//! Why the process ends with an error: a sentence that says what to do.
+//! The error with which the process ends: a sentence that says what to do.
 
 use std::fmt;
 
-/// What is printed before the process ends with code 1.
+/// The text that is printed before the process exits with code 1.
 pub struct Failure(String);
 
 impl Failure {

@@ -1,4 +1,4 @@
-//! `/v1/users`: who there is, and what an admin does about them.
+//! `/v1/users`: the users, and the actions of admins on them.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! The layer before every handler: it authenticates the caller and lets in whom the row of the endpoint admits.
+//! The layer before every handler: it authenticates the caller and checks the access of the endpoint.
 
 use axum::extract::{Request, State};
 use axum::http::header;

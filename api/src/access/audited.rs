@@ -1,4 +1,4 @@
-//! What a request is about to do, as its line in the log will say.
+//! The audit entry of a request.
 
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -15,7 +15,7 @@ use crate::http::request_id::RequestId;
 /// Longer texts in a path are the id of nothing.
 const ID_CHARACTERS_MAX: usize = 64;
 
-/// The act of a request that may change something, or that shows what is somebody's own; none for any other read.
+/// The audit entry of a request that may change something or reads personal data. None for other reads.
 pub fn of(app: &App, route: &Route, request: &Parts, principal: Option<&Principal>) -> Option<Act> {
     if request.method.is_safe() && !route.audits_reads {
         return None;
@@ -41,7 +41,7 @@ pub fn of(app: &App, route: &Route, request: &Parts, principal: Option<&Principa
 /// Why a known caller was turned away, if that is worth a line: somebody was not allowed to, or did not show who they are. Of a decision about
 /// what another one asked for, every refusal is.
 pub fn refusal(route: &Route, answer: &Response) -> Option<Code> {
-    // What was refused by the rules is an answer that was stored, with a line of its own.
+    // Refusals by a rule are stored answers with their own audit entry.
     let code = answer.extensions().get::<Problem>()?.code;
     let refused = route.audits_refusals && code.status() < 500;
     (refused || matches!(code.status(), 401 | 403)).then_some(code)
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_id_of_a_path_is_what_is_acted_on() {
+    fn audit_object_is_the_last_id_of_the_path() {
         assert_eq!(named("/v1/api-keys", "/v1/api-keys"), None);
         assert_eq!(named("/v1/users/{id}/disable", "/v1/users/usr_1/disable"), Some("usr_1"));
         let route = "/v1/distributions/{id}/entitlements/{entitlement_id}/hold";

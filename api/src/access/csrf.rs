@@ -1,4 +1,4 @@
-//! CSRF tokens: bound to the session, so they outlive its access tokens and die with it.
+//! CSRF tokens: bound to the session, so they outlive its access tokens and end with it.
 
 use axum::Json;
 use axum::extract::State;
@@ -75,7 +75,7 @@ pub fn check(app: &App, principal: &principal::Principal, headers: &HeaderMap) -
     })
 }
 
-/// Whether what was given is the token of this session, now.
+/// Whether the token belongs to this session and is valid now.
 pub fn judge(secrets: &Secrets, given: &[u8], session_id: &str, now: DateTime<Utc>) -> Result<(), Code> {
     let token = BASE64.decode(given).map_err(|_| Code::CsrfTokenInvalid)?;
     let (head, code) = token.split_at_checked(HEAD_BYTES).ok_or(Code::CsrfTokenInvalid)?;
@@ -92,7 +92,7 @@ mod tests {
     use crate::secrets::tests::fresh;
 
     #[test]
-    fn a_token_is_for_its_session_and_its_hour() {
+    fn csrf_token_is_bound_to_session_and_hour() {
         let (secrets, now) = (fresh(), DateTime::UNIX_EPOCH + Duration::days(20_000));
         let token = issue(&secrets, "ses_1", now + Duration::hours(1), [3; 16]);
         let judged = |token: &str, session: &str, minutes| {
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(judged(&token, "ses_1", 59), Ok(()));
         assert_eq!(judged(&token, "ses_1", 60), Err(Code::CsrfTokenExpired));
         assert_eq!(judged(&token, "ses_2", 0), Err(Code::CsrfTokenInvalid));
-        // Whoever moves the expiry breaks the code.
+        // A changed expiry invalidates the code.
         let mut later = BASE64.decode(&token).unwrap();
         later[1] = 1;
         for forged in

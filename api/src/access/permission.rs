@@ -2,25 +2,25 @@
 
 use muniment_domain::user::{Role, Roles};
 
-/// What a caller must show.
+/// The access of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nothing, and nothing is looked at.
     Open,
-    /// Nothing: here one gets a token. What is sent in the body decides.
+    /// No token: the body has the credentials. Login endpoints use it.
     Door,
     /// Nothing; a token that is shown must be valid and may see more.
     Public,
-    /// A session of somebody with one of these roles. No key, whatever its scopes.
+    /// A session of a user with one of these roles. No API key.
     Person {
-        /// Whose.
+        /// The roles.
         roles: &'static [Role],
     },
-    /// A session of somebody with one of these roles, or such a person's key with this scope.
+    /// A session of a user with one of these roles, or such a user's API key with this scope.
     Caller {
-        /// Whose.
+        /// The roles.
         roles: &'static [Role],
-        /// What a key needs besides.
+        /// The scope that an API key needs.
         scope: &'static str,
     },
 }
@@ -38,25 +38,25 @@ pub const KEYS: Access = Access::Person { roles: &[Role::Issuer, Role::Admin] };
 pub const KEY_LIST: Access = Access::Person { roles: &[Role::Issuer, Role::Admin, Role::Auditor] };
 pub const OWN: Access = Access::Person { roles: Role::ALL };
 pub const OWN_READ: Access = Access::Caller { roles: Role::ALL, scope: "me:read" };
-/// Everybody is told of what is theirs.
+/// Every user may read their own events.
 pub const TOLD: Access = Access::Caller { roles: Role::ALL, scope: "webhooks:write" };
 pub const TELLING: Access = Access::Caller { roles: ALL_BUT_AUDITORS, scope: "webhooks:write" };
 pub const AUDIT: Access = Access::Caller { roles: READERS, scope: "audit:read" };
 pub const OFFERING_LIST: Access = Access::Caller { roles: Role::ALL, scope: "offerings:read" };
 pub const OFFERINGS: Access = Access::Caller { roles: ISSUERS_TOO, scope: "offerings:read" };
 pub const OFFERING: Access = Access::Caller { roles: ORGANISERS, scope: "offerings:write" };
-/// What an issuer asks for and a key never does: a second person decides it.
+/// Requests of issuers that a second person decides. Not for API keys.
 pub const OFFERING_END: Access = Access::Person { roles: ORGANISERS };
 pub const ARCHIVE: Access = Access::Caller { roles: OPERATORS, scope: "offerings:write" };
 /// Staff sees what waits, an issuer what he asked for himself. A key neither reads nor decides.
 pub const APPROVALS: Access = Access::Person { roles: ISSUERS_TOO };
 pub const OWN_APPROVAL: Access = Access::Person { roles: ORGANISERS };
-/// Staff sees every organisation, its people see theirs; a key does neither, and lets nobody in.
+/// Staff see every issuer, members see their own. API keys cannot see or change members.
 pub const ORGANISATION: Access = Access::Person { roles: ISSUERS_TOO };
 pub const MEMBERS: Access = Access::Person { roles: ORGANISERS };
 pub const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 pub const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
-/// What takes a person's own word, never a key's: money, what two people do, and what somebody else asked for.
+/// Actions for users only, never API keys: payouts and actions of two people.
 pub const PERSON: Access = Access::Person { roles: OPERATORS };
 pub const FREEZE: Access = Access::Caller { roles: OPERATORS, scope: "ops:freeze" };
 pub const DISTRIBUTIONS: Access = Access::Caller { roles: READERS, scope: "distributions:read" };
@@ -130,7 +130,7 @@ pub const SCOPES: &[&str] = &[
     "webhooks:write",
 ];
 
-/// The scopes that somebody with these roles may give to a key: those of the endpoints that the roles open.
+/// The scopes that these roles may give to a key: the scopes of their endpoints.
 pub fn scopes_of(roles: &Roles) -> Vec<&'static str> {
     let opens = |scope: &str| {
         KEY_ACCESS.iter().any(|access| {

@@ -1,4 +1,4 @@
-//! Who calls: the bearer token of a request, and the person or the key behind it.
+//! The caller: the bearer token of a request, and its user or API key.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -27,7 +27,7 @@ impl Principal {
         self.0.session().ok_or_else(|| Problem::new(Code::RoleForbidden, "API keys cannot do this. Log in as a user."))
     }
 
-    /// Demands that whoever calls has followed the mail that proves the address, where the platform asks for that. Staff was invited by one.
+    /// Requires a verified e-mail address if the configuration does. Staff verified theirs with the invitation.
     pub fn email_proved(&self, app: &App) -> Result<()> {
         if self.0.email_verified || self.is_staff() || !app.auth.needs_proved_email {
             return Ok(());
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bearer_token_is_read_whatever_the_case_of_its_scheme() {
+    fn bearer_scheme_is_case_insensitive() {
         assert_eq!(bearer("Bearer rap_live_ab"), Some("rap_live_ab"));
         assert_eq!(bearer("bearer  eyJhbGciOi "), Some("eyJhbGciOi"));
         for header in ["Basic cmFw", "Bearer", "Bearer ", "rap_live_ab"] {

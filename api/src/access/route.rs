@@ -84,7 +84,7 @@ pub struct Route {
     pub method: Method,
     /// The path, with the names of its parameters in braces.
     pub path: String,
-    /// Who may call it.
+    /// The access.
     pub access: Access,
     /// Whether the person must have confirmed their identity in the last minutes.
     pub step_up: bool,

@@ -1,4 +1,4 @@
-//! Mails: an event tells the mailer which link to send; its token is computed and never stored.
+//! Verification of e-mail addresses. A row names the link to send; its token is computed and never stored.
 
 use axum::extract::State;
 use axum::http::StatusCode;

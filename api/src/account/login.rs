@@ -1,4 +1,4 @@
-//! `POST /v1/auth/login`: a password opens a session, or asks for the second factor.
+//! `POST /v1/auth/login`: a password opens a session, or the second factor is required.
 
 use axum::Json;
 use axum::extract::State;
@@ -76,7 +76,7 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
         let problem = Problem::new(Code::InvalidCredentials, "The e-mail address or the password is wrong.");
         return Err(problem.with_authenticate("Bearer".to_owned()));
     };
-    // Only whoever knows the password learns that the account is disabled.
+    // Only a correct password shows that the account is disabled.
     if person.status != Status::Active {
         note(&app, Some(&person.id), &origin, Outcome::Refused).await?;
         return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));
@@ -177,7 +177,7 @@ async fn unchanged(tx: &mut Tx, compared: &User) -> Result<User> {
     Err(Problem::new(Code::InvalidCredentials, "The account was changed at the same time. Log in again."))
 }
 
-/// Notes a failure; an owner of whom somebody guesses the password again and again is told by mail.
+/// Records a failure. After repeated failures the owner gets a mail.
 async fn refused(app: &App, known: Option<&User>, origin: &Origin, attempt: &Attempt) -> Result<()> {
     let mut tx = app.db.begin().await?;
     let user_id = known.map(|user| user.id.as_str());
@@ -194,13 +194,13 @@ async fn note(app: &App, user_id: Option<&str>, origin: &Origin, outcome: Outcom
     Ok(tx.commit(Point::Account).await?)
 }
 
-// Not stored: it says who showed the right password, which one it was, until when, and that we say so.
+// A signed token that is not stored: it names the user, the password version and the expiry.
 fn mfa_token(app: &App, person: &User) -> String {
     let until = (app.db.clock().now() + Duration::minutes(MFA_TOKEN_MINUTES)).timestamp().to_string();
     format!("{}.{until}.{}", person.id, app.auth.secrets.text_mac(PURPOSE, &shown(person, &until)))
 }
 
-/// Whoever showed the password that the account has now.
+/// The user who gave the current password.
 async fn mfa_person(app: &App, token: &str) -> Result<Option<User>> {
     let Ok([user_id, until, code]) = <[&str; 3]>::try_from(token.split('.').collect::<Vec<_>>()) else {
         return Ok(None);

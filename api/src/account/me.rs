@@ -1,4 +1,4 @@
-//! `GET` and `PATCH /v1/auth/me`: who the caller is, in full.
+//! `GET` and `PATCH /v1/auth/me`: the current user.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ impl Person {
         }
     }
 
-    /// The same for an auditor: what somebody did is told by the id, and who it is is not.
+    /// The same for an auditor, with masked names.
     pub fn masked(user: &User) -> Self {
         Self { email: masked_email(&user.email), name: masked_name(&user.name), ..Self::of(user) }
     }
@@ -91,7 +91,7 @@ pub struct Me {
     /// The second factor of the user.
     mfa: Mfa,
     /// The session. Null for an API key.
-    session: Option<session::Shown>,
+    session: Option<session::View>,
 }
 
 /// The second factor.
@@ -159,11 +159,11 @@ async fn whole(tx: &mut Tx, user: &User, principal: &Principal) -> Result<Me> {
             enabled: factor.is_some(),
             methods: if factor.is_some() { &["totp", "recovery_code"] } else { &[] },
         },
-        session: principal.0.session().map(|s| session::Shown::of(s, &s.id)),
+        session: principal.0.session().map(|s| session::View::of(s, &s.id)),
     })
 }
 
-/// Refuses what nothing is ever told of.
+/// Refuses unknown event subjects.
 fn check_prefs(prefs: &BTreeMap<String, bool>) -> Result<()> {
     let is_subject = |name: &str| CATALOG.iter().any(|kind| kind.name.split('.').next() == Some(name));
     let Some(unknown) = prefs.keys().find(|name| !is_subject(name)) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! A person's own account: registration, login, sessions, password, second factor.
+//! A user's own account: registration, login, sessions, password, second factor.
 
 pub mod email;
 pub mod login;

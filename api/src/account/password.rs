@@ -1,4 +1,4 @@
-//! A new password: by the old one, or by a mail.
+//! New passwords: with the old one, or with the token of a mail.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
 use crate::http::origin::Origin;
 
-/// An answer about a forgotten password, or a registration that is nobody's business, comes after this time, whether there is such an account or not.
+/// The duration of an answer about a forgotten password or a strict registration, so that it does not show whether the account exists.
 pub const ANSWERED_AFTER: Duration = Duration::from_millis(250);
 
 /// The current and the new password.
@@ -136,7 +136,7 @@ pub async fn reset(State(app): State<App>, Input(body): Input<Reset>) -> Result<
     if matches!(user.status, Status::Disabled | Status::Erased) {
         return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));
     }
-    // Whoever got the mail has the address.
+    // The token proves that the address belongs to the user.
     let verified = Some(user.email_verified_at.unwrap_or(tx.now()));
     let user = User { password_hash: Some(hash), status: Status::Active, email_verified_at: verified, ..user };
     user::update(&mut tx, &user, "user.password_changed").await?;

@@ -1,4 +1,4 @@
-//! `POST /v1/auth/register`: an investor, or an issuer whose organisation an operator has yet to approve.
+//! `POST /v1/auth/register`: an investor, or an issuer that an operator must approve.
 
 use axum::Json;
 use axum::extract::State;
@@ -140,7 +140,7 @@ async fn create(app: &App, body: &Registration, hash: &str) -> Result<Registered
 
 async fn insert_investor(tx: &mut Tx, user_id: &str, body: &Registration) -> Result<String> {
     let id = tx.new_id("inv");
-    // ZZ is the code that the standard leaves to its users: not told yet.
+    // ZZ is a user-assigned code of ISO 3166-1: the country is not known yet.
     let country = body.country.as_deref().unwrap_or("ZZ");
     investor::register(tx, &id, user_id, body.name.trim(), country).await?;
     Ok(id)

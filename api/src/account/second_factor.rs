@@ -1,4 +1,4 @@
-//! Second factors: codes of an authenticator app, and recovery codes for the day it is lost.
+//! Second factors: codes of an authenticator app, and recovery codes.
 
 use axum::Json;
 use axum::extract::State;
@@ -48,7 +48,7 @@ async fn takes(app: &App, tx: &mut Tx, factor: &SecondFactor, code: &str) -> Res
     let Some(step) = totp::step_of(&secret, code, tx.now().timestamp(), factor.last_step) else { return Ok(false) };
     match second_factor::take_step(tx, &factor.user_id, step).await {
         Ok(()) => Ok(true),
-        // Of two that show one code at once, one has it.
+        // If two requests use one code at the same time, one succeeds.
         Err(Error::Stale { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
@@ -109,7 +109,7 @@ pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<
 #[derive(Deserialize, ToSchema)]
 #[schema(as = FactorShown)]
 #[serde(deny_unknown_fields)]
-pub struct Shown {
+pub struct Proof {
     #[schema(example = "492039")]
     code: String,
 }
@@ -120,7 +120,7 @@ pub struct Shown {
 #[utoipa::path(
     post,
     path = "/v1/auth/mfa/totp/confirm",
-    request_body = Shown,
+    request_body = Proof,
     responses((status = 204)),
     extensions(("x-codes" = json!(["mfa_invalid", "invalid_state", "login_throttled"]))),
 )]
@@ -128,7 +128,7 @@ pub async fn confirm(
     State(app): State<App>,
     origin: Origin,
     principal: Principal,
-    Input(body): Input<Shown>,
+    Input(body): Input<Proof>,
 ) -> Result<StatusCode> {
     let session_id = principal.session()?.id.clone();
     let user_id = &principal.0.user_id;
@@ -163,7 +163,7 @@ pub async fn remove(State(app): State<App>, principal: Principal) -> Result<Stat
     second_factor::remove(&mut tx, &principal.0.user_id).await?;
     if factor.confirmed_at.is_some() {
         let (session_id, now) = (&principal.session()?.id, tx.now());
-        // What the session showed is no longer asked for: it goes on with the password alone, and so without what the staff may.
+        // The session continues with the password only, and so without the rights of staff.
         session::step_up(&mut tx, session_id, now, "pwd").await?;
         session::revoke_all(&mut tx, &principal.0.user_id, Some(session_id), "second_factor_removed").await?;
     }

@@ -1,4 +1,4 @@
-//! Sessions: what a login gives, which there are, and how they end.
+//! Sessions: list and end.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -24,7 +24,7 @@ use crate::http::pages::{LIMIT_MAX, List, Page};
 
 const DEVICE_CHARACTERS_MAX: usize = 100;
 
-/// Opens a session for somebody who has shown who they are.
+/// Opens a session for an authenticated user.
 pub async fn open(tx: &mut Tx, user: &User, amr: &str, origin: &Origin, device: Option<&str>) -> Result<Session> {
     let (ip, agent) = (origin.ip.to_string(), &origin.user_agent);
     login_attempt::insert(tx, Some(&user.id), &ip, agent, Outcome::Accepted).await?;
@@ -120,12 +120,12 @@ pub async fn logout(
 #[utoipa::path(
     get,
     path = "/v1/auth/sessions",
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, principal: Principal) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal) -> Result<Json<List<View>>> {
     let current = principal.session()?.id.clone();
     let sessions = session::of_user(&mut app.db.read().await?, &principal.0.user_id).await?;
-    let data: Vec<_> = sessions.iter().map(|session| Shown::of(session, &current)).collect();
+    let data: Vec<_> = sessions.iter().map(|session| View::of(session, &current)).collect();
     let total = i64::try_from(data.len()).unwrap_or(i64::MAX);
     Ok(Json(Page { number: 1, limit: LIMIT_MAX }.list(data, total)))
 }
@@ -168,7 +168,7 @@ pub async fn end_others(State(app): State<App>, principal: Principal) -> Result<
 /// A session.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
-pub struct Shown {
+pub struct View {
     id: String,
     /// Whether this is the session of the request.
     current: bool,
@@ -186,8 +186,8 @@ pub struct Shown {
     step_up_expires_at: Option<Instant>,
 }
 
-impl Shown {
-    /// As it is shown to whoever asks in the session with the id `current`.
+impl View {
+    /// The session as the session `current` sees it.
     pub fn of(session: &Session, current: &str) -> Self {
         Self {
             id: session.id.clone(),

@@ -1,4 +1,4 @@
-//! `POST /v1/auth/step-up`: the person shows again who they are, before something that cannot be taken back.
+//! `POST /v1/auth/step-up`: the user confirms their identity before a sensitive action.
 
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +23,7 @@ use crate::http::origin::Origin;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = IdentityShown)]
-pub struct Shown {
+pub struct Proof {
     #[schema(example = "492039")]
     code: Option<String>,
     password: Option<String>,
@@ -41,7 +41,7 @@ pub struct SteppedUp {
 #[utoipa::path(
     post,
     path = "/v1/auth/step-up",
-    request_body = Shown,
+    request_body = Proof,
     responses((status = 200, body = SteppedUp)),
     extensions(("x-codes" = json!(["invalid_credentials", "mfa_invalid", "login_throttled"]))),
 )]
@@ -49,7 +49,7 @@ pub async fn step_up(
     State(app): State<App>,
     origin: Origin,
     principal: Principal,
-    Input(body): Input<Shown>,
+    Input(body): Input<Proof>,
 ) -> Result<Json<SteppedUp>> {
     let (session_id, user_id) = (principal.session()?.id.clone(), &principal.0.user_id);
     let mut tx = app.db.read().await?;

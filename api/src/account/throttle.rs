@@ -1,4 +1,4 @@
-//! Makes guessing slow: failures are counted for the account and for the network, before the outcome is known.
+//! Slows down guessing: failures are counted for the account and for the network before the outcome is known.
 
 use muniment_domain::attempt_counter;
 use muniment_domain::db::Tx;
@@ -15,7 +15,7 @@ use crate::http::origin::Origin;
 const ACCOUNT_FREE: i64 = 5;
 /// How many failures one network bears, which may be a whole office.
 const NETWORK_FREE: i64 = 50;
-/// At which failure the owner of an account is told.
+/// The failure after which the owner gets a mail.
 const TOLD_AT: i64 = 10;
 
 /// An attempt that was counted.
@@ -28,12 +28,12 @@ pub struct Attempt {
 impl Attempt {
     /// Counts an attempt on the account with this address, whether there is one or not.
     pub async fn on_email(app: &App, email: &str, origin: &Origin) -> Result<Self> {
-        // Not the address itself: the table would be a list of everybody who ever mistyped one. When the secrets are exchanged the count begins anew.
+        // A keyed hash of the address, so that the table is not a list of addresses. A rotation of the secrets starts the count again.
         let code = app.auth.secrets.text_mac("account", &[normal_email(email).as_bytes()]);
         Self::begin(app, format!("account:{code}"), origin).await
     }
 
-    /// Counts an attempt on a person's second factor or password by somebody who has shown something already.
+    /// Counts an attempt on the second factor or password of a partly authenticated user.
     pub async fn on_user(app: &App, user_id: &str, origin: &Origin) -> Result<Self> {
         Self::begin(app, format!("person:{user_id}"), origin).await
     }
@@ -51,7 +51,7 @@ impl Attempt {
             return Ok(Self { account, network, failures: waits[0].failures });
         };
         let wait = u64::try_from((until - tx.now()).num_seconds()).unwrap_or(0).max(1);
-        // What was counted here is forgotten: an attempt that was not looked at is none, and knocking does not lengthen the wait.
+        // An attempt that is refused here is not counted, so more attempts do not lengthen the wait.
         drop(tx);
         let mut tx = app.db.begin().await?;
         login_attempt::insert(&mut tx, None, &origin.ip.to_string(), &origin.user_agent, Outcome::Throttled).await?;
@@ -62,7 +62,7 @@ impl Attempt {
         Err(problem.with_retry_after(wait))
     }
 
-    /// Whether this failure is the one of which the owner of the account is told.
+    /// Whether the owner gets a mail about this failure.
     pub const fn is_told(&self) -> bool {
         self.failures == TOLD_AT
     }

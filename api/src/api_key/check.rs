@@ -1,4 +1,4 @@
-//! What a new API key may be: its scopes, its limit, its networks.
+//! The checks of a new API key: its scopes, its limit, its networks.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::user::Roles;
@@ -14,7 +14,7 @@ const DAYS_MAX: i64 = 730;
 const NETWORKS_MAX: usize = 20;
 const PER_MINUTE_MAX: i64 = 100_000;
 
-/// Refuses what somebody with these roles may not give.
+/// Refuses scopes that the roles may not give.
 pub fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
     let allowed = scopes_of(roles);
     if wanted.scopes.is_empty() {
@@ -33,7 +33,7 @@ pub fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
             return Err(Problem::field(pointer, "duplicate", "The scope is named twice."));
         }
     }
-    // What everybody may ask is there for everybody: only the platform's own people take more of it. Zero is no limit.
+    // Only staff may exceed the platform's limit. Zero means no limit.
     let most = match app.rates.key_per_minute {
         platform if platform > 0 && !roles.is_staff() => i64::from(platform).min(PER_MINUTE_MAX),
         _ => PER_MINUTE_MAX,

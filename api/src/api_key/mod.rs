@@ -1,4 +1,4 @@
-//! `/v1/api-keys`: keys that act for their owner, with what they were given and never more than their owner has.
+//! `/v1/api-keys`: keys that act for their owner, never with more rights than the owner.
 
 mod check;
 mod record;
@@ -22,7 +22,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use self::check::{check, check_rights};
-use self::record::{Made, Shown, item};
+use self::record::{Made, View, item};
 use crate::access::permission::{ADMIN, KEY_LIST, KEYS};
 use crate::access::principal::Principal;
 use crate::access::route::{Route, route};
@@ -49,7 +49,7 @@ pub fn routes() -> Vec<Route> {
 const DAYS_DEFAULT: i64 = 365;
 /// How many keys of one person may be in use.
 const KEYS_MAX: i64 = 20;
-/// For how long what is exchanged works on unless somebody says otherwise.
+/// The default overlap of a rotation.
 pub const OVERLAP_HOURS_DEFAULT: i64 = 24;
 const OVERLAP_HOURS_MAX: i64 = 72;
 
@@ -188,9 +188,9 @@ async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Ans
     get,
     path = "/v1/api-keys",
     params(Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
     let (page, created) = (Page::of(&parameters)?, parameters.created()?);
     let mut tx = app.db.read().await?;
@@ -205,7 +205,7 @@ pub struct Rotation {
     /// How many hours the old key keeps working, 24 by default.
     #[schema(minimum = 0, maximum = 72)]
     overlap_hours: Option<i64>,
-    /// Which one, by its path.
+    /// The id from the path.
     #[serde(skip)]
     #[schema(ignore)]
     id: String,
@@ -241,7 +241,7 @@ impl Form for Rotation {
 
 impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        // Whoever gets the new secret is the one who had the old one: an admin revokes the keys of others, and has none of them.
+        // Only the owner of the old key gets the new secret; admins can only revoke keys of others.
         let old = live(tx, &self.id, &by.actor).await?;
         let new = New {
             user_id: &old.user_id,

@@ -1,4 +1,4 @@
-//! What an API key looks like in answers.
+//! An API key in answers.
 
 use muniment_domain::api_key::ApiKey;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::http::instant::Instant;
 /// An API key, without its secret.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKey)]
-pub struct Shown {
+pub struct View {
     id: String,
     user_id: String,
     name: String,
@@ -31,14 +31,14 @@ pub struct Shown {
 #[schema(as = NewApiKey)]
 pub struct Made {
     #[serde(flatten)]
-    pub shown: Shown,
+    pub shown: View,
     pub key: String,
 }
 
 /// An API key as lists show it.
-pub fn item(key: &ApiKey) -> Shown {
+pub fn item(key: &ApiKey) -> View {
     let words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-    Shown {
+    View {
         id: key.id.clone(),
         user_id: key.user_id.clone(),
         name: key.name.clone(),

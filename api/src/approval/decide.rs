@@ -1,4 +1,4 @@
-//! `POST /v1/approvals/{id}/approve`, `/reject` and `/cancel`: a person's word on what they saw.
+//! `POST /v1/approvals/{id}/approve`, `/reject` and `/cancel`: the decision about an approval.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -27,7 +27,7 @@ use crate::http::version::{self, IfMatch};
 
 const COMMENT_CHARACTERS_MAX: usize = 2_000;
 
-/// What the path, the header and the caller say beside the body.
+/// The path, the headers and the caller of a request.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     approval_id: String,
@@ -43,7 +43,7 @@ impl Seen {
 
     fn decision(&self, by: Requester, comment: Option<&String>) -> muniment_domain::Result<Decision> {
         let (approval_id, version) = (self.approval_id.clone(), self.version);
-        // Without a role nobody decides anything; the route has let nobody in who has none.
+        // A decision needs a role, and the endpoint admits nobody without one.
         let roles = self
             .roles
             .clone()

@@ -1,4 +1,4 @@
-//! `/v1/approvals`: what waits for a second person, and who decided what.
+//! `/v1/approvals`: actions that wait for a second person, and their decisions.
 
 pub mod decide;
 pub mod record;

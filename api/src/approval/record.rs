@@ -1,4 +1,4 @@
-//! What an approval looks like.
+//! An approval in answers.
 
 use muniment_domain::Result;
 use muniment_domain::approval::{Approval, Status, Transition};
@@ -58,7 +58,7 @@ pub struct Full {
     payload: Option<Value>,
     /// Whether the action could be executed now. Null if the approval is not pending, and for an issuer.
     outlook: Option<Outlook>,
-    history: Vec<Told>,
+    history: Vec<TransitionView>,
 }
 
 /// Whether a pending action could be executed now, according to the database.
@@ -73,7 +73,7 @@ pub struct Outlook {
 /// A change of the status of the approval.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApprovalTransition)]
-pub struct Told {
+pub struct TransitionView {
     from: Option<Status>,
     to: Status,
     at: Instant,
@@ -110,12 +110,12 @@ pub fn short(a: &Approval) -> Short {
     }
 }
 
-/// In short for whoever asked and is none of the staff: who of the platform decides, and by which operations it is done, is the platform's.
+/// The short record for a requester who is not staff, without the approver and the operations.
 pub fn for_maker(a: &Approval) -> Short {
     Short { checker: None, operation_id: None, batch_id: None, ..short(a) }
 }
 
-/// In full. For an auditor what says who somebody is, is masked.
+/// The full record. Personal data is masked for auditors.
 pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, masked: bool) -> Full {
     let mut payload = a.payload.0.clone();
     if masked && a.action == "invite" {
@@ -125,19 +125,19 @@ pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, mask
             }
         }
     }
-    let history = history.iter().map(|t| told(t, Some(t.actor.clone()))).collect();
+    let history = history.iter().map(|t| transition(t, Some(t.actor.clone()))).collect();
     Full { short: short(a), payload: Some(payload), outlook, history }
 }
 
-/// In full for whoever asked and is none of the staff: the payload names wallets of the platform.
+/// The full record for a requester who is not staff. The payload is hidden, because it names wallets of the platform.
 pub fn full_for_maker(a: &Approval, history: &[Transition]) -> Full {
-    let own = |t: &Transition| told(t, (t.actor == a.maker).then(|| a.maker.clone()));
+    let own = |t: &Transition| transition(t, (t.actor == a.maker).then(|| a.maker.clone()));
     Full { short: for_maker(a), payload: None, outlook: None, history: history.iter().map(own).collect() }
 }
 
-fn told(t: &Transition, actor: Option<String>) -> Told {
+fn transition(t: &Transition, actor: Option<String>) -> TransitionView {
     let (from, to, at) = (t.from_status, t.to_status, Instant(t.at));
-    Told { from, to, at, actor, reason: t.reason.clone(), version: t.version }
+    TransitionView { from, to, at, actor, reason: t.reason.clone(), version: t.version }
 }
 
 /// Whether what waits could be done now, as far as the database knows. Null when nothing waits any more.

@@ -1,5 +1,5 @@
-//! The anchors of the log: when a day is over, the process that serves the interface signs what the chain came to, and notes it in its own
-//! log, where whoever rules the database does not reach.
+//! The anchors of the audit log. After each day the API process signs the end of the hash chain and writes it to its own log, which a
+//! database administrator cannot change.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How many looks go by before the head of the chain is noted again.
 const HEAD_LOOKS: u64 = 12;
 
-/// Anchors what is over, until told to stop.
+/// Writes the anchor of each past day until it is told to stop.
 pub async fn run(app: App, stop: CancellationToken) -> Result<(), Failure> {
     let (mut noted, mut looks) = (0, 0_u64);
     while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
@@ -74,7 +74,7 @@ async fn note_head(app: &App, noted: &mut i64) -> Result<()> {
 /// The signed daily root of the audit log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditAnchor)]
-pub struct Shown {
+pub struct View {
     /// The day (UTC).
     #[schema(example = "2026-11-20")]
     day: String,
@@ -95,8 +95,8 @@ pub struct Shown {
     flaw: Option<AnchorFlaw>,
 }
 
-impl Shown {
-    /// An anchor beside what was found of it.
+impl View {
+    /// An anchor with the result of its check.
     pub fn of(anchor: &Anchor, flaw: Option<AnchorFlaw>, tokens: Option<&AccessTokens>) -> Self {
         let said = tokens.map(|tokens| tokens.read_statement(TYPE, &anchor.signature));
         let signed = said.is_none_or(|said| said == Some(anchor.statement()));

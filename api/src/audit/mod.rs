@@ -1,4 +1,4 @@
-//! `/v1/audit-log`: who did what, and whether anybody changed it since.
+//! `/v1/audit-log`: who did what, and whether the log was changed since.
 
 pub mod anchor;
 pub mod proof;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use anchor::Shown as AnchorShown;
+use anchor::View as AnchorShown;
 
 use crate::app::App;
 use crate::auth::access_token::AccessTokens;
@@ -30,7 +30,7 @@ const POSITIONS_MAX: i64 = 50_000;
 
 const PARAMETERS: [&str; 8] = ["actor", "action", "object", "created_from", "created_to", "page", "limit", "after"];
 
-/// What the log takes besides its page.
+/// The filters of the audit log.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -80,9 +80,9 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     get,
     path = "/v1/audit-log/verify",
     params(("from" = Option<i64>, Query, minimum = 1), ("to" = Option<i64>, Query, minimum = 1)),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
 )]
-pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<Shown>> {
+pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<View>> {
     let parameters = Parameters::read(&uri, &["from", "to"])?;
     let from = parameters.integer("from", 1, i64::MAX)?;
     let to = parameters.text("to").map(|_| parameters.integer("to", 1, i64::MAX)).transpose()?;
@@ -93,7 +93,7 @@ pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<Shown>> {
 /// `muniment audit verify`: all of it. Fails if anything is wrong.
 pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
-    // On a machine without the secrets no signature can be checked, and none is made up.
+    // Without the secrets, signatures are neither checked nor created.
     let tokens = match config.auth.key_file.exists() {
         true => {
             let secrets = Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?;
@@ -114,7 +114,7 @@ pub async fn verify_all(config: &Config) -> Result<(), Failure> {
 /// The result of verifying the audit log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditVerdict)]
-pub struct Shown {
+pub struct View {
     #[schema(example = true)]
     ok: bool,
     from: i64,
@@ -144,11 +144,11 @@ struct Spoilt {
     reason: Flaw,
 }
 
-fn shown(verdict: &Verdict, tokens: Option<&AccessTokens>) -> Shown {
+fn shown(verdict: &Verdict, tokens: Option<&AccessTokens>) -> View {
     let anchors: Vec<_> =
         verdict.anchors.iter().map(|weighed| AnchorShown::of(&weighed.anchor, weighed.flaw, tokens)).collect();
     let spoilt = |bad: &Bad| Spoilt { position: bad.position, id: bad.audit_id.clone(), reason: bad.flaw };
-    Shown {
+    View {
         ok: verdict.is_ok() && anchors.iter().all(AnchorShown::is_sound),
         from: verdict.from,
         to: verdict.to,
@@ -165,7 +165,7 @@ fn shown(verdict: &Verdict, tokens: Option<&AccessTokens>) -> Shown {
 /// An audit entry.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditLine)]
-pub struct Told {
+pub struct EntryView {
     #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     at: Instant,
@@ -191,12 +191,12 @@ pub struct Told {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditLog)]
 pub struct Listed {
-    data: Vec<Told>,
+    data: Vec<EntryView>,
     pagination: Place,
 }
 
-fn item(line: &Line) -> Told {
-    Told {
+fn item(line: &Line) -> EntryView {
+    EntryView {
         id: line.id.clone(),
         at: Instant(line.at),
         actor: line.actor.clone(),

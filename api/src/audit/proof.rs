@@ -1,4 +1,5 @@
-//! `GET /v1/audit-log/{line}/proof`: that a line is what was written, for somebody who has noted an anchor and trusts nobody here.
+//! `GET /v1/audit-log/{line}/proof`: proves that an audit entry is unchanged, to somebody who stored an anchor and does not trust the
+//! server.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -6,7 +7,7 @@ use muniment_domain::audit::{self, Side};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::anchor::Shown as Anchor;
+use super::anchor::View as Anchor;
 use crate::app::App;
 use crate::http::error::Result;
 

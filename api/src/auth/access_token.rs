@@ -1,4 +1,4 @@
-//! Access tokens: signed by Ed25519, short-lived, and only a hint: the session they name is read on every request.
+//! Access tokens: short-lived and signed with Ed25519. A token only names its session; every request reads the session.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub struct Jwk {
     alg: &'static str,
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Claims {
@@ -121,7 +121,7 @@ impl AccessTokens {
         self.signed(TYPE, &claims)
     }
 
-    /// What a token says, if it is one of ours and its time is now.
+    /// The claims of a token, if the signature and the time are valid.
     pub fn read(&self, token: &str) -> Result<Claims, Code> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| Code::TokenInvalid)?;
         // A header that names its own key, or extensions that must be understood, is an attack and not a token of ours.
@@ -152,20 +152,20 @@ impl AccessTokens {
         jsonwebtoken::encode(&header, said, signs)
     }
 
-    /// What a signed statement of this type says; none if no key of ours has ever signed it.
+    /// The content of a signed statement, if one of our keys signed it.
     pub fn read_statement(&self, kind: &str, signed: &str) -> Option<Value> {
         let header = jsonwebtoken::decode_header(signed).ok().filter(|header| header.typ.as_deref() == Some(kind))?;
         let ring = self.secrets.ring();
         let mut keys = ring.all().map(|generation| &generation.key);
         let key = keys.find(|key| header.kid.as_deref() == Some(&key.kid))?;
-        // It holds for ever and is for whoever reads it.
+        // It never expires, and anybody may verify it.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_required_spec_claims::<&str>(&[]);
         (validation.validate_exp, validation.validate_aud) = (false, false);
         jsonwebtoken::decode::<Value>(signed, &key.decoding, &validation).ok().map(|statement| statement.claims)
     }
 
-    /// The public keys by which tokens are accepted, and the next one (RFC 7517). The one that signs stands first.
+    /// The public keys of accepted tokens and the next key (RFC 7517). The signing key comes first.
     pub fn jwks(&self) -> Jwks {
         let ring = self.secrets.ring();
         let jwk = |key: &&Key| Jwk {

@@ -1,4 +1,4 @@
-//! The state behind logins: tokens, password hashes and the secrets that they are computed from.
+//! The state behind logins: tokens, password hashes and their secrets.
 
 pub mod access_token;
 pub mod password;
@@ -16,11 +16,11 @@ use crate::config::{self, Config, auth::EmailVerification};
 use crate::failure::Failure;
 use crate::secrets::Secrets;
 
-/// What logging in needs besides the database.
+/// The state of logins besides the database.
 pub struct Auth {
     /// Its limits.
     pub config: config::auth::Auth,
-    /// What every token is computed from.
+    /// The secrets of all tokens.
     pub secrets: Arc<Secrets>,
     /// The access tokens.
     pub tokens: AccessTokens,

@@ -1,4 +1,4 @@
-//! Six-digit codes that change every half minute (RFC 6238), as every authenticator app computes them.
+//! Six-digit codes that change every 30 seconds (RFC 6238), as authenticator apps compute them.
 
 use ring::hmac;
 
@@ -52,7 +52,7 @@ mod tests {
     const SECRET: &[u8] = b"12345678901234567890";
 
     #[test]
-    fn the_codes_are_those_of_the_standard() {
+    fn totp_codes_match_the_rfc() {
         for (at, code) in
             [(59, "287082"), (1_111_111_109, "081804"), (1_234_567_890, "005924"), (20_000_000_000, "353130")]
         {
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_taken_once_and_only_around_its_time() {
+    fn totp_code_works_once_and_only_near_its_time() {
         assert_eq!(step_of(SECRET, "287082", 59 + 30, 0), Some(1));
         assert_eq!(step_of(SECRET, "287082", 59 + 60, 0), None);
         assert_eq!(step_of(SECRET, "287082", 59, 1), None);

@@ -1,14 +1,16 @@
-//! Asking twice starts one thing: the answer is stored in the commit of its effect and given again.
+//! A repeated request takes effect once: the answer is stored in the commit of the effect and returned again.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::{self, Answer, Key, Seen};
 use muniment_domain::point::Point;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::change::submission::Submission;
+use crate::change::submission::{Sent, Submission};
 use crate::change::{Change, ChangeRequest};
 use crate::code::Code;
 use crate::field::id::location;
@@ -64,31 +66,52 @@ pub async fn once<T: ChangeRequest>(app: &App, submission: &Submission<T>) -> Re
 
 /// Carries out a change once for its key, and repeats the first answer after that. Without a key nothing is remembered.
 pub async fn perform<T: Sync, C: Change>(app: &App, submission: &Submission<T>, change: &C) -> Result<Response> {
-    let key = &submission.key;
+    let sent = &submission.sent;
+    let attempt = |tx| attempt(app, sent, change, tx).boxed();
+    let (answer, mut response) = carry_out(app, sent, C::DECIDES, &attempt).await?;
+    if let Some(Ok(tag)) = C::etag(&answer).map(HeaderValue::try_from) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+/// The result of an attempt: the open transaction, the answer and the name of the write. None if a row changed meanwhile.
+type Done = Option<(Tx, Answer, Point)>;
+
+/// The loop. It is compiled once for all changes.
+async fn carry_out<'a>(
+    app: &'a App,
+    sent: &Sent,
+    decides: bool,
+    attempt: &(dyn Fn(Tx) -> BoxFuture<'a, Result<Done>> + Sync),
+) -> Result<(Answer, Response)> {
+    let key = &sent.key;
     let _in_use = InUse::take(app, key)?;
     for _ in 0..TRIES {
-        let mut tx = if C::DECIDES { app.db.read().await? } else { app.db.begin().await? };
-        if let Some(answer) = answered(app, &mut tx, submission).await? {
-            return Ok(tagged::<C>(replayed(&answer), &answer));
+        let mut tx = if decides { app.db.read().await? } else { app.db.begin().await? };
+        if let Some(answer) = answered(app, &mut tx, sent).await? {
+            let response = replayed(&answer);
+            return Ok((answer, response));
         }
-        let (mut tx, answer, point) = match attempt(app, submission, change, tx).await {
+        let (mut tx, answer, point) = match attempt(tx).await {
             Ok(Some(done)) => done,
             // A row changed since it was read: everything is read again.
             Ok(None) => continue,
-            Err(problem) if C::DECIDES && is_passing(&problem) => continue,
+            Err(problem) if decides && is_passing(&problem) => continue,
             Err(problem) if !key.is_named() => return Err(problem),
             // A refusal by the rules is an answer too. Nothing that was written before it stays.
             Err(problem) => {
-                let answer = refusal(submission, problem)?;
+                let answer = refusal(sent, problem)?;
                 (app.db.begin().await?, answer, Point::Accept)
             }
         };
-        if keep(app, &mut tx, submission, &answer).await? {
+        if keep(app, &mut tx, sent, &answer).await? {
             tx.commit(point).await?;
-            return Ok(tagged::<C>(response(&answer), &answer));
+            let response = response(&answer);
+            return Ok((answer, response));
         }
     }
-    if key.is_named() && !C::DECIDES {
+    if key.is_named() && !decides {
         return Err(Problem::bare(Code::IdempotencyInProgress));
     }
     Err(Problem::unavailable("other requests changed the same rows again and again"))
@@ -99,13 +122,8 @@ fn is_passing(problem: &Problem) -> bool {
     matches!(problem.code, Code::ServiceUnavailable | Code::VersionConflict)
 }
 
-/// One attempt: the decision with no transaction open, then everything that is written. None if a row changed meanwhile.
-async fn attempt<T: Sync, C: Change>(
-    app: &App,
-    submission: &Submission<T>,
-    change: &C,
-    tx: Tx,
-) -> Result<Option<(Tx, Answer, Point)>> {
+/// One attempt: the decision with no transaction open, then everything that is written.
+async fn attempt<C: Change>(app: &App, sent: &Sent, change: &C, tx: Tx) -> Result<Done> {
     let (mut tx, decision) = if C::DECIDES {
         drop(tx);
         let decision = change.decide(app).await?;
@@ -113,14 +131,14 @@ async fn attempt<T: Sync, C: Change>(
     } else {
         (tx, change.decide(app).await?)
     };
-    match change.apply(app, &mut tx, decision, submission.requester()).await {
+    match change.apply(app, &mut tx, decision, sent.requester()).await {
         Ok((answer, point)) => Ok(Some((tx, answer, point))),
         Err(muniment_domain::Error::Stale { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Does so for a thing that the path names: its id is looked at, and the body is told it.
+/// Does so for the object in the path: checks its id and passes it to the body.
 pub async fn once_for<T: ChangeRequest>(
     app: &App,
     prefix: &str,
@@ -134,12 +152,12 @@ pub async fn once_for<T: ChangeRequest>(
 }
 
 /// The answer that a request under this key had before, if any. Whose answer is forgotten is refused if its effect is not.
-async fn answered<T>(app: &App, tx: &mut Tx, submission: &Submission<T>) -> Result<Option<Answer>> {
-    let key = &submission.key;
+async fn answered(app: &App, tx: &mut Tx, sent: &Sent) -> Result<Option<Answer>> {
+    let key = &sent.key;
     match idempotency::look(tx, key).await? {
         Seen::Nothing => Ok(None),
         Seen::Spent(id) => Err(spent(&id)),
-        Seen::Answered(answer) if !submission.answers_secret => Ok(Some(answer)),
+        Seen::Answered(answer) if !sent.answers_secret => Ok(Some(answer)),
         Seen::Answered(answer) => {
             let plain =
                 app.auth.secrets.unseal(&owner(key), &answer.body).and_then(|bytes| String::from_utf8(bytes).ok());
@@ -150,9 +168,9 @@ async fn answered<T>(app: &App, tx: &mut Tx, submission: &Submission<T>) -> Resu
 }
 
 /// Stores the answer in the commit of its effect. False if another request under this key was first: then nothing may be committed.
-async fn keep<T>(app: &App, tx: &mut Tx, submission: &Submission<T>, answer: &Answer) -> Result<bool> {
-    let key = &submission.key;
-    let stored = if submission.answers_secret {
+async fn keep(app: &App, tx: &mut Tx, sent: &Sent, answer: &Answer) -> Result<bool> {
+    let key = &sent.key;
+    let stored = if sent.answers_secret {
         let body = app.seal(&owner(key), answer.body.as_bytes())?;
         idempotency::store(tx, key, &Answer { body, ..answer.clone() }).await
     } else {
@@ -170,21 +188,13 @@ fn owner(key: &Key) -> String {
     format!("answer {} {}", key.principal, key.spent_for())
 }
 
-/// With the tag of what it holds.
-fn tagged<C: Change>(mut response: Response, answer: &Answer) -> Response {
-    if let Some(Ok(tag)) = C::etag(answer).map(HeaderValue::try_from) {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    response
-}
-
 /// A no by the rules is an answer too, and is given again. One that time alone may turn into a yes is not.
-fn refusal<T>(submission: &Submission<T>, problem: Problem) -> Result<Answer> {
+fn refusal(sent: &Sent, problem: Problem) -> Result<Answer> {
     let status = problem.code.status();
     if !matches!(status, 409 | 422) || problem.code.is_retryable() {
         return Err(problem);
     }
-    let body = problem.body(&submission.key.path, &submission.request_id).to_string();
+    let body = problem.body(&sent.key.path, &sent.request_id).to_string();
     Ok(Answer { status: i64::from(status), location: None, body })
 }
 
@@ -220,7 +230,7 @@ struct InUse<'a> {
 }
 
 impl<'a> InUse<'a> {
-    /// Marks it, unless it is marked. Nothing is marked where none is named.
+    /// Marks the key as in use, if there is one and it is free.
     fn take(app: &'a App, key: &Key) -> Result<Option<Self>> {
         if !key.is_named() {
             return Ok(None);
@@ -253,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_visible_ascii_bare_or_quoted() {
+    fn idempotency_key_is_visible_ascii() {
         for value in ["mint-7", "\"mint-7\""] {
             assert_eq!(key(value).unwrap().as_deref(), Some("mint-7"));
         }

@@ -1,4 +1,4 @@
-//! What a caller is promised who asks twice.
+//! The promises to a caller who repeats a request.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::once;
-use crate::change::submission::{Form, Submission};
+use crate::change::submission::{Form, Sent, Submission};
 use crate::code::Code;
 use crate::config::Config;
 use crate::http::error::{Problem, Result};
@@ -59,7 +59,7 @@ fn submission(key: &str, fingerprint: &str, refused: Option<&str>) -> Submission
         earlier: Vec::new(),
     };
     let body = Counted { accepted: AtomicU32::new(0), refused: refused.map(str::to_owned) };
-    Submission { body, key, request_id: "req_1".to_owned(), answers_secret: false }
+    Submission { body, sent: Sent { key, request_id: "req_1".to_owned(), answers_secret: false } }
 }
 
 async fn app() -> App {
@@ -81,7 +81,7 @@ async fn ask(app: &App, submission: &Submission<Counted>) -> Result<(u16, bool, 
 }
 
 #[tokio::test]
-async fn the_same_request_has_one_effect_and_one_answer() {
+async fn repeated_request_has_one_effect_and_one_answer() {
     let (app, request) = (app().await, submission("a", "f", None));
     assert_eq!(ask(&app, &request).await.unwrap(), (202, false, "{\"number\":0}".to_owned()));
     assert_eq!(ask(&app, &request).await.unwrap(), (202, true, "{\"number\":0}".to_owned()));
@@ -89,7 +89,7 @@ async fn the_same_request_has_one_effect_and_one_answer() {
 }
 
 #[tokio::test]
-async fn another_request_under_the_same_key_is_refused() {
+async fn different_request_with_the_same_key_is_refused() {
     let app = app().await;
     ask(&app, &submission("a", "f", None)).await.unwrap();
     let other = submission("a", "g", None);
@@ -98,7 +98,7 @@ async fn another_request_under_the_same_key_is_refused() {
 }
 
 #[tokio::test]
-async fn a_no_by_the_rules_is_given_again() {
+async fn refusal_by_a_rule_is_repeated() {
     let (app, request) = (app().await, submission("a", "f", Some("invalid_state")));
     let (status, replayed, first) = ask(&app, &request).await.unwrap();
     assert_eq!((status, replayed), (409, false));
@@ -108,7 +108,7 @@ async fn a_no_by_the_rules_is_given_again() {
 }
 
 #[tokio::test]
-async fn a_no_that_time_may_turn_into_a_yes_is_not_kept() {
+async fn retryable_refusal_is_not_stored() {
     let app = app().await;
     let early = submission("a", "f", Some("operation_in_progress"));
     assert_eq!(ask(&app, &early).await.unwrap_err().code, Code::OperationInProgress);
@@ -116,7 +116,7 @@ async fn a_no_that_time_may_turn_into_a_yes_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_key_whose_first_request_is_being_answered_waits() {
+async fn key_in_use_is_refused() {
     let app = app().await;
     app.keys_in_use.lock().unwrap().insert("usr_1 POST /blockchain/deploy-token a".to_owned());
     assert_eq!(ask(&app, &submission("a", "f", None)).await.unwrap_err().code, Code::IdempotencyInProgress);

@@ -20,7 +20,7 @@ const REASON_CHARACTERS_MAX: usize = 500;
 
 /// A change that is carried out once for its idempotency key, in one commit.
 pub trait Change: Sync {
-    /// What was found out before anything is written.
+    /// The result of the checks before the change.
     type Decision: Send;
     /// Whether `decide` asks something that no transaction may wait for, such as a chain.
     const DECIDES: bool = true;

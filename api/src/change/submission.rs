@@ -1,7 +1,9 @@
-//! A request that is done once: who asks, under which key, for what.
+//! A request that is carried out once: its caller, its key and its body.
 
 use alloy_primitives::hex;
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
 use muniment_domain::idempotency::Key;
 use muniment_workflows::requester::Requester;
@@ -26,12 +28,19 @@ pub trait Form: DeserializeOwned + Send + Sync {
     fn check(&self, now: DateTime<Utc>) -> Result<()>;
 }
 
-/// The request, read and sound in form.
+/// A request that changes something, read and checked.
 #[derive(Debug)]
 pub struct Submission<T> {
     /// The request body.
     pub body: T,
-    /// The key under which it is wanted once, if it names one.
+    /// The caller and the Idempotency-Key.
+    pub sent: Sent,
+}
+
+/// The identity of a request without its body.
+#[derive(Debug)]
+pub struct Sent {
+    /// The idempotency key, which is empty if the caller sent none.
     pub key: Key,
     /// The request's id.
     pub request_id: String,
@@ -39,8 +48,8 @@ pub struct Submission<T> {
     pub answers_secret: bool,
 }
 
-impl<T> Submission<T> {
-    /// Who asks, for the operation's row.
+impl Sent {
+    /// The requester, for the operation's row.
     pub fn requester(&self) -> Requester {
         Requester {
             actor: self.key.principal.clone(),
@@ -54,26 +63,35 @@ impl<T: Form> FromRequest<App> for Submission<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
-        let (mut parts, content) = request.into_parts();
-        let Principal(principal) = Principal::from_request_parts(&mut parts, app).await?;
-        let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
-        let route = parts.extensions.get::<&'static Route>().copied();
-        let route = route.ok_or_else(|| Problem::internal("a request without the row of its endpoint"))?;
-        let bytes = body::read(content, app.limits.body_bytes_max).await?;
+        let (bytes, parts, principal) = read(request, app).await?;
         let body: T = body::parse(if T::MAY_BE_EMPTY && bytes.is_empty() { b"{}" } else { &bytes })?;
         body.check(app.db.clock().now())?;
-        let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
-        let key = match idempotency::key_of(&parts.headers)? {
-            Some(key) => key,
-            None if !principal.is_person() && route.requires_idempotency_key => return Err(idempotency::required()),
-            None => String::new(),
-        };
-        // Of the body only a code is kept that nobody else can compute: what is handed in may be easy to guess and not ours to show.
-        let codes = app.auth.secrets.macs(PURPOSE, &[method.as_bytes(), path.as_bytes(), &bytes]);
-        let mut codes = codes.iter().map(hex::encode);
-        let fingerprint = codes.next().unwrap_or_default();
-        // A key acts for its owner: a new API key of the same person finds the answers of the old one.
-        let key = Key { principal: principal.user_id, method, path, key, fingerprint, earlier: codes.collect() };
-        Ok(Self { body, key, request_id, answers_secret: route.answers_secret })
+        Ok(Self { body, sent: identify(app, &parts, principal, &bytes)? })
     }
+}
+
+async fn read(request: Request, app: &App) -> Result<(Bytes, Parts, Principal)> {
+    let (mut parts, content) = request.into_parts();
+    let principal = Principal::from_request_parts(&mut parts, app).await?;
+    Ok((body::read(content, app.limits.body_bytes_max).await?, parts, principal))
+}
+
+fn identify(app: &App, parts: &Parts, Principal(principal): Principal, bytes: &[u8]) -> Result<Sent> {
+    let request_id = parts.extensions.get::<RequestId>().map(|RequestId(id)| id.clone());
+    let request_id = request_id.ok_or_else(|| Problem::internal("a request without its id"))?;
+    let route = parts.extensions.get::<&'static Route>();
+    let route = route.ok_or_else(|| Problem::internal("a request without the row of its endpoint"))?;
+    let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
+    let key = match idempotency::key_of(&parts.headers)? {
+        Some(key) => key,
+        None if !principal.is_person() && route.requires_idempotency_key => return Err(idempotency::required()),
+        None => String::new(),
+    };
+    // Only a keyed hash of the body is stored, because a plain hash of guessable data would reveal it.
+    let codes = app.auth.secrets.macs(PURPOSE, &[method.as_bytes(), path.as_bytes(), bytes]);
+    let mut codes = codes.iter().map(hex::encode);
+    let fingerprint = codes.next().unwrap_or_default();
+    // A key acts for its owner: a new API key of the same person finds the answers of the old one.
+    let key = Key { principal: principal.user_id, method, path, key, fingerprint, earlier: codes.collect() };
+    Ok(Sent { key, request_id, answers_secret: route.answers_secret })
 }

@@ -1,4 +1,4 @@
-//! `muniment admin`: what has to be done on the host before anybody can log in.
+//! `muniment admin`: users and keys that must be created on the host before anybody can log in.
 
 use muniment_domain::api_key;
 use muniment_domain::audit::{Act, acting};
@@ -73,7 +73,7 @@ async fn make_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gives the secrets their next generation, beside whatever runs: the database, which may be held by a process, is left alone.
+/// Adds the next generation of the secrets. It does not open the database, which another process may hold.
 pub fn rotate_keys(config: &Config) -> Result<(), Failure> {
     let random = || Ids::Random.bytes();
     let (path, seconds) = (&config.auth.key_file, config.auth.access_seconds);

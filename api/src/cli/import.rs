@@ -1,4 +1,4 @@
-//! `muniment admin lane import`: what the chain did with a key since the backup, shown, and written down if that is asked for.
+//! `muniment admin lane import`: shows what the chain did with a key since the backup, and writes it if requested.
 
 use alloy_primitives::B256;
 use clap::Args;
@@ -42,11 +42,13 @@ pub async fn run(engine: &Engine, network: &Network, asked: &Import, actor: &str
     show(&found);
     let left = found.calls.iter().filter(|call| !call.is_settled()).count();
     match (left, asked.apply) {
-        (0, _) => println!("Nothing is left to import: `admin lane resume {} REASON` lets it sign again.", asked.lane),
+        (0, _) => {
+            println!("Nothing is left to import. `admin lane resume {} REASON` lets the lane sign again.", asked.lane)
+        }
         (_, false) => println!("Nothing was written. `--apply` imports what can be imported."),
         (left, true) => {
             return Err(Failure::new(format!(
-                "{left} calls could not be imported; the lane stays as it is. What belongs to nothing here is acknowledged by its name."
+                "{left} calls could not be imported; the lane is unchanged. Acknowledge a call that belongs to nothing here by its name."
             )));
         }
     }
@@ -57,7 +59,7 @@ fn show(found: &Found) {
     let lane = &found.lane;
     println!("lane {}  {}  {}  next nonce {}", lane.id, lane.signer, lane.mode, lane.next_nonce);
     let Some((first, last)) = found.blocks else {
-        println!("This database has forgotten nothing of the key up to the final block.");
+        println!("The database knows every transaction of the key up to the final block.");
         return;
     };
     println!(
@@ -79,7 +81,7 @@ fn show(found: &Found) {
 
 fn in_words(call: &Call) -> String {
     match &call.standing {
-        Standing::Awaited(id) => format!("known: {id} wishes for this very call and will find it"),
+        Standing::Awaited(id) => format!("known: {id} requests this call and will find it"),
         Standing::Deployment(id, _) => format!("unknown: the deployment of {id}"),
         Standing::Page(id, page, lines) => {
             format!("unknown: operation {} of the token of {id}, {} lines", page.op_id, lines.len())
@@ -90,7 +92,7 @@ fn in_words(call: &Call) -> String {
         ),
         Standing::Strange(true) => "unknown, and acknowledged".to_owned(),
         Standing::Strange(false) => {
-            format!("unknown, and like nothing here; if that is right: --acknowledge {}", call.name(None))
+            format!("unknown, and matches nothing here; if that is right: --acknowledge {}", call.name(None))
         }
     }
 }
@@ -99,7 +101,7 @@ fn line_in_words(call: &Call, index: usize, line: &Match) -> String {
     let (holder, units) = (line.line.holder().to_checksum(None), line.line.units());
     let what = match &line.subscription {
         Subscription::Fits(id) => id.clone(),
-        Subscription::Held(id, operation) => format!("{id}, which {operation} holds: cancel that first"),
+        Subscription::Held(id, operation) => format!("{id} is in {operation}: cancel that first"),
         Subscription::Missing(true) => "no accepted subscription, acknowledged".to_owned(),
         Subscription::Missing(false) => {
             format!("no accepted subscription; if that is right: --acknowledge {}", call.name(Some(index)))
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledged_call_is_named_by_hash_and_line() {
+    fn acknowledged_calls_need_their_exact_name() {
         let hash = format!("0x{}", "ab".repeat(32));
         let line = format!("{hash}:3");
         assert_eq!(parse_name(&hash), Ok((B256::repeat_byte(0xab), None)));

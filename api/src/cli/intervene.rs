@@ -1,5 +1,4 @@
-//! `muniment admin lane` and `muniment admin chain`: what the engine leaves to a person. On SQLite the serving process must be stopped
-//! first; on PostgreSQL it goes on beside this.
+//! `muniment admin lane` and `muniment admin chain`. On SQLite the server must be stopped first; on PostgreSQL it can keep running.
 
 use muniment_domain::audit::{Act, acting};
 use muniment_domain::db::Db;
@@ -14,7 +13,7 @@ use crate::cli::run::chains;
 use crate::config::{Config, database};
 use crate::failure::Failure;
 
-/// Who did it, in the log.
+/// The actor in the audit log.
 const ACTOR: &str = "command line";
 
 /// Runs a command on lanes.
@@ -27,7 +26,7 @@ pub async fn lanes(config: &Config, command: &LaneCommand) -> Result<(), Failure
             let reason = reason.text();
             let paused = lane::pause(&engine, lane_id, ACTOR, &reason);
             acting(Act::on_host("muniment admin lane pause"), paused).await?;
-            println!("The lane {lane_id} signs nothing more. What it signed is still followed.");
+            println!("The lane {lane_id} is paused. Signed transactions are still followed.");
             Ok(())
         }
         LaneCommand::Resume(LaneReason { lane_id, reason }) => resume(config, db, lane_id, &reason.text()).await,
@@ -63,7 +62,7 @@ async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<
     let (engine, chain_id) = engine_of(config, db, lane_id).await?;
     network_of(&engine, chain_id)?;
     acting(Act::on_host("muniment admin lane resume"), lane::resume(&engine, lane_id, ACTOR, reason)).await?;
-    println!("The lane {lane_id} signs again, above everything that is final on its chain.");
+    println!("The lane {lane_id} signs again, above every nonce that is final on its chain.");
     Ok(())
 }
 
@@ -74,20 +73,24 @@ async fn engine_of(config: &Config, db: Db, lane_id: &str) -> Result<(Engine, i6
 }
 
 fn network_of(engine: &Engine, chain_id: i64) -> Result<&Network, Failure> {
-    let unknown = || Failure::new(format!("Chain {chain_id} is not in the configuration: name the file by --config."));
+    let unknown =
+        || Failure::new(format!("The chain {chain_id} is not in the configuration. Name the file with --config."));
     engine.network(chain_id).ok_or_else(unknown)
 }
 
 async fn clear(db: &Db, chain_id: i64, reason: &str) -> Result<(), Failure> {
     let mut tx = db.begin().await?;
     let unknown =
-        || Failure::new(format!("Chain {chain_id} was never met; `muniment admin lane list` shows those that were."));
+        || Failure::new(format!("The chain {chain_id} is unknown. `muniment admin lane list` shows the known chains."));
     let halted = chain::find(&mut tx, chain_id).await?.ok_or_else(unknown)?;
     if halted.halted_reason.is_none() {
-        return Err(Failure::new(format!("Chain {chain_id} is not halted.")));
+        return Err(Failure::new(format!("The chain {chain_id} is not halted.")));
     }
     chain::clear_halt(&mut tx, &halted, &format!("{ACTOR}: {reason}")).await?;
     tx.commit(Point::Mode).await?;
-    println!("Work on chain {chain_id} goes on if its endpoints show the final block {} again.", halted.final_number);
+    println!(
+        "The halt of chain {chain_id} is cleared. Work continues if its endpoints show the final block {} again.",
+        halted.final_number
+    );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Keys that everybody knows: the accounts that development nodes print at start.
+//! Publicly known keys: the accounts that development nodes print.
 
 use alloy_primitives::{Address, address};
 

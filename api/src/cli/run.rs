@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::server::serve;
 use crate::{audit, mail, secrets};
 
-/// Which roles a process has.
+/// The roles of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Roles {
     /// The REST interface.
@@ -104,14 +104,14 @@ impl Running {
         };
         match &ended {
             Ok(signal) => tracing::info!(process.signal = signal, "stopping"),
-            Err(failure) => tracing::error!(error.cause = %failure, "stopping, because a role ended"),
+            Err(failure) => tracing::error!(error.cause = %failure, "stopping, because a role stopped"),
         }
         self.stop.cancel();
         if tokio::time::timeout(self.drain, self.drained()).await.is_err() {
-            // What did not finish is found and finished by the next start; nothing is lost by leaving it.
+            // The next start finds and finishes unfinished work, so nothing is lost.
             tracing::warn!(
                 process.drain_seconds = self.drain.as_secs(),
-                "leaving before everything under way was finished"
+                "stopped before all work in progress was finished"
             );
         }
         ended.map(|_| ())
@@ -133,7 +133,7 @@ impl Running {
 fn too_early(ended: Option<Result<Ended, tokio::task::JoinError>>) -> Failure {
     match ended {
         Some(Ok((name, Err(failure)))) => Failure::new(format!("The role {name} failed: {failure}")),
-        Some(Ok((name, Ok(())))) => Failure::new(format!("The role {name} ended without being told to.")),
+        Some(Ok((name, Ok(())))) => Failure::new(format!("The role {name} stopped unexpectedly.")),
         Some(Err(error)) => Failure::new(format!("A role panicked: {error}")),
         None => Failure::new("No role was started."),
     }
@@ -146,10 +146,10 @@ pub fn chains(config: &Config) -> Result<Vec<(Chain, Vec<Signer>)>, Failure> {
         let mut signers = Vec::new();
         for signer in &chain.signers {
             let opened = Signer::open(signer, config.profile)
-                .map_err(|fault| Failure::new(format!("A signer of the chain {}: {fault}.", chain.key)))?;
+                .map_err(|fault| Failure::new(format!("A signer of the chain {} failed: {fault}.", chain.key)))?;
             if config.profile == Profile::Production && known_key::is_public(opened.address()) {
                 return Err(Failure::new(format!(
-                    "The signer {} of the chain {} has a key that every development node prints. Make one of your own.",
+                    "The signer {} of the chain {} has a publicly known development key. Create your own key.",
                     opened.address(),
                     chain.key
                 )));

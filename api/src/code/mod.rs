@@ -22,7 +22,7 @@ macro_rules! codes {
             /// Every code, in the order of the statuses.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// The code as it stands in the answer.
+            /// The code in the answer.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word),+ }
             }
@@ -350,14 +350,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_of_the_domain_has_its_status() {
+    fn every_domain_code_is_in_the_table() {
         for code in muniment_domain::Code::ALL {
             assert_eq!(Code::of_domain(*code).as_str(), code.as_str(), "add it to the table");
         }
     }
 
     #[test]
-    fn the_table_stands_in_the_order_of_the_statuses_and_names_each_code_once() {
+    fn codes_are_unique_and_ordered_by_status() {
         let words: std::collections::BTreeSet<_> = Code::ALL.iter().map(|c| c.as_str()).collect();
         assert_eq!(words.len(), Code::ALL.len());
         assert!(Code::ALL.is_sorted_by_key(|c| c.status()));

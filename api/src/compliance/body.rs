@@ -1,4 +1,4 @@
-//! Bodies of compliance requests, and what each asks the engine for.
+//! The bodies of compliance requests, and the requests to the engine made from them.
 
 use muniment_domain::id;
 use muniment_domain::reason::{Force, Reason};

@@ -1,4 +1,4 @@
-//! Compliance: freeze, lock, restrict, force-transfer and recover. Each endpoint differs in its body alone.
+//! Compliance: freeze, lock, restrict, force-transfer and recover. The endpoints differ only in their bodies.
 
 mod body;
 mod routes;

@@ -20,7 +20,7 @@ const SECONDS_MAX: [(&str, i64); 4] =
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Auth {
-    /// What access tokens name as their issuer.
+    /// The issuer in access tokens.
     pub issuer: String,
     /// The file of the secrets; made at the first start. Processes that share a database share it.
     pub key_file: PathBuf,
@@ -30,7 +30,7 @@ pub struct Auth {
     pub refresh_grace_seconds: i64,
     /// How long a CSRF token lives, in seconds.
     pub csrf_seconds: i64,
-    /// How long somebody who has just shown who they are counts as such, in seconds.
+    /// For how many seconds a step-up counts.
     pub step_up_seconds: i64,
     /// The memory of one password hash, in KiB.
     pub password_memory_kib: u32,
@@ -40,13 +40,13 @@ pub struct Auth {
     pub staff_second_factor: bool,
     /// Whether an investor or issuer must have followed the mail that proves the address.
     pub email_verification: EmailVerification,
-    /// Whether whoever registers learns that an address has an account.
+    /// Whether a registration shows that an address has an account.
     pub registration_privacy: RegistrationPrivacy,
-    /// Where people find the platform; wallets are shown it when they sign that they are somebody's.
+    /// The address of the portal. Wallets show it when they sign a challenge.
     pub public_url: String,
 }
 
-/// Who must have followed the mail that proves an address.
+/// Which users must verify their e-mail address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmailVerification {
@@ -59,14 +59,14 @@ pub enum EmailVerification {
     Optional,
 }
 
-/// What a registration with a taken address is told.
+/// The answer to a registration with a taken address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegistrationPrivacy {
     /// That it is taken.
     #[default]
     Open,
-    /// What everybody is told; the owner gets a mail.
+    /// The same answer as for a free address; the owner gets a mail.
     Strict,
 }
 
@@ -90,7 +90,7 @@ impl Default for Auth {
 }
 
 impl Auth {
-    /// Refuses in production what would make it weak to log in: what is written for a try-out must not be carried over unseen.
+    /// Refuses weak login settings in production, so that test settings are not carried over by mistake.
     pub fn check(&self, profile: Profile) -> Result<(), Failure> {
         if profile == Profile::Development {
             return Ok(());
@@ -128,7 +128,7 @@ fn refused(key: &str, detail: &str) -> Failure {
     Failure::new(format!("auth.{key} {detail}. Only the development profile works without it."))
 }
 
-/// Whether an address is one that somebody else's browser can open, and safely.
+/// Whether the URL is public and uses HTTPS.
 fn is_of_the_internet(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("https://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_logging_in_weak_is_for_development_alone() {
+    fn weak_login_settings_are_only_for_development() {
         let weak = [
             "staff_second_factor = false",
             "password_memory_kib = 64",
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_platform_is_found_where_somebody_elses_browser_finds_it() {
+    fn public_url_must_be_public_https() {
         let own = [
             "http://localhost:8080",
             "https://localhost",

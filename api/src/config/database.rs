@@ -1,4 +1,4 @@
-//! Opens the database as a role of the process needs it.
+//! Opens the database for a role of the process.
 
 use muniment_domain::clock::Clock;
 use muniment_domain::db::Db;

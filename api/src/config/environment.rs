@@ -1,4 +1,4 @@
-//! The environment above the file: each key has its variable, `MUNIMENT_` and its path in capitals.
+//! Environment variables override the file: `MUNIMENT_` and the path of the key in capitals.
 
 use toml::{Table, Value};
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_stands_above_the_file() {
+    fn environment_overrides_the_file() {
         let variables = [
             ("MUNIMENT_DATABASE_URL", "postgres://db/m"),
             ("MUNIMENT_LISTEN", "0.0.0.0:9000"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_does_not_fit_is_named() {
+    fn invalid_variable_is_named() {
         let refused = with("", &[("MUNIMENT_LIMITS_BODY_BYTES_MAX", "many")]).unwrap_err();
         assert!(refused.contains("MUNIMENT_LIMITS_BODY_BYTES_MAX"), "{refused}");
         assert!(with("", &[("MUNIMENT_LISTEN", "here")]).is_err());

@@ -1,4 +1,4 @@
-//! The log: one line for each thing that happened, to the standard error, as text or as JSON.
+//! The log: one line for each event, to the standard error, as text or as JSON.
 
 use std::io::IsTerminal;
 
@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, LogFormat};
 use crate::failure::Failure;
 
-/// Begins to log as the configuration says. A command that prints its own answer and ends shows only what is wrong.
+/// Starts the log as configured. Commands that print an answer log only errors.
 pub fn install(config: &Config, ends_by_itself: bool) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(if ends_by_itself { "warn" } else { &config.log })
         .map_err(|error| Failure::new(format!("The key log is {:?}, which is not a filter: {error}", config.log)))?;

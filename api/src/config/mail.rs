@@ -12,12 +12,12 @@ pub struct Mail {
     pub command: String,
     /// Whom mails are from: an address.
     pub from: String,
-    /// The page of the portal that takes `?purpose=…&token=…` and asks for what is missing.
+    /// The page of the portal that handles `?purpose=…&token=…`.
     pub page: String,
 }
 
 impl Mail {
-    /// Refuses what would send mails that nobody can use.
+    /// Refuses settings that would send useless mails.
     pub fn check(&self) -> Result<(), Failure> {
         if self.command.is_empty() {
             return Ok(());

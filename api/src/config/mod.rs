@@ -1,4 +1,4 @@
-//! The configuration: one file, every key with a default, and the environment above it. `ops/muniment.toml` shows them all.
+//! The configuration: one file with a default for every key; environment variables override it. `ops/muniment.toml` shows all keys.
 
 pub mod auth;
 pub mod database;
@@ -28,15 +28,15 @@ pub struct Config {
     pub profile: Profile,
     /// Where the REST interface listens.
     pub listen: SocketAddr,
-    /// What is logged: a level, or a list such as `info,muniment_workflows=debug`.
+    /// The log filter: a level, or a list such as `info,muniment_workflows=debug`.
     pub log: String,
     /// How a log line looks.
     pub log_format: LogFormat,
-    /// Whether everybody may read the list of what is offered. Without it only who is logged in may: some exemptions forbid to solicit.
+    /// Whether the list of offerings is public. Otherwise it needs a login, because some exemptions forbid solicitation.
     pub public_offering_list: bool,
     /// Where the state is kept.
     pub database: Database,
-    /// What the REST interface bears.
+    /// The limits of the REST API.
     pub limits: Limits,
     /// How often callers may ask.
     pub rates: Rates,
@@ -72,7 +72,7 @@ pub struct Database {
     pub connections_max: u32,
 }
 
-/// What the REST interface bears.
+/// The limits of the REST API.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -84,11 +84,11 @@ pub struct Limits {
     pub requests_max: usize,
     /// How long a request may take, in seconds.
     pub request_timeout_seconds: u64,
-    /// How long a stopping process waits for what is under way, in seconds.
+    /// How many seconds a stopping process waits for work in progress.
     pub shutdown_seconds: u64,
-    /// The portals whose pages may read answers and log people in, such as `https://portal.example`.
+    /// The origins of the portals, such as `https://portal.example`. Their pages may read answers and log users in.
     pub origins: Vec<String>,
-    /// The proxies whose word about a caller's address counts.
+    /// The proxies whose forwarded addresses are trusted.
     pub trusted_proxies: Vec<IpAddr>,
 }
 
@@ -148,7 +148,7 @@ impl Config {
                 let text = std::fs::read_to_string(path).map_err(|error| {
                     Failure::new(format!("The configuration {} cannot be read: {error}.", path.display()))
                 })?;
-                // Read once as it stands, so that a mistake is shown with its line.
+                // Parsed once alone, so that an error has its line.
                 Self::parse(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
                 text
             }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shown_file_is_exactly_the_defaults_and_leaves_out_no_key() {
+    fn example_file_has_every_key_with_its_default() {
         let parsed = value(&Config::parse(SHOWN).unwrap());
         let defaults = value(&Config::default());
         assert_eq!(parsed, defaults);
@@ -227,13 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn the_shown_chain_has_every_key_with_its_default() {
+    fn example_chain_has_every_key_with_its_default() {
         let config = Config::parse(&example()).unwrap();
         let shown: toml::Table = example().parse().unwrap();
         let defaults = toml::Value::try_from(ChainConfig::default()).unwrap();
         for (key, default) in defaults.as_table().unwrap() {
             let shown = shown["chains"][0].get(key).unwrap_or_else(|| panic!("chains.{key} is not shown"));
-            // What a chain has no default for is shown with an example.
+            // Keys without a default are shown with an example.
             if !["key", "name", "chain_id", "endpoints", "signers"].contains(&key.as_str()) {
                 assert_eq!(shown, default, "chains.{key}");
             }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_clear_is_for_development_alone() {
+    fn raw_signer_keys_are_only_for_development() {
         let text = "[[chains]]\nendpoints = [\"http://127.0.0.1:8545\"]\nsigners = [{ kind = \"raw\", private_key = \"0x01\" }]";
         let refused = Config::parse(text).unwrap().check().unwrap_err().to_string();
         assert!(refused.contains("keystore"), "{refused}");
@@ -250,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_in_the_own_network_are_for_development_alone() {
+    fn private_endpoints_are_only_for_development() {
         let text = "[webhooks]\nallow_insecure = true";
         assert!(Config::parse(text).unwrap().check().is_err());
         Config::parse(&format!("profile = \"development\"\n{text}")).unwrap().check().unwrap();
     }
 
     #[test]
-    fn a_misspelt_key_is_refused_with_its_line() {
+    fn unknown_config_key_is_refused_with_its_line() {
         let refused = Config::parse("[limits]\nbody_byte_max = 1").unwrap_err().to_string();
         assert!(refused.contains("body_byte_max") && refused.contains("line 2"), "{refused}");
     }

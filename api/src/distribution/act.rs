@@ -1,4 +1,4 @@
-//! The moves of a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
+//! The actions on a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, running, shown, unnamed};
+use super::{View, running, shown, unnamed};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
@@ -58,7 +58,7 @@ pub struct Body {
 #[schema(as = DistributionSubmitted)]
 pub struct Submitted {
     #[serde(flatten)]
-    shown: Shown,
+    shown: View,
     approval: approval::Short,
 }
 
@@ -92,7 +92,7 @@ async fn act(
     path = "/v1/distributions/{id}/snapshot",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 202, body = Shown)),
+    responses((status = 202, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn snapshot(
@@ -110,7 +110,7 @@ pub async fn snapshot(
     path = "/v1/distributions/{id}/calculate",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
 )]
 pub async fn calculate(
@@ -130,7 +130,7 @@ pub async fn calculate(
     path = "/v1/distributions/{id}/submit",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown), (status = 202, body = Submitted)),
+    responses((status = 200, body = View), (status = 202, body = Submitted)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
 )]
 pub async fn submit(
@@ -148,7 +148,7 @@ pub async fn submit(
     path = "/v1/distributions/{id}/cancel",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
 pub async fn cancel(
@@ -252,7 +252,7 @@ impl ChangeRequest for Body {
     }
 }
 
-/// Refuses a reason that nobody will read to its end.
+/// Refuses an empty or too long reason.
 pub fn check_reason(reason: Option<&str>) -> Result<()> {
     if reason.is_some_and(|text| text.chars().count() > REASON_CHARACTERS_MAX) {
         let detail = format!("The reason can have at most {REASON_CHARACTERS_MAX} characters.");

@@ -1,4 +1,4 @@
-//! `/v1/distributions/{id}/entitlements`: what each holder is to get, and what people decide about one of them.
+//! `/v1/distributions/{id}/entitlements`: the entitlements of the holders, and decisions about one of them.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -31,7 +31,7 @@ use crate::operation;
 #[derive(Serialize, ToSchema)]
 #[schema(as = EntitlementShown)]
 #[serde(untagged)]
-pub enum Shown {
+pub enum View {
     /// The fields for staff.
     Full(Box<record::Line>),
     /// The fields for the issuer.
@@ -43,14 +43,14 @@ pub enum Shown {
     get,
     path = "/v1/distributions/{id}/entitlements",
     params(Paging, ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "held")),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
 pub async fn list(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<List<Shown>>> {
+) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
     let (page, statuses) = (Page::of(&parameters)?, parameters.words("status")?);
     let mut tx = app.db.read().await?;
@@ -58,8 +58,8 @@ pub async fn list(
     let decimals = offering::find(&mut tx, &d.offering_id).await?.token_decimals;
     let (found, total) = rows::list(&mut tx, &id, &statuses, page.limit, page.offset()).await?;
     let item = |row: &rows::Listed| match principal.is_staff() {
-        true => Shown::Full(Box::new(record::line(&row.entitlement, decimals))),
-        false => Shown::Org(Box::new(record::org_line(row, decimals))),
+        true => View::Full(Box::new(record::line(&row.entitlement, decimals))),
+        false => View::Org(Box::new(record::org_line(row, decimals))),
     };
     Ok(Json(page.list(found.iter().map(item).collect(), total)))
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/distributions/{id}/execute`: what was agreed on is paid.
+//! `POST /v1/distributions/{id}/execute`: pays an approved distribution.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

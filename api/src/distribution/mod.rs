@@ -28,7 +28,7 @@ use crate::http::error::Result;
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
 use crate::http::version::etag;
 
-/// Which distributions a caller sees: staff all of them, an investor those that are also about him, an issuer those of the organisation.
+/// The distributions that a caller sees: staff all, investors those with an entitlement of theirs, issuers their own.
 fn seeing(principal: &Principal) -> Scope {
     match running(principal) {
         Scope::Own { issuer_id, .. } => {
@@ -39,7 +39,7 @@ fn seeing(principal: &Principal) -> Scope {
     }
 }
 
-/// Which distributions a caller runs: who is investor and issuer does not run those that are only about him.
+/// The distributions that a caller manages. A user who is investor and issuer does not manage distributions of other issuers.
 fn running(principal: &Principal) -> Scope {
     if principal.is_staff() {
         return Scope::All;
@@ -52,7 +52,7 @@ fn running(principal: &Principal) -> Scope {
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionShown)]
 #[serde(untagged)]
-pub enum Shown {
+pub enum View {
     /// The fields for staff.
     Full(Box<record::Full>),
     /// The fields for the issuer.
@@ -68,9 +68,9 @@ pub enum Shown {
     get,
     path = "/v1/distributions",
     params(Paging, Between, ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "approved"), ("offering_id" = Option<String>, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
     let known = ["page", "limit", "status", "offering_id", "created_from", "created_to"];
     let parameters = Parameters::read(&uri, &known)?;
     let page = Page::of(&parameters)?;
@@ -95,7 +95,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}",
-    responses((status = 200, body = Shown, headers(("ETag")))),
+    responses((status = 200, body = View, headers(("ETag")))),
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let (mut tx, scope) = (app.db.read().await?, seeing(&principal));
@@ -109,20 +109,20 @@ async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<D
     distribution::find(tx, scope, id).await
 }
 
-async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<Shown> {
+async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain::Result<View> {
     let of = offering::find(tx, &d.offering_id).await?;
     Ok(match scope {
-        Scope::All => Shown::Full(Box::new(record::full(tx, d, &of).await?)),
+        Scope::All => View::Full(Box::new(record::full(tx, d, &of).await?)),
         Scope::Own { issuer_id, .. } if issuer_id.as_ref() == Some(&of.issuer_id) => {
-            Shown::Org(Box::new(record::org(tx, d, &of).await?))
+            View::Org(Box::new(record::org(tx, d, &of).await?))
         }
         Scope::Own { user_id, .. } => {
-            Shown::Own(Box::new(record::own(tx, d, &of, user_id.as_deref().unwrap_or_default()).await?))
+            View::Own(Box::new(record::own(tx, d, &of, user_id.as_deref().unwrap_or_default()).await?))
         }
     })
 }
 
-/// A handler forgot to say what is meant.
+/// The handler did not set the id.
 fn unnamed() -> Error {
     Error::refused(Code::NotFound, "The distribution id is missing.")
 }

@@ -1,4 +1,4 @@
-//! What a distribution looks like: to the staff, and to one of its investors.
+//! A distribution as staff, its issuer and its investors see it.
 
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Status};

@@ -1,4 +1,4 @@
-//! `POST /v1/distributions/{id}/reissue`, which another person has to allow: many are paid anew at once.
+//! `POST /v1/distributions/{id}/reissue`: requests a new payment of many entitlements; another person approves it.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! `GET /v1/distributions/{id}/report`: every holder with what became of it, for people and for auditors.
+//! `GET /v1/distributions/{id}/report`: every holder with the result, as CSV and JSON.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! `/docs`: the document of the interface, to read and to try. A page, its style and its script, all from this binary; no other host is asked.
+//! `/docs`: the API documentation. The page, its style sheet and its script come from this binary; no other host is asked.
 
 use crate::access::permission::Access;
 use crate::access::route::{Route, route};
@@ -10,7 +10,7 @@ pub fn routes() -> Vec<Route> {
     vec![route!(page, Access::Public), route!(style, Access::Public), route!(script, Access::Public)]
 }
 
-/// The page runs nothing but its own script, and asks nobody but this host.
+/// The page runs only its own script and loads only from this host.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

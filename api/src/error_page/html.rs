@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// The list that an item stands in.
+    /// The list of an item.
     fn list(self) -> Option<&'static str> {
         match self {
             Self::Bullet => Some("ul"),

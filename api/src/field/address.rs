@@ -1,4 +1,4 @@
-//! An address in a request: mixed case is a checksum (EIP-55) and must be right; all lower case is taken as it is.
+//! An address in a request. Mixed case is a checksum (EIP-55) and must be correct; lower case is accepted without a checksum.
 
 use std::str::FromStr;
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_digit_shows_in_the_checksum() {
+    fn wrong_digit_breaks_the_checksum() {
         let right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
         assert_eq!(read(right).unwrap().to_checksum(None), right);
         assert_eq!(read(&right.to_lowercase()), read(right));

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_is_a_string_with_two_decimals() {
+    fn amount_is_a_string_with_two_decimals() {
         let read = |value: serde_json::Value| serde_json::from_value::<Amount>(value).map_err(|e| e.to_string());
         assert_eq!(read("12.50".into()), Ok(Amount(Money::from_minor(1250))));
         assert!(read("12.5".into()).unwrap_err().starts_with("amount_format: "));

@@ -1,4 +1,4 @@
-//! Why compliance acts, as a request says it: a case and a document beside the reason.
+//! The reason of a compliance action in a request: a case and a document.
 
 use alloy_primitives::B256;
 use muniment_domain::reason::Reason;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_names_its_code() {
+    fn invalid_value_has_its_own_code() {
         fn refused<T: for<'de> Deserialize<'de>>(value: Value) -> String {
             from_value::<T>(value).err().unwrap().to_string()
         }

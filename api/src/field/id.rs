@@ -1,4 +1,4 @@
-//! Ids in bodies, and where the thing behind an id is found.
+//! Ids in bodies, and the paths of the objects behind them.
 
 use muniment_domain::id;
 

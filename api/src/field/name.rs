@@ -1,4 +1,4 @@
-//! Names, e-mail addresses and countries: their form, and what an auditor sees of them.
+//! Names, e-mail addresses and countries: their format, and how auditors see them.
 
 use muniment_domain::country;
 
@@ -8,7 +8,7 @@ use crate::http::error::{Problem, Result};
 pub const NAME_CHARACTERS_MAX: usize = 120;
 const EMAIL_CHARACTERS_MAX: usize = 254;
 
-/// Refuses what is no name.
+/// Validates a name.
 pub fn check_name(pointer: &'static str, name: &str) -> Result<()> {
     let length = name.trim().chars().count();
     if (1..=NAME_CHARACTERS_MAX).contains(&length) && !name.chars().any(char::is_control) {
@@ -30,7 +30,7 @@ pub fn check_email(pointer: &'static str, email: &str) -> Result<()> {
     Err(Problem::field(pointer, "email_format", "Use an e-mail address such as ada@example.com."))
 }
 
-/// Refuses what is no country.
+/// Validates a country code.
 pub fn check_country(pointer: &'static str, code: Option<&str>) -> Result<()> {
     if code.is_none_or(country::is_known) {
         return Ok(());

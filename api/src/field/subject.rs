@@ -1,4 +1,4 @@
-//! What operations and approvals are about, and what went wrong with them.
+//! The subjects of operations and approvals, and their errors.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Tables as every reader of them takes them.
+//! CSV tables that every spreadsheet can read.
 
 use axum::http::{HeaderName, header};
 
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_quoted_where_it_must_be_and_never_a_formula() {
+    fn cells_are_quoted_and_never_formulas() {
         assert_eq!(cell("Ada Brandt"), "Ada Brandt");
         assert_eq!(cell("Brandt, \"Ada\""), "\"Brandt, \"\"Ada\"\"\"");
         assert_eq!(cell("=1+1"), "'=1+1");

@@ -1,4 +1,4 @@
-//! Problems: what an answer that is not a success looks like (RFC 9457).
+//! Problems: the body of every error answer (RFC 9457).
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};

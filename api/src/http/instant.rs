@@ -1,4 +1,4 @@
-//! How a time looks: RFC 3339, in answers in UTC with milliseconds, in requests with any offset.
+//! Times in RFC 3339: in answers in UTC with milliseconds, in requests with any offset.
 
 use chrono::{DateTime, Datelike, SecondsFormat, Utc};
 use serde::de::Error;
@@ -48,13 +48,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_has_milliseconds_and_a_z() {
+    fn time_is_written_in_utc_with_milliseconds() {
         let at = DateTime::from_timestamp_micros(1_763_674_867_123_456).unwrap();
         assert_eq!(text(at), "2025-11-20T21:41:07.123Z");
     }
 
     #[test]
-    fn a_time_with_an_offset_is_read_and_one_of_no_year_of_ours_is_not() {
+    fn time_needs_a_four_digit_year() {
         assert_eq!(read("2025-11-20T22:41:07.123456+01:00"), DateTime::from_timestamp_micros(1_763_674_867_123_456));
         for wrong in [
             "",

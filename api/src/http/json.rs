@@ -1,4 +1,4 @@
-//! JSON as it is meant: a list is no object. serde alone would take its items for the fields of one, in their order.
+//! JSON in which an array is not an object. serde alone would read the items of an array as the fields of a struct.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor};

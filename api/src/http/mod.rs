@@ -1,4 +1,4 @@
-//! HTTP as every endpoint speaks it: problems, bodies, pages of a list, versions, media types, rate limits. Knows no endpoint.
+//! HTTP for every endpoint: problems, bodies, pages of a list, versions, media types, rate limits. Knows no endpoint.
 
 pub mod accept;
 pub mod body;

@@ -1,4 +1,4 @@
-//! The id of a request: the caller's own where it is sound, else a new one. It is in every answer, every log line and every operation.
+//! The id of a request: the caller's own if it is valid, else a new one. Every answer, log line and operation has it.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -24,7 +24,7 @@ impl RequestId {
     }
 }
 
-// What is repeated in logs and answers may hold nothing that either could take for its own syntax.
+// The id is repeated in logs and answers, so it must not contain their syntax.
 fn is_sound(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(fits)
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_could_forge_a_log_line_is_not_taken_over() {
+    fn request_id_that_could_forge_a_log_line_is_replaced() {
         assert!(is_sound("0af7651916cd43dd8448eb211c80319c"));
         for text in ["", "a b", "a\nb", "<script>", &"a".repeat(65)] {
             assert!(!is_sound(text), "{text}");

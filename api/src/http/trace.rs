@@ -1,10 +1,10 @@
-//! The trace of a caller that a request is part of (W3C Trace Context): our log names it, so that both can be read together.
+//! The trace of the caller (W3C Trace Context). The log contains it, so that both logs can be read together.
 
 use axum::http::HeaderMap;
 
 const HEADER: &str = "traceparent";
 
-/// The id of the trace. What is malformed, or stands twice, is as if it were not there.
+/// The id of the trace. A malformed or repeated header is ignored.
 pub fn id_of(headers: &HeaderMap) -> Option<&str> {
     let mut lines = headers.get_all(HEADER).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return None };
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_malformed_header_names_no_trace() {
+    fn malformed_traceparent_is_ignored() {
         let (trace, parent) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
         assert_eq!(id(&format!("00-{trace}-{parent}-01")), Some(trace));
         assert_eq!(id(&format!("01-{trace}-{parent}-01-later")), Some(trace));

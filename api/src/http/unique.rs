@@ -1,12 +1,11 @@
-//! JSON in which no name stands twice in an object. Of two that do serde counts the last one, and whoever looked at the request before us
-//! perhaps the first.
+//! JSON without duplicate names in an object. serde uses the last of two values, and a proxy in front may have used the first.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value whose objects name each field once, at every depth.
+/// A JSON value without duplicate names at any depth.
 pub struct Unique(pub Value);
 
 impl<'de> Deserialize<'de> for Unique {
@@ -70,7 +69,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// What is named a second time: it is never read.
+/// The value of a duplicate name. It is never read.
 struct Again;
 
 impl<'de> Deserialize<'de> for Again {

@@ -1,4 +1,4 @@
-//! `POST /v1/investors/{id}/accreditation`: somebody was shown to be an accredited investor, or is none any more.
+//! `POST /v1/investors/{id}/accreditation`: records whether an investor is accredited.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! `POST /v1/investors/{id}/kyc/decision`: a reviewer, or the provider that was asked, decides on what was handed in.
+//! `POST /v1/investors/{id}/kyc/decision`: a reviewer, or the identity provider, decides on submitted identity data.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -168,7 +168,7 @@ pub fn check_screening(found: Option<Screening>) -> Result<()> {
     Err(Problem::field("/screening", "type_mismatch", "The screening must be clear or hit."))
 }
 
-/// Refuses what is no code: one word in small letters.
+/// Refuses a code that is not one word in lower case.
 pub fn check_code(pointer: &'static str, code: &str) -> Result<()> {
     let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
     if (1..=CODE_CHARACTERS_MAX).contains(&code.len()) && code.bytes().all(word) {

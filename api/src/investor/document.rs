@@ -1,4 +1,4 @@
-//! `/v1/investors/{id}/documents`: what an investor signed, each paper by its hash.
+//! `/v1/investors/{id}/documents`: documents that an investor signed, each by its hash.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -24,7 +24,7 @@ use crate::http::instant::Instant;
 /// A document of an investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorDocument)]
-pub struct Shown {
+pub struct View {
     #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     investor_id: String,
@@ -39,10 +39,10 @@ pub struct Shown {
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorDocuments)]
 pub struct Listed {
-    data: Vec<Shown>,
+    data: Vec<View>,
 }
 
-impl From<Document> for Shown {
+impl From<Document> for View {
     fn from(d: Document) -> Self {
         let Document { id, investor_id, kind, sha256, created_by, created_at } = d;
         Self { id, investor_id, kind, sha256, created_by, created_at: Instant(created_at) }
@@ -53,7 +53,7 @@ impl From<Document> for Shown {
 #[utoipa::path(get, path = "/v1/investors/{id}/documents", responses((status = 200, body = Listed)))]
 pub async fn list(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Listed>> {
     let mut tx = app.db.read().await?;
-    let data = document::list(&mut tx, &id).await?.into_iter().map(Shown::from).collect();
+    let data = document::list(&mut tx, &id).await?.into_iter().map(View::from).collect();
     Ok(Json(Listed { data }))
 }
 
@@ -76,7 +76,7 @@ pub struct Paper {
     path = "/v1/investors/{id}/documents",
     request_body = Paper,
     params(IdempotencyKey),
-    responses((status = 201, body = Shown)),
+    responses((status = 201, body = View)),
     extensions(("x-codes" = json!([]))),
 )]
 pub async fn add(
@@ -98,6 +98,6 @@ impl ChangeRequest for Paper {
         let sha256 = format!("{:x}", self.sha256.0);
         let stored = document::add(tx, &self.investor_id, self.kind, &sha256, &by.actor).await?;
         let location = Some(format!("{}/documents", location(&stored.investor_id)));
-        Ok(Answer { status: 201, location, body: json!(Shown::from(stored)).to_string() })
+        Ok(Answer { status: 201, location, body: json!(View::from(stored)).to_string() })
     }
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/investors/{id}/erase`: what is known of a person is forgotten, as far as the law lets it.
+//! `POST /v1/investors/{id}/erase`: erases the personal data of an investor, as far as the law permits.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

@@ -1,5 +1,5 @@
-//! `GET /v1/investor/export`: everything that the platform knows of the caller, to be taken along. It comes at once and not by a job: it is a
-//! few bounded reads of one moment, and a file that waited to be fetched would be one more place with a person's data to be guarded.
+//! `GET /v1/investor/export`: all personal data of the caller. It is answered at once, not by a job: it is a few bounded reads of one
+//! moment, and a stored file would be one more place with personal data to protect.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use muniment_domain::{event_scope, portfolio, session as sessions, user};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::document::Shown as Paper;
+use super::document::View as Paper;
 use super::portfolio::{Paid, payment};
 use super::record::{self, ForPerson};
 use crate::access::principal::Principal;
@@ -28,12 +28,12 @@ use crate::field::amount::Amount;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::subscription;
-use crate::webhook::event::{self, Told};
-use crate::webhook::record::{Shown as Endpoint, item as endpoint};
+use crate::webhook::event::{self, EventView};
+use crate::webhook::record::{View as Endpoint, item as endpoint};
 
-/// How long a list is at the most. What is older stands in the lists of the interface, page by page.
+/// The maximum length of a list. The list endpoints have the older entries.
 const LINES_MAX: i64 = 2_000;
-/// What was handed in for the proof of identity is sealed, and is shown to nobody: the names of its fields are.
+/// Identity data is encrypted and never shown; only the names of its fields are.
 const SEALED: [&str; 7] = [
     "date_of_birth",
     "nationality",
@@ -63,17 +63,17 @@ pub struct Export {
     sealed_fields: Vec<&'static str>,
     documents: Vec<Paper>,
     /// The subscriptions.
-    subscriptions: Vec<subscription::Shown>,
+    subscriptions: Vec<subscription::View>,
     payments: Vec<Moved>,
     entitlements: Vec<Paid>,
     /// The active sessions.
-    sessions: Vec<session::Shown>,
+    sessions: Vec<session::View>,
     /// The login attempts.
     login_attempts: Vec<Attempt>,
     /// The webhook endpoints of the investor.
     webhook_endpoints: Vec<Endpoint>,
     /// The events.
-    events: Vec<Told>,
+    events: Vec<EventView>,
     /// The lists that were cut after 2,000 entries. Read the rest with the list endpoints.
     #[schema(example = json!(["events"]))]
     cut: Vec<&'static str>,
@@ -163,7 +163,7 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
         sessions: sessions::of_user(&mut tx, &account.id)
             .await?
             .iter()
-            .map(|open| session::Shown::of(open, &current))
+            .map(|open| session::View::of(open, &current))
             .collect(),
         login_attempts: attempts.into_iter().map(attempt).collect(),
         webhook_endpoints: endpoints.into_iter().map(|e| endpoint(&app, e)).collect(),

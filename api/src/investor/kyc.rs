@@ -1,4 +1,4 @@
-//! `POST /v1/investor/kyc`: an investor shows who he is. What is handed in can be written and not read: it is sealed before it is stored.
+//! `POST /v1/investor/kyc`: an investor submits identity data. It is encrypted before it is stored and never shown.
 
 use axum::extract::State;
 use axum::response::Response;

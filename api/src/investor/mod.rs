@@ -1,4 +1,4 @@
-//! `/v1/investors` for the staff, `/v1/investor` for the investor.
+//! `/v1/investors` for staff, `/v1/investor` for the investor.
 
 pub mod accreditation;
 pub mod decision;
@@ -32,7 +32,7 @@ use crate::http::error::{Problem, Result};
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
 use crate::http::version::etag;
 
-/// What the list of investors takes besides its page.
+/// The filters of the list of investors.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]

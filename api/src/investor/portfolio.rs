@@ -1,4 +1,4 @@
-//! `GET /v1/investors/{id}/portfolio`: what an investor has, as of the final blocks up to which the tokens are read.
+//! `GET /v1/investors/{id}/portfolio`: the holdings of an investor, as of the final blocks up to which the tokens were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ const STALE_SECONDS: i64 = 60;
 /// The portfolio of an investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Portfolio)]
-pub struct Shown {
+pub struct View {
     investor_id: String,
     as_of: Instant,
     /// The currency of the totals. Null if there are several currencies.
@@ -173,10 +173,10 @@ struct Sync {
 #[utoipa::path(
     get,
     path = "/v1/investors/{id}/portfolio",
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["forbidden"]))),
 )]
-pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Shown>> {
+pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<View>> {
     let mut tx = app.db.read().await?;
     if !principal.is_staff() {
         let own = muniment_domain::principal::investor_of(&mut tx, &principal.0.user_id).await?;
@@ -197,7 +197,7 @@ pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Pri
     let totals = totals(&commitments, &portfolio::income(&mut tx, &owner.id).await?);
     let recent = portfolio::recent(&mut tx, &owner.id, RECENT).await?;
     let single = totals.iter().next().filter(|_| totals.len() == 1);
-    Ok(Json(Shown {
+    Ok(Json(View {
         investor_id: owner.id,
         as_of: Instant(tx.now()),
         currency: single.map(|(currency, _)| currency.clone()),

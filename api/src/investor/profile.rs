@@ -1,4 +1,4 @@
-//! `GET` and `PATCH /v1/investor/profile`: what the platform knows of the caller as an investor.
+//! `GET` and `PATCH /v1/investor/profile`: the caller's investor profile.
 
 use axum::Json;
 use axum::extract::State;

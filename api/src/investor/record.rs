@@ -1,4 +1,4 @@
-//! What an investor looks like: to the investor, to the staff, and to an auditor, who sees who did what and not who it is.
+//! An investor as the investor, staff and auditors see it. Auditors see decisions, but masked names.
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -10,7 +10,7 @@ use muniment_domain::{Result, user, wallet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::wallet::{Shown as Wallet, item as wallet_item};
+use super::wallet::{View as Wallet, item as wallet_item};
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::name::{masked_email, masked_name};
@@ -362,7 +362,7 @@ fn withheld(d: investor::Decided) -> TaxDecided {
     }
 }
 
-/// What somebody has to show next; nothing while it is looked at or was approved.
+/// The documents to submit next. Empty during a review and after the approval.
 fn required_documents(i: &Investor) -> Vec<&'static str> {
     let mut wanted = match (i.kyc_status.next(Move::Submit).is_some(), i.kind) {
         (false, _) => return Vec::new(),

@@ -1,4 +1,4 @@
-//! `POST /v1/investors/{id}/tax`: what is withheld of an investor's payments, from the next calculation on.
+//! `POST /v1/investors/{id}/tax`: sets the withholding rate of an investor, from the next calculation on.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! `/v1/investor/wallets`: the addresses of the investor who calls.
+//! `/v1/investor/wallets`: the wallets of the calling investor.
 
 use alloy_primitives::hex;
 use axum::Json;
@@ -38,7 +38,7 @@ const SIGNATURE_BYTES_MAX: usize = 4096;
 /// A wallet of an investor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Wallet)]
-pub struct Shown {
+pub struct View {
     #[schema(example = "wal_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     address: Typed,
@@ -62,10 +62,10 @@ pub struct Shown {
     created_at: Instant,
 }
 
-/// One wallet, with the offerings in whose token it is frozen.
-pub fn item(w: &Wallet, places: &[Frozen]) -> Shown {
+/// A wallet with the offerings in which it is frozen.
+pub fn item(w: &Wallet, places: &[Frozen]) -> View {
     let frozen = places.iter().filter(|place| place.frozen && place.wallet_address == w.address);
-    Shown {
+    View {
         id: w.id.clone(),
         address: Typed(w.address.0),
         chain: NAMESPACE,
@@ -85,10 +85,10 @@ pub fn item(w: &Wallet, places: &[Frozen]) -> Shown {
     get,
     path = "/v1/investor/wallets",
     params(Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
     extensions(("x-codes" = json!(["not_found"]))),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
     let (page, created) = (Page::of(&parameters)?, parameters.created()?);
     let mut tx = app.db.read().await?;
@@ -212,7 +212,7 @@ pub struct Signed {
     post,
     path = "/v1/investor/wallets/{id}/verify",
     request_body = Signed,
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["wallet_in_use", "chain_unavailable"]))),
 )]
 pub async fn verify(
@@ -220,7 +220,7 @@ pub async fn verify(
     Path(wallet_id): Path<String>,
     principal: Principal,
     Input(body): Input<Signed>,
-) -> Result<Json<Shown>> {
+) -> Result<Json<View>> {
     let bytes = body.signature.strip_prefix("0x").and_then(|digits| hex::decode(digits).ok());
     let signature = bytes.filter(|bytes| (1..=SIGNATURE_BYTES_MAX).contains(&bytes.len())).ok_or_else(|| {
         Problem::field(
@@ -231,7 +231,7 @@ pub async fn verify(
     })?;
     let owner = investor::of_user(&mut app.db.read().await?, &principal.0.user_id).await?;
     let proved = wallet_proof::verify(&app.desk, &owner.id, &wallet_id, &signature).await?;
-    // Somebody may have frozen it before anybody knew whose it is.
+    // It may have been frozen before its owner was known.
     let places = investor::frozen_on(&mut app.db.read().await?, &owner.id).await?;
     Ok(Json(item(&proved, &places)))
 }
@@ -240,14 +240,10 @@ pub async fn verify(
 #[utoipa::path(
     post,
     path = "/v1/investor/wallets/{id}/default",
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
-pub async fn prefer(
-    State(app): State<App>,
-    Path(wallet_id): Path<String>,
-    principal: Principal,
-) -> Result<Json<Shown>> {
+pub async fn prefer(State(app): State<App>, Path(wallet_id): Path<String>, principal: Principal) -> Result<Json<View>> {
     let mut tx = app.db.begin().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let preferred = wallet_claim::prefer(&mut tx, &i.id, &wallet_id).await?;

@@ -1,4 +1,4 @@
-//! `/v1/issuers/{id}/members`: the people of an organisation, who invite and take out each other.
+//! `/v1/issuers/{id}/members`: the members of an issuer, who invite and remove each other.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -30,7 +30,7 @@ use crate::issuer;
 /// A member of an issuer.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Member)]
-pub struct Shown {
+pub struct View {
     id: String,
     /// The e-mail address. Masked for auditors.
     email: String,
@@ -40,9 +40,9 @@ pub struct Shown {
     created_at: Instant,
 }
 
-fn item(user: &User) -> Shown {
+fn item(user: &User) -> View {
     let (id, email, name) = (user.id.clone(), user.email.clone(), user.name.clone());
-    Shown { id, email, name, status: user.status, created_at: Instant(user.created_at) }
+    View { id, email, name, status: user.status, created_at: Instant(user.created_at) }
 }
 
 /// List the members of an issuer, newest first.
@@ -52,21 +52,21 @@ fn item(user: &User) -> Shown {
     get,
     path = "/v1/issuers/{id}/members",
     params(Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
 pub async fn list(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<List<Shown>>> {
+) -> Result<Json<List<View>>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     issuer::find_own(&mut tx, &principal, &id).await?;
     let (rows, total) = domain::page(&mut tx, &id, page.limit, page.offset()).await?;
     let masked = principal.0.sees_masked();
     let shown = rows.iter().map(|user| match masked {
-        true => Shown { email: masked_email(&user.email), name: masked_name(&user.name), ..item(user) },
+        true => View { email: masked_email(&user.email), name: masked_name(&user.name), ..item(user) },
         false => item(user),
     });
     Ok(Json(page.list(shown.collect(), total)))
@@ -92,7 +92,7 @@ pub struct Invitation {
     path = "/v1/issuers/{id}/members",
     request_body = Invitation,
     params(IdempotencyKey),
-    responses((status = 201, body = Shown)),
+    responses((status = 201, body = View)),
     extensions(("x-codes" = json!(["email_taken", "invalid_state"]))),
 )]
 pub async fn invite(

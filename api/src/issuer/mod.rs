@@ -1,4 +1,4 @@
-//! `/v1/issuers`: the organisations that offer something, an operator's yes to each, and a stop.
+//! `/v1/issuers`: the issuers, their approval and their suspension.
 
 pub mod member;
 mod routes;
@@ -32,7 +32,7 @@ use crate::http::version::etag;
 /// An issuer.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Issuer)]
-pub struct Shown {
+pub struct View {
     #[schema(example = "iss_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     #[schema(example = "Solar Park Alentejo Lda")]
@@ -45,8 +45,8 @@ pub struct Shown {
     updated_at: Instant,
 }
 
-fn item(issuer: &Issuer) -> Shown {
-    Shown {
+fn item(issuer: &Issuer) -> View {
+    View {
         id: issuer.id.clone(),
         name: issuer.name.clone(),
         status: issuer.status,
@@ -62,9 +62,9 @@ fn item(issuer: &Issuer) -> Shown {
     get,
     path = "/v1/issuers",
     params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "pending"), Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["status", "created_from", "created_to", "page", "limit"])?;
     let page = Page::of(&parameters)?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
@@ -87,7 +87,7 @@ pub async fn find_own(tx: &mut Tx, principal: &Principal, id: &str) -> Result<Is
 #[utoipa::path(
     get,
     path = "/v1/issuers/{id}",
-    responses((status = 200, body = Shown, headers(("ETag")))),
+    responses((status = 200, body = View, headers(("ETag")))),
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let found = find_own(&mut app.db.read().await?, &principal, &id).await?;
@@ -111,7 +111,7 @@ pub struct Yes {
     path = "/v1/issuers/{id}/approve",
     request_body = Yes,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn approve(
@@ -156,7 +156,7 @@ pub struct Because {
     path = "/v1/issuers/{id}/suspend",
     request_body = Because,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn suspend(
@@ -174,7 +174,7 @@ pub async fn suspend(
     path = "/v1/issuers/{id}/reinstate",
     request_body = Because,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn reinstate(

@@ -69,7 +69,7 @@ impl Mail {
                 ("token", token, format!("The link works once, until {until}. {end}"))
             }
         };
-        // What people wrote themselves, such as their names, stays out: a mail of ours carries no words of a stranger.
+        // A mail never contains text that users wrote, such as names, so that nobody can send messages through it.
         format!(
             "From: {from}\r\nTo: {to}\r\nSubject: {subject}\r\nDate: {date}\r\nMessage-ID: <{id}@{host}>\r\nAuto-Submitted: auto-generated\r\n\
             MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n\r\n{page}{join}purpose={purpose}&{field}={value}\r\n\r\n{end}\r\n",
@@ -98,7 +98,7 @@ impl Mail {
     }
 }
 
-/// Sends what is due, until told to stop. Where there is no command, development shows each mail in the log.
+/// Sends due mails until it is told to stop. Without a command, development writes each mail to the log.
 pub async fn run(mail: Mail, profile: Profile, app: App, stop: CancellationToken) -> Result<(), Failure> {
     if mail.command.is_empty() && profile == Profile::Production {
         tracing::warn!("mails are not sent: mail.command is not set");

@@ -3,7 +3,7 @@ use muniment_domain::email_link::EmailLink;
 use super::*;
 
 #[test]
-fn a_notice_says_what_it_is_about_and_opens_nothing() {
+fn notice_mail_has_no_token() {
     let mail = Mail { command: "cat".into(), from: "a@b.example".into(), page: "https://p.example".into() };
     let now = Utc::now();
     for (subject, about) in
@@ -27,7 +27,7 @@ fn a_notice_says_what_it_is_about_and_opens_nothing() {
 }
 
 #[test]
-fn a_sender_without_an_address_or_a_page_is_refused() {
+fn mail_without_sender_or_page_is_refused() {
     let mail = |from: &str, page: &str| Mail { command: "cat".into(), from: from.into(), page: page.into() };
     assert!(mail("no-reply@example.com", "https://portal.example/account").check().is_ok());
     for (from, page) in [

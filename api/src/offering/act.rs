@@ -1,4 +1,4 @@
-//! The moves of an offering, each a `POST` on its path.
+//! The actions on an offering, each a `POST` on its path.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -33,7 +33,7 @@ enum Move {
     Close { reason: Option<String> },
     Cancel { reason: String },
     Archive,
-    MaterialChange { reason: String, changes: Terms, chain_id: Option<i64> },
+    MaterialChange { reason: String, changes: Box<Terms>, chain_id: Option<i64> },
 }
 
 /// A move of one offering by one caller.
@@ -247,7 +247,7 @@ pub async fn material_change(
     submission: Submission<NewTerms>,
 ) -> Result<Response> {
     let body = &submission.body;
-    let (changes, chain_id) = (body.changes.clone(), body.changes.chain_id(&app)?);
+    let (changes, chain_id) = (Box::new(body.changes.clone()), body.changes.chain_id(&app)?);
     let kind = Move::MaterialChange { reason: body.reason.clone(), changes, chain_id };
     OfferingMove::new(id, &principal, kind)?.carry_out(&app, &submission).await
 }

@@ -1,4 +1,4 @@
-//! The bodies of an offering's moves.
+//! The bodies of the actions on an offering.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `GET /v1/offerings/{id}`: an offering and its contract metadata, in the specification's own words.
+//! `GET /v1/offerings/{id}`: an offering with the data of its token contract. The field names are those of the specification.
 
 use axum::Extension;
 use axum::extract::{Path, State};
@@ -13,7 +13,7 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::http::error::Result;
 
-/// What a caller has of it already.
+/// The version that the caller has.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `detail`")]

@@ -1,4 +1,4 @@
-//! `/v1/offerings/{id}/documents`: the papers of an offering, each by its hash.
+//! `/v1/offerings/{id}/documents`: the documents of an offering, each by its hash.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! `GET /v1/offerings/{id}/holders`: who holds how much, as of a final block.
+//! `GET /v1/offerings/{id}/holders`: the holders of a token, as of a final block.
 
 use alloy_primitives::U256;
 use axum::Json;
@@ -47,7 +47,7 @@ pub async fn list(
 #[derive(Serialize, ToSchema)]
 pub struct Holders {
     #[serde(flatten)]
-    list: List<Shown>,
+    list: List<View>,
     /// The block up to which the token's events were read. Null if none was read.
     as_of: Option<AsOf>,
 }
@@ -63,7 +63,7 @@ struct AsOf {
 /// The units that a wallet holds in a partition.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Holder)]
-struct Shown {
+struct View {
     /// The investor who owns the wallet. Null if unknown.
     investor_id: Option<String>,
     /// The legal name. Masked for auditors.
@@ -88,9 +88,9 @@ struct Shown {
     updated_at: Instant,
 }
 
-fn item(row: &Holder, decimals: u32, masked: bool) -> Shown {
+fn item(row: &Holder, decimals: u32, masked: bool) -> View {
     let h = &row.holding;
-    Shown {
+    View {
         investor_id: row.investor_id.clone(),
         display_name: row.legal_name.as_deref().map(|name| if masked { masked_name(name) } else { name.to_owned() }),
         country: row.country.clone(),
@@ -108,7 +108,7 @@ fn item(row: &Holder, decimals: u32, masked: bool) -> Shown {
     }
 }
 
-/// The share of the partition in percent, with four decimals, rounded down: nobody is shown more than they have.
+/// The share of the partition in percent, with four decimals, rounded down.
 pub fn percentage(units: u128, supply: u128) -> String {
     let parts = U256::from(units) * U256::from(1_000_000) / U256::from(supply.max(1));
     let parts: u64 = parts.saturating_to();
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_exact_to_four_decimals_and_never_too_large() {
+    fn share_has_four_decimals_and_is_rounded_down() {
         assert_eq!(percentage(1, 3), "33.3333");
         assert_eq!(percentage(2, 3), "66.6666");
         assert_eq!(percentage(5, 5), "100.0000");

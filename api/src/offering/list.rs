@@ -18,7 +18,7 @@ use crate::http::pages::{Between, List, Page, Paging, Parameters};
 const KNOWN: [&str; 7] = ["status", "page", "limit", "created_from", "created_to", "sort", "q"];
 const WORDS_CHARACTERS_MAX: usize = 100;
 
-/// What the list takes besides its page.
+/// The filters of the list.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -57,7 +57,7 @@ pub async fn list(State(app): State<App>, principal: Option<Extension<Principal>
 fn filter(parameters: &Parameters, scope: &Scope) -> Result<Filter> {
     let invalid = |detail: String| Err(Problem::new(Code::InvalidParameter, detail));
     let statuses: Vec<Status> = parameters.words("status")?;
-    // What is not public can be asked for by those alone who have such offerings.
+    // Only callers with offerings of their own can ask for offerings that are not public.
     let inner = matches!(scope, Scope::All | Scope::Org(_));
     if let Some(status) = statuses.iter().find(|status| !inner && !status.is_public()) {
         return invalid(format!("The parameter status is invalid: you cannot see offerings with the status {status}."));

@@ -1,4 +1,4 @@
-//! `/v1/offerings`: what is offered, and what its issuer and the platform's people do with it.
+//! `/v1/offerings`: offerings and the actions of their issuers and of staff.
 
 pub mod act;
 mod body;
@@ -24,12 +24,12 @@ use muniment_domain::{Code, Error, id};
 use crate::access::principal::Principal;
 use crate::http::error::Result;
 
-/// The offering with this id, for whoever runs it: staff, and its own organisation. To everybody else there is none.
+/// The offering with this id, for staff and its issuer. For everybody else it is not found.
 pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &str) -> muniment_domain::Result<Offering> {
     offering::see(tx, &running(principal), id).await
 }
 
-/// What a caller sees.
+/// The objects that a caller sees.
 pub fn seeing(principal: Option<&Principal>) -> Scope {
     let Some(principal) = principal else { return Scope::Anybody };
     match &principal.0.issuer_id {
@@ -39,7 +39,7 @@ pub fn seeing(principal: Option<&Principal>) -> Scope {
     }
 }
 
-/// What a caller runs. Somebody without an organisation runs nothing.
+/// The offerings that a caller manages. A caller without an issuer manages none.
 pub fn running(principal: &Principal) -> Scope {
     match &principal.0.issuer_id {
         _ if principal.is_staff() => Scope::All,
@@ -59,7 +59,7 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// Of this caller, for this offering.
+    /// The audience of this caller for this offering.
     pub fn of(principal: Option<&Principal>, offering: &Offering) -> Self {
         match principal {
             Some(principal) if principal.is_staff() => Self::Staff,

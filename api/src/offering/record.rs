@@ -1,4 +1,4 @@
-//! What an offering looks like: to everybody, to its issuer, to the platform's people. The specification's names stand first.
+//! An offering as the public, its issuer and staff see it. The names of the specification come first.
 
 use muniment_domain::db::Tx;
 use muniment_domain::exemption::{self, Exemption};
@@ -255,14 +255,14 @@ pub async fn full(app: &App, tx: &mut Tx, shown: &Shown, audience: Audience) -> 
     })
 }
 
-/// The text of it, whose names stand in the order of the specification.
+/// The JSON text, with the names in the order of the specification.
 pub fn text(full: &Full) -> Result<String> {
     let unreadable =
         |e: serde_json::Error| Error::Unreadable { what: "offering", id: full.id.clone(), why: e.to_string() };
     serde_json::to_string(full).map_err(unreadable)
 }
 
-/// The tag of that text. What is shown depends on the deployment, the money and the audience too, so that the version alone is too little.
+/// The ETag of that text. The text also depends on the deployment, the payments and the audience, so the version alone is not enough.
 pub fn tag(version: i64, text: &str) -> String {
     let hash = Sha256::digest(text);
     let number = hash.iter().take(size_of::<u64>()).fold(0_u64, |sum, byte| sum << u8::BITS | u64::from(*byte));

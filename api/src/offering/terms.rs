@@ -1,4 +1,4 @@
-//! The terms of an offering as a request writes them: all of them for a new one, some for a change. Null takes away what may be absent.
+//! The terms of an offering in a request: all of them for a new offering, some for a change. Null clears an optional term.
 
 use chrono::Datelike;
 use muniment_domain::exemption::Exemption;
@@ -21,7 +21,7 @@ const COUNTRIES_MAX: usize = 250;
 const LOCKUP_DAYS_MAX: i64 = 36_500;
 const CLOSING_YEAR_MAX: i32 = 2999;
 
-/// What every offering has, in the order in which it is asked for.
+/// The required terms of an offering, in the order of the specification.
 pub const NEEDED: [&str; 9] = [
     "name",
     "template",
@@ -34,7 +34,7 @@ pub const NEEDED: [&str; 9] = [
     "closes_at",
 ];
 
-/// What is written.
+/// The terms of the request.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[schema(as = OfferingTermsGiven)]
 #[serde(deny_unknown_fields)]
@@ -176,12 +176,12 @@ enum LockupRule {
     AfterClose,
 }
 
-/// Tells what was given, even if it is null where null means something, from what was left out.
+/// Distinguishes null from a missing field.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// The schema of the terms, with what is different where they are asked for.
+/// The schema of the terms for a request, where it differs.
 pub fn schema(differ: impl FnOnce(&mut Object)) -> RefOr<Schema> {
     let mut schema = Terms::schema();
     if let RefOr::T(Schema::Object(fields)) = &mut schema {
@@ -218,7 +218,7 @@ impl Terms {
         if self.lockup.flatten().is_some_and(|lockup| lockup.enabled != lockup.days.is_some_and(|days| days > 0)) {
             return Err(Problem::field("/lockup/days", "required", "Give days exactly if the lockup is enabled."));
         }
-        // What is counted from the end of an offering must stay within the years that both databases hold.
+        // Times computed from the end must stay within the years that both databases support.
         if self.lockup.flatten().and_then(|lockup| lockup.days).is_some_and(|days| days > LOCKUP_DAYS_MAX) {
             let detail = format!("The lockup can be at most {LOCKUP_DAYS_MAX} days.");
             return Err(Problem::field("/lockup/days", "above_maximum", detail));
@@ -242,7 +242,7 @@ impl Terms {
         Ok(())
     }
 
-    /// The chain that is named; none if none is.
+    /// The named chain, if there is one.
     pub fn chain_id(&self, app: &App) -> Result<Option<i64>> {
         let Some(key) = &self.network else { return Ok(None) };
         match app.chain_of(key) {
@@ -251,7 +251,7 @@ impl Terms {
         }
     }
 
-    /// Writes what was given into an offering.
+    /// Applies the given terms to an offering.
     pub fn apply(self, chain_id: Option<i64>, o: &mut Offering) {
         let minor = |amount: Amount| amount.0.minor();
         set(&mut o.name, self.name.map(|name| name.trim().to_owned()));

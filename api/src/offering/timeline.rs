@@ -1,4 +1,4 @@
-//! `GET /v1/offerings/{id}/timeline`: what happened to an offering, oldest first.
+//! `GET /v1/offerings/{id}/timeline`: the events of an offering, oldest first.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -19,7 +19,7 @@ use crate::http::pages::{List, Page, Paging, Parameters};
 /// An event of an offering. Fields that do not apply are null.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingEvent)]
-pub struct Told {
+pub struct EventView {
     #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     #[serde(rename = "type")]
@@ -41,10 +41,10 @@ pub struct Told {
     actor: Option<Option<String>>,
 }
 
-fn item(e: &Event, staff: bool) -> Told {
+fn item(e: &Event, staff: bool) -> EventView {
     let text = |name: &str| e.data[name].as_str().map(str::to_owned);
     let words = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    Told {
+    EventView {
         id: e.id.clone(),
         kind: e.name.clone(),
         at: Instant(e.created_at),
@@ -64,14 +64,14 @@ fn item(e: &Event, staff: bool) -> Told {
     get,
     path = "/v1/offerings/{id}/timeline",
     params(Paging),
-    responses((status = 200, body = List<Told>)),
+    responses((status = 200, body = List<EventView>)),
 )]
 pub async fn timeline(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<List<Told>>> {
+) -> Result<Json<List<EventView>>> {
     let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
     let mut tx = app.db.read().await?;
     find_run_by(&mut tx, &principal, &id).await?;

@@ -1,4 +1,4 @@
-//! Where the token of an offering is, and how far its deployment.
+//! The token of an offering and the status of its deployment.
 
 use muniment_domain::offering::Offering;
 use muniment_domain::operation::{self, Operation};

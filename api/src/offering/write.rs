@@ -59,7 +59,7 @@ pub async fn create(
 ) -> Result<Response> {
     let body = &mut submission.body;
     let own = principal.0.issuer_id.clone();
-    // The platform's people say whose it is, of everybody else it is known.
+    // Staff name the issuer; other callers have one.
     let issuer_id = match (principal.is_staff(), body.terms.issuer_id.take(), own) {
         (true, Some(named), _) => named,
         (true, None, _) => return Err(Problem::field("/issuer_id", "required", "The issuer is required.")),
@@ -209,7 +209,7 @@ impl ToSchema for Change {
     }
 }
 
-/// The offering as it is answered to whoever wrote or moved it.
+/// The offering as the answer to a change.
 pub async fn answer(
     app: &App,
     tx: &mut Tx,
@@ -222,7 +222,7 @@ pub async fn answer(
     Ok(Answer { status, location: (status == 201).then(|| location(&o.id)), body })
 }
 
-/// A handler forgot to say what is meant.
+/// The handler did not set the id.
 pub fn unnamed() -> Error {
     Error::refused(muniment_domain::Code::NotFound, "The offering id is missing.")
 }

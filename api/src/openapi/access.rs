@@ -1,4 +1,4 @@
-//! What the permission table and the limits say of a route.
+//! The part of the document that follows from the row of an endpoint and from the limits.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ pub fn csrf_parameter() -> Value {
         "description": "The token of the session, by GET /v1/csrf-token. A session has to send it with every change; an API key need not." })
 }
 
-/// Who may, and how often, in words.
+/// The access and the limits, in words.
 pub fn in_words(route: &Route) -> String {
     let list =
         |roles: &[muniment_domain::user::Role]| roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", ");
@@ -85,7 +85,7 @@ pub fn in_words(route: &Route) -> String {
     format!("{who}\n\nLimits, unless configured otherwise: {rate}{body}.")
 }
 
-/// Every code that the route can answer: its own, which stand beside the handler, and those of the layers before it.
+/// Every code of the endpoint: its own, which the handler's attribute lists, and the codes of the layers before it.
 pub fn codes(route: &Route, operation: &mut Value) -> BTreeSet<&'static str> {
     let own = operation.as_object_mut().and_then(|fields| fields.remove("x-codes"));
     let named = |word: &Value| Code::ALL.iter().find(|code| Some(code.as_str()) == word.as_str());
@@ -130,7 +130,7 @@ pub fn codes(route: &Route, operation: &mut Value) -> BTreeSet<&'static str> {
     codes.into_iter().map(Code::as_str).collect()
 }
 
-/// What can be wrong with what stands beside the body.
+/// The codes of parameters and headers.
 fn parameter_codes(operation: &Value) -> Vec<Code> {
     let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let has = |key: &str, value: &str| parameters.iter().any(|parameter| parameter[key] == value);

@@ -1,4 +1,4 @@
-//! The answers of an operation: what every one of them carries, and each refusal under its status.
+//! The answers of an endpoint: their common headers, and each refusal under its status.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! Examples, made from the schemas, so that none can say something else than its schema does.
+//! Examples, made from the schemas, so that they always match.
 
 use serde_json::{Map, Value, json};
 
-/// What a text of this name looks like, wherever it stands; a test asks for every name that is missing.
+/// An example for each field name. A test reports missing names.
 const TEXTS: &[(&str, &str)] = &[
     ("accept_terms_version", "2026-09"),
     ("accepted_terms_version", "2026-09"),
@@ -105,7 +105,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("user_id", "usr_01jc8yq3k5e9v8w2m4n6p7r9st"),
 ];
 
-/// What stands where nothing is known; a test finds it.
+/// The example of an unknown name. A test finds it.
 pub const UNKNOWN: &str = "?";
 
 /// Gives every body of the document its example.

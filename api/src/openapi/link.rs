@@ -1,9 +1,9 @@
-//! Where an answer leads: what was made or listed has an id, and the routes under that id take it. Portals draw their buttons from it, and
-//! the tests that follow links walk it. Who asked under an id has it already, and is told nothing new.
+//! Links from answers to related endpoints: an answer with an id links to the endpoints under that id. Portals can build buttons from them,
+//! and tests follow them. Answers under a known id do not repeat its links.
 
 use serde_json::{Map, Value, json};
 
-/// What comes of a request about something else: the schema of the answer, where the id stands in it, and under which path it is found.
+/// Ids in answers: the schema of the answer, the pointer to the id, and the path under which the object is found.
 const BESIDE: [(&str, &str, &str); 4] = [
     ("Asked", "/approval/id", "/v1/approvals"),
     ("List_Subscription", "/data/0/id", "/v1/subscriptions"),
@@ -61,7 +61,7 @@ fn names(path: &str) -> Vec<String> {
     path.split('/').filter_map(|word| Some(word.strip_prefix('{')?.strip_suffix('}')?.to_owned())).collect()
 }
 
-/// Where an id stands in an answer, and the collection that it is of.
+/// The pointer to an id in an answer, and its collection.
 fn leads<'a>(path: &'a str, method: &str, response: &Value) -> Option<(&'static str, &'a str)> {
     let schema = response["content"]["application/json"]["schema"]["$ref"].as_str()?.rsplit('/').next()?;
     let beside = BESIDE.iter().find(|(known, _, collection)| *known == schema && !path.starts_with(collection));

@@ -1,5 +1,5 @@
-//! The document of the interface (OpenAPI 3.1). What a route takes and gives stands beside its handler; what follows from the permission
-//! table, the code table and the limits is computed from them here, so that none of it is said twice.
+//! The OpenAPI 3.1 document. Bodies and answers are described beside the handlers; this module computes the rest from the rows of the
+//! endpoints, the code table and the limits.
 
 mod access;
 mod answer;
@@ -61,7 +61,7 @@ pub fn document(routes: &[Route]) -> Value {
     document
 }
 
-/// What every operation has: a name, a noun to stand under, who may, how often, and the ids of its path.
+/// Adds what every endpoint has: an operation id, a tag, the access, the limits and the path parameters.
 fn describe(operation: &mut Value, route: &Route) {
     let (method, path) = (route.method.as_str().to_lowercase(), route.path.as_str());
     let words = path.split(['/', '-', '.']).filter(|word| !word.is_empty() && !word.starts_with('{'));
@@ -71,14 +71,14 @@ fn describe(operation: &mut Value, route: &Route) {
     }
     operation["tags"] = json!([noun(path)]);
     let summary = operation["summary"].as_str().unwrap_or_default();
-    // The first line beside a handler names its route for whoever reads the code; here the route stands above it.
+    // The doc comment may begin with the path; the document already shows it.
     let summary = summary.split_once("`: ").map_or(summary, |(_, rest)| rest).to_owned();
     let mut letters = summary.chars();
     let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
     operation["summary"] = json!(capital);
     let more = operation["description"].as_str().map(|text| format!("{text}\n\n")).unwrap_or_default();
     operation["description"] = json!(format!("{more}{}", access::in_words(route)));
-    // What may be left out is no `null`.
+    // An optional body is not null.
     let body = operation.pointer_mut("/requestBody/content/application~1json/schema");
     if let Some(schema) = body.filter(|schema| may_be_null(schema)) {
         *schema = schema["oneOf"][0].take();
@@ -96,7 +96,7 @@ fn describe(operation: &mut Value, route: &Route) {
     }
 }
 
-/// What a route is about: the first word of its path that says it.
+/// The tag of a path: its first meaningful word.
 fn noun(path: &str) -> &str {
     let mut words = path.split('/').filter(|word| !word.is_empty());
     match (words.next(), words.next()) {
@@ -129,7 +129,7 @@ const IDS: [(&str, &str); 17] = [
     ("wallets", "wal"),
 ];
 
-/// What stands in a path and is no id: its name, its form and an example.
+/// Path parameters that are not ids: name, pattern and example.
 const OTHERS: [(&str, &str, &str); 4] = [
     ("address", "^0x[0-9a-fA-F]{40}$", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
     ("code", "^[a-z_]{1,64}$", "validation_failed"),
@@ -158,7 +158,7 @@ fn require_what_is_always_there(schemas: &mut Value) {
         Value::Object(fields) => {
             let open = fields.get("additionalProperties") != Some(&json!(false));
             if let Some(Value::Object(properties)) = fields.get("properties").filter(|_| open) {
-                // What only some are shown is not there for the others.
+                // Fields that only some callers see are optional.
                 let always = |schema: &Value| may_be_null(schema) && schema.get("x-shown-to").is_none();
                 let nullable = properties.iter().filter(|(_, schema)| always(schema));
                 let mut required: Vec<_> = nullable.map(|(name, _)| json!(name)).collect();

@@ -1,4 +1,4 @@
-//! Routes, permission table and document are one list; and the document says nothing that the code does not know.
+//! The document describes every endpoint, and nothing that the code does not have.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ fn every_endpoint_is_documented() {
 }
 
 #[test]
-fn the_committed_document_is_that_of_the_code() {
+fn committed_document_matches_the_code() {
     let written = std::env::temp_dir().join("muniment-openapi.json");
     if include_str!("../../openapi.json") != text(&ROUTES) {
         std::fs::write(&written, text(&ROUTES)).unwrap();
@@ -48,7 +48,7 @@ fn the_committed_document_is_that_of_the_code() {
 }
 
 #[test]
-fn every_name_that_the_document_uses_is_defined_in_it_once() {
+fn every_reference_and_operation_id_is_defined_once() {
     let document = document(&ROUTES);
     let mut ids = BTreeSet::new();
     for (name, operation) in operations(&document) {
@@ -71,7 +71,9 @@ fn every_field_has_a_description() {
         if key == "properties" {
             let fields = value.as_object().unwrap().iter();
             // A field that may be null has its description beside the reference.
-            let has = |field: &Value| field["description"].is_string() || field["oneOf"].to_string().contains("\"description\"");
+            let has = |field: &Value| {
+                field["description"].is_string() || field["oneOf"].to_string().contains("\"description\"")
+            };
             missing.extend(fields.filter(|(_, field)| field.is_object() && !has(field)).map(|(name, _)| name.clone()));
         }
     });
@@ -79,10 +81,10 @@ fn every_field_has_a_description() {
 }
 
 /// Endpoints that no link of an answer leads to. The `type` of a problem leads to the page of its code.
-const LED_TO_BY_NOTHING: [&str; 1] = ["GET /errors/{code}"];
+const UNLINKED: [&str; 1] = ["GET /errors/{code}"];
 
 #[test]
-fn every_route_of_one_thing_is_led_to_by_an_answer_that_holds_its_id() {
+fn every_endpoint_under_an_id_is_linked_from_an_answer() {
     let document = document(&ROUTES);
     let (mut led_to, mut links) = (BTreeSet::new(), 0);
     for (name, operation) in operations(&document) {
@@ -108,11 +110,11 @@ fn every_route_of_one_thing_is_led_to_by_an_answer_that_holds_its_id() {
         .iter()
         .filter(|(name, operation)| takes_an_id(name) && !led_to.contains(operation["operationId"].as_str().unwrap()));
     let lonely: Vec<_> = lonely.map(|(name, _)| name.as_str()).collect();
-    assert_eq!(lonely, LED_TO_BY_NOTHING, "no answer leads there");
+    assert_eq!(lonely, UNLINKED, "no answer leads there");
 }
 
 #[test]
-fn every_body_has_an_example_in_which_every_text_is_known() {
+fn every_body_has_a_complete_example() {
     let document = document(&ROUTES);
     let (mut bodies, mut unknown) = (0, BTreeSet::new());
     for (name, operation) in operations(&document) {
@@ -135,7 +137,7 @@ fn every_body_has_an_example_in_which_every_text_is_known() {
 }
 
 #[test]
-fn every_code_of_the_table_is_some_answer_and_no_other_is() {
+fn codes_of_the_document_are_those_of_the_table() {
     let document = document(&ROUTES);
     let mut said = BTreeSet::new();
     walk(&document["components"]["responses"], &mut |key, value| {

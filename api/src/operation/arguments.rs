@@ -1,4 +1,4 @@
-//! The arguments of an operation in a few words: a page of two hundred lines is told by its count and its sum.
+//! A summary of an operation's arguments: a page of two hundred lines becomes a count and a total.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! `/blockchain/operations`: what the platform wants of its chains, and how far each wish is.
+//! `/blockchain/operations`: the operations of the platform and their status.
 
 mod arguments;
 pub mod record;
@@ -86,7 +86,7 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
     })
 }
 
-/// What a list of operations takes besides its page.
+/// The filters of the list of operations.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -216,7 +216,7 @@ pub fn accepted(app: &App, op: &Operation) -> Answer {
     answer(app, op, 202)
 }
 
-/// An operation as the answer to what was asked of it, with where it is found.
+/// The answer to an action on an operation, with its location.
 pub fn answer(app: &App, op: &Operation, status: i64) -> Answer {
     Answer { status, location: Some(location(&op.id)), body: json!(short(app, op)).to_string() }
 }

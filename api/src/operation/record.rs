@@ -1,4 +1,4 @@
-//! The full record of an operation: its steps, what was signed for them, its history and how final it is.
+//! The full record of an operation: its steps, its signed transactions, its history and its finality.
 
 use muniment_activities::config::Finality;
 use muniment_domain::attempt::{Attempt, Kind as AttemptKind};
@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::field::address::Typed;
 use crate::http::instant::Instant;
 
-/// What the record is made of, read in one view of the database.
+/// The parts of the record, read in one database transaction.
 pub struct Parts {
     pub operation: Operation,
     pub chain: Option<Chain>,
@@ -46,7 +46,7 @@ pub struct Full {
     arguments: Value,
     payload_sha256: String,
     /// The steps.
-    steps: Vec<Shown>,
+    steps: Vec<View>,
     /// The attempts.
     attempts: Attempts,
     /// The signed transactions.
@@ -62,7 +62,7 @@ pub struct Full {
     /// The Idempotency-Key of the request.
     idempotency_key: Option<String>,
     request_id: Option<String>,
-    history: Vec<Told>,
+    history: Vec<TransitionView>,
     /// The accepted operator commands.
     wishes: Vec<Wished>,
 }
@@ -127,7 +127,7 @@ pub struct Trouble {
     retryable: bool,
 }
 
-/// What is wrong with an operation, if anything.
+/// The error of an operation, if there is one.
 pub fn problem(op: &Operation) -> Option<Trouble> {
     Some(Trouble {
         stage: op.error_stage,
@@ -142,7 +142,7 @@ pub fn problem(op: &Operation) -> Option<Trouble> {
 /// One contract transaction of an operation.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Step)]
-struct Shown {
+struct View {
     /// The index of the step.
     index: i64,
     #[schema(example = "mint")]
@@ -176,11 +176,11 @@ struct Shown {
     final_at: Option<Instant>,
 }
 
-fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> Shown {
+fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> View {
     let mined = attempts.iter().find(|a| a.position == step.position && Some(a.tx_hash) == step.tx_hash);
     let receipt = mined.and_then(|attempt| attempt.receipt.as_ref()).map(|receipt| &receipt.0);
     let of_receipt = |key: &str| receipt.and_then(|receipt| receipt.get(key)).cloned();
-    Shown {
+    View {
         index: step.position,
         name: step.name.clone(),
         function: step.name.clone(),
@@ -203,7 +203,7 @@ fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> Shown {
     }
 }
 
-/// Whether what is wrong with the operation is wrong with this step: the first that did not succeed.
+/// Whether the operation's error belongs to this step: the first that did not succeed.
 fn concerns(op: &Operation, step: &Step) -> bool {
     let bad = |outcome| matches!(outcome, Some(Outcome::Reverted | Outcome::Cancelled | Outcome::Taken));
     op.error_code.is_some() && (bad(step.outcome) || step.outcome.is_none() && step.state != State::Included)
@@ -318,7 +318,7 @@ fn finality(app: &App, chain_id: i64) -> Option<Final> {
 /// A change of the status of the approval.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationTransition)]
-struct Told {
+struct TransitionView {
     from: Option<Status>,
     to: Status,
     at: Instant,
@@ -328,8 +328,8 @@ struct Told {
     version: i64,
 }
 
-fn transition(t: &Transition) -> Told {
-    Told {
+fn transition(t: &Transition) -> TransitionView {
+    TransitionView {
         from: t.from_status,
         to: t.to_status,
         at: Instant(t.at),

@@ -1,4 +1,4 @@
-//! What operators do with operations and signers.
+//! The actions of operators on operations and signers.
 
 pub mod bulk_retry;
 pub mod cancel;

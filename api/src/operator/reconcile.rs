@@ -1,4 +1,4 @@
-//! `POST /blockchain/operations/{id}/reconcile`: a person decides what the engine may not.
+//! `POST /blockchain/operations/{id}/reconcile`: an operator resolves an operation that the engine cannot.
 
 use alloy_primitives::B256;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! `/blockchain/reconciliation-runs`: comparisons of chain and database, asked for and read.
+//! `/blockchain/reconciliation-runs`: comparisons of the chain and the database.
 
 use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;

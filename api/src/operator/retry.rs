@@ -71,11 +71,11 @@ pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: 
 
 /// The act.
 pub struct Retry<'a> {
-    /// Of which operation.
+    /// The operation.
     pub id: &'a str,
     /// The reason.
     pub reason: &'a str,
-    /// What is allowed for a unit of gas, in wei.
+    /// The maximum fee per gas, in wei.
     pub max_fee_per_gas: Option<u128>,
 }
 

@@ -1,4 +1,4 @@
-//! The endpoints of what operators do: one row each.
+//! The endpoints of operator actions: one row each.
 
 use super::{bulk_retry, cancel, reconcile, reconciliation, retry, signer, speed_up};
 use crate::access::permission::{EXECUTION, OPERATIONS, PERSON};

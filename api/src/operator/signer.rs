@@ -1,4 +1,4 @@
-//! `/blockchain/signers`: the lanes, how busy each is, and what a worker saw of it on its chain.
+//! `/blockchain/signers`: the signers with their lanes, and their chain values as a worker saw them.
 
 use alloy_primitives::U256;
 use axum::Json;
@@ -49,7 +49,7 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Signers>> {
 /// A signer with its lane, and its chain values as a worker last saw them.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Signer)]
-pub struct Shown {
+pub struct View {
     #[schema(example = "lan_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     address: Typed,
@@ -86,14 +86,14 @@ pub struct Shown {
 /// All signers.
 #[derive(Serialize, ToSchema)]
 pub struct Signers {
-    data: Vec<Shown>,
+    data: Vec<View>,
 }
 
-async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<Shown> {
+async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<View> {
     let config = app.chain(lane.chain_id);
     let in_flight = step::in_flight(tx, &lane.id).await?;
     let low = config.map(|chain| U256::from(chain.low_balance_gwei) * U256::from(1_000_000_000u64));
-    Ok(Shown {
+    Ok(View {
         id: lane.id.clone(),
         address: Typed(lane.signer.0),
         chain_id: lane.chain_id,
@@ -139,7 +139,7 @@ impl Form for Body {
     path = "/blockchain/signers/{id}/pause",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn pause(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
@@ -155,7 +155,7 @@ pub async fn pause(State(app): State<App>, Path(id): Path<String>, submission: S
     path = "/blockchain/signers/{id}/resume",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable"]))),
 )]
 pub async fn resume(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {

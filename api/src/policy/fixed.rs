@@ -1,4 +1,4 @@
-//! The limits that only whoever runs the platform changes: those of the configuration and of the program.
+//! The limits of the configuration and of the program, which the API cannot change.
 
 use muniment_activities::config::{ChainConfig, Finality};
 use muniment_domain::idempotency::REPLAY_HOURS;
@@ -100,7 +100,7 @@ pub struct OnChain {
 }
 
 impl Fixed {
-    /// Those of this process.
+    /// The limits of this process.
     pub fn of(app: &App) -> Self {
         let (settings, auth) = (&app.settings, &app.auth.config);
         let (others, staff) = (Lifetime::of(false), Lifetime::of(true));

@@ -1,4 +1,4 @@
-//! `/v1/policies`: every limit that the platform has, and other business limits, which take two admins.
+//! `/v1/policies`: every limit of the platform, and changes of the business limits, which need two admins.
 
 mod fixed;
 

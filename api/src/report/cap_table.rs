@@ -1,4 +1,4 @@
-//! `GET /v1/reports/cap-table`: who holds an offering's token, as of the last final block that is read.
+//! `GET /v1/reports/cap-table`: the holders of an offering's token, as of the last final block that was read.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ use crate::offering::holder::percentage;
         ("offering_id" = String, Query, example = "off_01jc8yq3k5e9v8w2m4n6p7r9st"),
         ("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json"),
     ),
-    responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+    responses((status = 200, content((View = "application/json"), (String = "text/csv")))),
     extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Response> {
@@ -54,7 +54,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[derive(ToSchema)]
 #[schema(as = CapTable)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
-pub struct Shown {
+pub struct View {
     #[schema(example = "cap-table")]
     report: String,
     offering_id: String,

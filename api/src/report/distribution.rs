@@ -1,4 +1,4 @@
-//! `GET /v1/reports/distributions`: what was distributed in a year, and what became of it.
+//! `GET /v1/reports/distributions`: the distributions of a year and their results.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const PAGE: i64 = 20;
     get,
     path = "/v1/reports/distributions",
     params(OfTime),
-    responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+    responses((status = 200, content((View = "application/json"), (String = "text/csv")))),
     extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
@@ -45,7 +45,7 @@ pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
 #[derive(ToSchema)]
 #[schema(as = DistributionsReport)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
-pub struct Shown {
+pub struct View {
     #[schema(example = "distributions")]
     report: String,
     offering_id: Option<String>,

@@ -1,5 +1,5 @@
-//! `/v1/reports/…`: what auditors and tax offices ask for, of everybody and of whole years, as a table or as JSON. The lines are read and sent
-//! page by page, so that a report of any length takes the memory of one page, and holds nobody's rows while it is on its way.
+//! `/v1/reports/…`: reports over all users and whole years for auditors and tax offices, as CSV or JSON. The lines are read and sent page
+//! by page, so that a report of any length needs the memory of one page and holds no database connection while it is sent.
 
 pub mod cap_table;
 pub mod distribution;
@@ -31,7 +31,7 @@ use crate::http::pages::Parameters;
 const PAGE: i64 = 500;
 const YEAR_MAX: i64 = 9_000;
 
-/// What a report over a time takes.
+/// The parameters of a report over a period.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -54,7 +54,7 @@ pub trait Report: Send + Sized + 'static {
     /// A public key.
     type Line: Serialize + Send;
 
-    /// What it is of, in JSON, before its lines.
+    /// The fields before the lines, as JSON.
     fn head(&self) -> Value;
 
     /// The next lines; none when all are read.
@@ -71,7 +71,7 @@ enum Format {
     Json,
 }
 
-/// What a report is asked for, and as what; an offering that is named exists.
+/// The subject and the format of a report. A named offering exists.
 async fn asked(tx: &mut Tx, parameters: &Parameters) -> Result<(Filter, Format)> {
     let format = match parameters.text("format").unwrap_or("json") {
         "csv" => Format::Csv,
@@ -130,7 +130,7 @@ async fn part<R: Report>(
         Sent::Everything => return Ok(None),
     };
     let lines = report.next(&mut app.db.read().await?).await.inspect_err(|error| {
-        // The status is sent: whoever reads sees that the end is missing.
+        // The status was already sent; a reader sees that the end is missing.
         tracing::error!(report.name = R::NAME, "a report stopped: {error}");
     })?;
     Ok(Some(match lines {

@@ -1,4 +1,4 @@
-//! `GET /v1/reports/tax`: what each investor was paid in a year, and what was withheld of it.
+//! `GET /v1/reports/tax`: the payments to each investor in a year and the withheld tax.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ use crate::http::pages::Parameters;
     get,
     path = "/v1/reports/tax",
     params(OfTime),
-    responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+    responses((status = 200, content((View = "application/json"), (String = "text/csv")))),
     extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Response> {
@@ -45,7 +45,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[derive(ToSchema)]
 #[schema(as = TaxReport)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
-pub struct Shown {
+pub struct View {
     #[schema(example = "tax")]
     report: String,
     offering_id: Option<String>,

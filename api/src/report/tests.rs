@@ -33,7 +33,7 @@ fn written(format: Format) -> String {
 }
 
 #[test]
-fn the_parts_of_a_report_make_one_table_and_one_object() {
+fn report_parts_form_one_table_and_one_object() {
     assert_eq!(written(Format::Csv), "number,name\r\n1,'=x\r\n,y\r\ntotal,both\r\n");
     let object: Value = serde_json::from_str(&written(Format::Json)).unwrap();
     let lines = json!([{ "number": 1, "name": "=x" }, { "number": null, "name": "y" }]);

@@ -1,4 +1,4 @@
-//! `GET /v1/reports/transactions`: what the platform did on chains, and what it took.
+//! `GET /v1/reports/transactions`: the transactions of the platform and their cost.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use crate::http::pages::Parameters;
     get,
     path = "/v1/reports/transactions",
     params(OfTime),
-    responses((status = 200, content((Shown = "application/json"), (String = "text/csv")))),
+    responses((status = 200, content((View = "application/json"), (String = "text/csv")))),
     extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
@@ -40,7 +40,7 @@ pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
 #[derive(ToSchema)]
 #[schema(as = TransactionsReport)]
 #[allow(dead_code, reason = "the document reads it; answers are written line by line")]
-pub struct Shown {
+pub struct View {
     #[schema(example = "transactions")]
     report: String,
     offering_id: Option<String>,

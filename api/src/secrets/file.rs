@@ -1,4 +1,4 @@
-//! The file of the secrets, as it is read.
+//! The format of the secrets file.
 
 use std::fmt::Display;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 const SECRET_BYTES: usize = 32;
 
-/// What the file holds, the oldest generation first.
+/// The content of the file, the oldest generation first.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
@@ -36,11 +36,11 @@ pub struct Entry {
     pub signing: Option<String>,
     /// Its public half stays: what it signed for ever, such as the anchors of the audit log, is checked by it.
     pub public: String,
-    /// Stays as well: what was sealed by it is opened by it.
+    /// It stays to decrypt what it encrypted.
     pub secret: String,
 }
 
-/// What the file held before there were rotations. The first key signs.
+/// The format before rotations existed. The first key signs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Unrotated {
@@ -48,7 +48,7 @@ struct Unrotated {
     secret: String,
 }
 
-/// What tells a file from the one that had its name before.
+/// Identifies a version of the file.
 #[derive(PartialEq, Eq)]
 pub struct Stamp(u64, u64, Option<SystemTime>);
 
@@ -69,7 +69,7 @@ pub fn read(path: &Path) -> Result<Ring, Failure> {
         .ok_or_else(|| wrong(&"each generation needs a secret of 32 bytes and a key, in their order"))
 }
 
-/// What it holds, whichever way it was written.
+/// The content in either format.
 pub fn load(path: &Path) -> Result<Stored, Failure> {
     let wrong = |why: &dyn Display| failed(path, why);
     let others = std::fs::metadata(path).map_err(|error| wrong(&error))?.permissions().mode() & 0o007;

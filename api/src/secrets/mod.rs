@@ -53,7 +53,7 @@ impl Secrets {
         Ok(Self { path: path.to_owned(), clock: clock.clone(), held })
     }
 
-    /// Reads the file again if it is another one than before, and says whether it was. What was read before stays where it cannot be read.
+    /// Reads the file again if it has changed, and returns whether it had. On an error the previous secrets stay in use.
     pub fn look_again(&self) -> Result<bool, Failure> {
         let stamp = file::Stamp::of(&self.path);
         if self.held.read().unwrap_or_else(PoisonError::into_inner).stamp == stamp {
@@ -81,7 +81,7 @@ impl Secrets {
         hmac::sign(&self.ring().current(self.now()).mac, &message(purpose, parts)).as_ref().to_vec()
     }
 
-    /// What that code was under every generation, today's first: a row keeps the one of its day.
+    /// The code under every generation, the current one first. A row has the code of its time.
     pub fn macs(&self, purpose: &str, parts: &[&[u8]]) -> Vec<Vec<u8>> {
         let (ring, message) = (self.ring(), message(purpose, parts));
         let of = |mac: &hmac::Key| hmac::sign(mac, &message).as_ref().to_vec();
@@ -101,7 +101,7 @@ impl Secrets {
         BASE64.encode(self.mac(purpose, parts))
     }
 
-    /// What the text was under every generation, today's first.
+    /// The code of the text under every generation, the current one first.
     pub fn text_macs(&self, purpose: &str, parts: &[&[u8]]) -> Vec<String> {
         self.macs(purpose, parts).iter().map(|code| BASE64.encode(code)).collect()
     }
@@ -133,7 +133,7 @@ impl Secrets {
     }
 }
 
-/// Follows the file until told to stop: a rotation needs no restart.
+/// Follows the file until it is told to stop, so that a rotation needs no restart.
 pub async fn follow(secrets: Arc<Secrets>, stop: CancellationToken) -> Result<(), Failure> {
     while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
         match secrets.look_again() {

@@ -1,4 +1,4 @@
-//! The generations of the secrets. Each takes over at its time from the one before, which is accepted for as long as what it made may live.
+//! The generations of the secrets. Each takes over at its time; the one before is accepted as long as its tokens can live.
 
 use chrono::{DateTime, Duration, Utc};
 use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
@@ -16,11 +16,11 @@ const CODES_LIFE: Duration = Duration::days(31);
 pub struct Generation {
     /// When it takes over.
     pub from: DateTime<Utc>,
-    /// What signs access tokens.
+    /// The key that signs access tokens.
     pub key: Key,
-    /// What computes codes.
+    /// The key of codes.
     pub mac: hmac::Key,
-    /// What seals.
+    /// The encryption key.
     pub seal: LessSafeKey,
 }
 
@@ -51,7 +51,7 @@ impl Ring {
         self.0.iter()
     }
 
-    /// The one that makes what is new.
+    /// The generation that creates new codes.
     pub fn current(&self, now: DateTime<Utc>) -> &Generation {
         let ripe = |generation: &&Generation| generation.from <= now && generation.key.encoding.is_some();
         // A clock that went back behind all of them leaves the oldest that can still sign.
@@ -59,7 +59,7 @@ impl Ring {
         self.0.iter().rev().find(ripe).or_else(first).unwrap_or(&self.0[0])
     }
 
-    /// Those whose codes are accepted, today's and those to come among them.
+    /// The generations whose codes are accepted, including the current and future ones.
     pub fn computing(&self, now: DateTime<Utc>) -> impl Iterator<Item = &Generation> {
         self.until(now, CODES_LIFE)
     }
@@ -73,7 +73,7 @@ impl Ring {
         keys
     }
 
-    /// Those that were replaced less than so long ago, and those that were not.
+    /// The keys that are current, or were replaced recently.
     fn until(&self, now: DateTime<Utc>, life: Duration) -> impl Iterator<Item = &Generation> {
         let replaced = self.0.iter().skip(1).map(|next| Some(next.from)).chain([None]);
         let lives = move |end: Option<DateTime<Utc>>| end.is_none_or(|end| now < end + life);

@@ -1,4 +1,4 @@
-//! One key that signs access tokens, or only its public half, when nothing that it signs is accepted any more.
+//! A key that signs access tokens, or only its public half while its tokens are still accepted.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -14,9 +14,9 @@ pub struct Key {
     pub kid: String,
     /// Its public half, base64url.
     pub public: String,
-    /// What signs.
+    /// The signing key.
     pub encoding: Option<EncodingKey>,
-    /// What checks.
+    /// The verifying key.
     pub decoding: DecodingKey,
 }
 

@@ -90,7 +90,7 @@ fn published(tokens: &AccessTokens) -> Vec<String> {
 }
 
 #[test]
-fn a_code_is_for_its_purpose_and_its_parts_alone() {
+fn code_is_bound_to_its_purpose_and_parts() {
     let secrets = fresh();
     let code = secrets.mac("refresh", &[b"ab", b"c"]);
     assert!(secrets.is_mac(&code, "refresh", &[b"ab", b"c"]));
@@ -101,7 +101,7 @@ fn a_code_is_for_its_purpose_and_its_parts_alone() {
 }
 
 #[test]
-fn what_is_sealed_opens_for_its_owner_alone() {
+fn encrypted_text_opens_only_for_its_owner() {
     let secrets = fresh();
     let sealed = secrets.seal("usr_1", b"seed", [7; 16]).unwrap();
     assert_eq!(secrets.unseal("usr_1", &sealed).unwrap(), b"seed");
@@ -110,7 +110,7 @@ fn what_is_sealed_opens_for_its_owner_alone() {
 }
 
 #[test]
-fn a_second_start_reads_what_the_first_one_made_and_nobody_else_can() {
+fn secrets_file_is_private_and_reused() {
     let place = Place::new("twice");
     let code = place.open().mac("refresh", &[b"a"]);
     assert_eq!(code, place.open().mac("refresh", &[b"a"]));
@@ -120,7 +120,7 @@ fn a_second_start_reads_what_the_first_one_made_and_nobody_else_can() {
 }
 
 #[test]
-fn a_key_is_published_for_a_day_signs_and_is_dropped_when_its_last_token_is_gone() {
+fn signing_key_is_published_early_and_removed_after_its_last_token() {
     let place = Place::new("day");
     let secrets = Arc::new(place.open());
     let tokens = AccessTokens::new(secrets.clone(), "muniment", SECONDS);
@@ -144,7 +144,7 @@ fn a_key_is_published_for_a_day_signs_and_is_dropped_when_its_last_token_is_gone
     assert_eq!(tokens.read(&old_token).map(|claims| claims.sub), Err(Code::TokenInvalid));
     assert!(tokens.read(&new_token).is_ok());
     assert_eq!(published(&tokens), std::slice::from_ref(&new.kid));
-    // What was signed for ever is checked for ever, also when the next rotation has taken the private key out of the file.
+    // Anchors never expire, so they verify even after a rotation removed the private key from the file.
     let private = place.text().matches("\"signing\"").count();
     place.rotate();
     assert!(secrets.look_again().unwrap());
@@ -153,7 +153,7 @@ fn a_key_is_published_for_a_day_signs_and_is_dropped_when_its_last_token_is_gone
 }
 
 #[test]
-fn codes_and_seals_of_before_hold_and_what_is_written_anew_is_of_today() {
+fn old_codes_stay_valid_after_a_rotation() {
     let place = Place::new("seals");
     let (secrets, yesterday) = (place.open(), place.open());
     let now = place.clock.now();
@@ -183,7 +183,7 @@ fn codes_and_seals_of_before_hold_and_what_is_written_anew_is_of_today() {
 }
 
 #[test]
-fn many_who_rotate_at_once_rotate_once() {
+fn concurrent_rotations_rotate_once() {
     let place = Place::new("once");
     let first = place.open().mac("refresh", &[b"a"]);
     let rotated: Vec<_> = std::thread::scope(|scope| {
@@ -198,7 +198,7 @@ fn many_who_rotate_at_once_rotate_once() {
 }
 
 #[test]
-fn a_rotation_that_died_halfway_leaves_the_old_file_and_the_next_one_is_whole() {
+fn interrupted_rotation_keeps_the_old_file() {
     let place = Place::new("died");
     let (secrets, before) = (place.open(), place.text());
     // It died while it wrote, with the lock in its hand.
@@ -209,14 +209,14 @@ fn a_rotation_that_died_halfway_leaves_the_old_file_and_the_next_one_is_whole() 
     assert_eq!(std::fs::metadata(&place.path).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!place.folder.join("auth.json.draft").exists());
     assert_eq!((secrets.look_again().unwrap(), secrets.ring().all().count()), (true, 2));
-    // A file that somebody spoilt is not taken over, and said once.
+    // A damaged file is not used, and it is logged once.
     std::fs::write(&place.path, &before[..20]).unwrap();
     assert!(secrets.look_again().is_err());
     assert_eq!((secrets.look_again().unwrap(), secrets.ring().all().count()), (false, 2));
 }
 
 #[test]
-fn a_file_of_before_there_were_rotations_is_read_and_rotated() {
+fn old_secrets_file_without_generations_is_read_and_rotated() {
     let place = Place::new("unrotated");
     let code = place.open().mac("refresh", &[b"a"]);
     let known: serde_json::Value = serde_json::from_str(&place.text()).unwrap();

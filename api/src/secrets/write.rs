@@ -1,5 +1,5 @@
-//! Writing the file of the secrets: at the first start, and by a rotation. It is replaced as a whole: whatever dies in between leaves the old one
-//! or the new one.
+//! Writes the secrets file: at the first start, and by a rotation. The file is replaced as a whole, so that a crash leaves the old or the
+//! new one.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// How long a new generation is published before it is used: every process and every portal has read it by then.
 const PUBLISHED: Duration = Duration::hours(24);
 
-/// What a rotation came to.
+/// The result of a rotation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// The key that signs next.

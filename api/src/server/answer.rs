@@ -1,4 +1,4 @@
-//! The outermost layer, which gives a request its id and finishes every answer the same way; and the one that bounds its time.
+//! The outermost layers: one gives each request its id and completes every answer, the other limits its duration.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -66,7 +66,7 @@ fn is_probe(path: &str) -> bool {
 /// The layer within: a request too many is turned away, and one that takes too long or panics is answered all the same; what it had not
 /// committed never happened.
 pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
-    // Whoever asks whether the process lives hears so however many wait.
+    // Health checks are answered under any load.
     let place = if is_probe(request.uri().path()) { Ok(None) } else { app.room.try_acquire().map(Some) };
     let Ok(_held) = place else { return Problem::bare(Code::ServiceUnavailable).into_response() };
     let limit = Duration::from_secs(app.limits.request_timeout_seconds);
@@ -90,7 +90,7 @@ fn render(response: &mut Response, problem: &Problem, path: &str, request_id: &s
     if let Some(seconds) = problem.retry_after_seconds() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    // Who is told 401 is told how to show who calls.
+    // An answer with status 401 says how to authenticate.
     let challenge = problem.authenticate().or((problem.code.status() == 401).then_some("Bearer"));
     if let Some(Ok(challenge)) = challenge.map(HeaderValue::from_str) {
         headers.insert(header::WWW_AUTHENTICATE, challenge);
@@ -102,7 +102,7 @@ fn finish_headers(headers: &mut HeaderMap, request_id: &str) {
         // A page of ours names what it runs; everything else runs nothing.
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
-    // What a key may see is for the holder of that key; an answer says so itself where it is for everybody.
+    // Answers are private by default; a public answer sets its own header.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     // Where others may keep it: who asked, and from which page, makes it another answer.
     if headers.get(header::CACHE_CONTROL).is_some_and(|kept| kept != "no-store") {

@@ -1,4 +1,4 @@
-//! Whether the process lives, whether it can serve, and what it is.
+//! The health endpoints: whether the process is alive, whether it is ready, and its version.
 
 use axum::Json;
 use axum::extract::State;

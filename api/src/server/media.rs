@@ -1,4 +1,4 @@
-//! What may be sent: a path that is text, JSON, and not too much of it, by somebody who takes what is given. Looked at before anything is read.
+//! Checks the path, the media types and the size of a request before its body is read.
 
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, RawPathParams, Request, State};
@@ -35,7 +35,7 @@ pub async fn check(State((app, route)): State<(App, &'static Route)>, request: R
     }
 }
 
-/// Whether the ids of a path are text. What is none when its escapes are read is the id of nothing, and no database takes it.
+/// Whether the ids of a path are valid text after decoding. Other bytes are no id, and the database would refuse them.
 async fn names_something(parts: &mut Parts) -> bool {
     match RawPathParams::from_request_parts(parts, &()).await {
         Ok(ids) => ids.iter().all(|(_, id)| !id.chars().any(char::is_control)),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_json_and_small() {
+    fn body_must_be_json_within_the_size_limit() {
         let json = (header::CONTENT_TYPE, "application/json; charset=utf-8");
         assert_eq!(refusal(Method::POST, std::slice::from_ref(&json)), None);
         let length = (header::CONTENT_LENGTH, "2");

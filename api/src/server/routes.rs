@@ -1,4 +1,4 @@
-//! Every endpoint, composed of the tables of all nouns.
+//! Every endpoint, composed of the tables of all folders.
 
 use std::sync::LazyLock;
 

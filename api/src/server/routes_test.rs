@@ -1,4 +1,4 @@
-//! What holds for the rows of all endpoints.
+//! Rules that hold for the rows of all endpoints.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn every_endpoint_has_one_row_and_every_row_documents_its_endpoint() {
 }
 
 #[test]
-fn every_access_of_a_key_is_listed() {
+fn every_scope_is_listed() {
     for route in ROUTES.iter().filter(|route| matches!(route.access, Access::Caller { .. })) {
         assert!(KEY_ACCESS.contains(&route.access), "{} {}", route.method, route.path);
     }
@@ -30,7 +30,7 @@ fn every_access_of_a_key_is_listed() {
 const SECRETS: [&str; 2] = ["\"key\":{", "\"secret\":{"];
 
 #[test]
-fn an_answer_that_is_stored_and_holds_a_secret_is_stored_encrypted() {
+fn stored_answers_with_secrets_are_encrypted() {
     let mut found = 0;
     for route in ROUTES.iter().filter(|route| route.writes()) {
         let document = json!(route.document);
@@ -48,7 +48,7 @@ fn an_answer_that_is_stored_and_holds_a_secret_is_stored_encrypted() {
 }
 
 #[test]
-fn an_auditor_changes_nothing_but_his_own_account_and_every_scope_is_listed() {
+fn auditor_changes_only_their_own_account() {
     for route in ROUTES.iter() {
         let own = route.path.starts_with("/v1/auth/");
         let roles = match route.access {
@@ -64,7 +64,7 @@ fn an_auditor_changes_nothing_but_his_own_account_and_every_scope_is_listed() {
 }
 
 #[test]
-fn only_a_door_and_nothing_else_is_changed_without_a_token() {
+fn only_login_endpoints_change_without_a_token() {
     for route in ROUTES.iter() {
         let free = matches!(route.access, Access::Open | Access::Public);
         assert!(!route.writes() || !free, "{}", route.path);
@@ -73,13 +73,13 @@ fn only_a_door_and_nothing_else_is_changed_without_a_token() {
 }
 
 #[test]
-fn who_must_show_again_who_they_are_is_a_person() {
+fn step_up_is_only_for_persons() {
     let fresh: Vec<_> = ROUTES.iter().filter(|route| route.step_up).collect();
     assert!(fresh.len() > 5 && fresh.iter().all(|route| matches!(route.access, Access::Person { .. })));
 }
 
 #[test]
-fn no_scope_of_a_key_opens_what_takes_a_persons_word() {
+fn actions_for_persons_have_no_scope() {
     let moves = ["execute", "hold", "release", "exclude", "reissue", "unfreeze", "lock", "unlock", "restrict"];
     let rest = ["reclaim", "unrestrict", "force-transfer", "recover", "reconcile"];
     let words = ["approvals/{id}/approve", "approvals/{id}/reject", "approvals/{id}/cancel"];
@@ -94,7 +94,7 @@ fn no_scope_of_a_key_opens_what_takes_a_persons_word() {
 }
 
 #[test]
-fn a_key_can_be_given_what_its_owner_may_and_no_more() {
+fn key_scopes_are_limited_to_those_of_the_owner() {
     let investor = scopes_of(&Roles::only(Role::Investor));
     assert!(investor.contains(&"me:read") && !investor.iter().any(|scope| scope.starts_with("ops:")), "{investor:?}");
     assert!(scopes_of(&Roles::only(Role::Operator)).contains(&"ops:write"));

@@ -1,4 +1,4 @@
-//! The REST interface as a role of the process.
+//! The REST API as a role of the process.
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -23,7 +23,7 @@ use crate::http::origin::Peer;
 use crate::server::media;
 use crate::server::router::router;
 
-/// How much of a head is read before the connection is given up: above what is allowed, so that the answer can say what is.
+/// How much of a head is read before the connection is closed. It is more than allowed, so that an answer can name the limit.
 const HEAD_BYTES_READ: usize = 2 * media::HEAD_BYTES_MAX;
 /// How long a caller may take to send the head.
 const HEAD_SECONDS_MAX: u64 = 10;
@@ -43,7 +43,7 @@ pub async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Failure
     })
 }
 
-/// Answers until told to stop, and then finishes what was begun.
+/// Serves until it is told to stop, then finishes the open requests.
 pub async fn serve(app: App, listener: TcpListener, stop: CancellationToken) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::new)?;
     let room = Arc::new(Semaphore::new(app.limits.connections_max));

@@ -1,4 +1,4 @@
-//! The moves of a subscription, each a `POST` on its path: cancel, reconfirm, accept, reject.
+//! The actions on a subscription, each a `POST` on its path: cancel, reconfirm, accept, reject.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, acting_as, shown};
+use super::{View, acting_as, shown};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -97,7 +97,7 @@ async fn act(
     path = "/v1/subscriptions/{id}/cancel",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
 )]
 pub async fn cancel(
@@ -115,7 +115,7 @@ pub async fn cancel(
     path = "/v1/subscriptions/{id}/reconfirm",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
 )]
 pub async fn reconfirm(
@@ -135,7 +135,7 @@ pub async fn reconfirm(
     path = "/v1/subscriptions/{id}/accept",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn accept(
@@ -153,7 +153,7 @@ pub async fn accept(
     path = "/v1/subscriptions/{id}/reject",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn reject(
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn each_move_takes_its_own_fields_and_no_others() {
+    fn each_action_accepts_only_its_own_fields() {
         for (act, by, body) in [
             (Act::Cancel, By::Investor, json!({})),
             (Act::Cancel, By::Investor, json!({ "reason": "changed my mind" })),

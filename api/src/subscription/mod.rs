@@ -1,4 +1,4 @@
-//! `/v1/subscriptions`: what investors committed, and what becomes of it.
+//! `/v1/subscriptions`: the subscriptions of investors.
 
 pub mod act;
 pub mod payment;
@@ -19,7 +19,7 @@ use muniment_domain::user::Role;
 use muniment_domain::{id, principal};
 use utoipa::IntoParams;
 
-pub use record::Shown;
+pub use record::View;
 
 use crate::access::principal::Principal;
 use crate::app::App;
@@ -28,12 +28,13 @@ use crate::http::pages::{Between, List, Page, Paging, Parameters};
 use crate::http::version::etag;
 use crate::offering;
 
-/// Which subscriptions a caller sees: staff all of them, an investor the own ones, an issuer those in the organisation's offerings.
+/// The subscriptions that a caller sees: staff all, investors their own, issuers the subscriptions of their offerings.
 pub fn scope(principal: &principal::Principal) -> Scope {
     within(principal, Role::ALL)
 }
 
-/// Which ones a caller acts on in this part. Who is investor and issuer does not take his own subscriptions, or withdraw those of others.
+/// The subscriptions that a caller may change in this role. A user who is investor and issuer cannot accept their own subscriptions, or
+/// withdraw others'.
 fn acting_as(principal: &principal::Principal, role: Role) -> Scope {
     within(principal, &[role])
 }
@@ -47,7 +48,7 @@ fn within(principal: &principal::Principal, parts: &[Role]) -> Scope {
     Scope::Own { user_id, issuer_id: principal.issuer_id.clone().filter(|_| is(Role::Issuer)) }
 }
 
-/// What a list of subscriptions takes besides its page.
+/// The filters of the list of subscriptions.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -67,9 +68,9 @@ pub struct Wanted {
     get,
     path = "/v1/subscriptions",
     params(Wanted, Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<View>>> {
     let mut known = vec!["page", "limit", "status", "offering_id", "created_from", "created_to"];
     if principal.roles.is_staff() {
         known.push("investor_id");
@@ -92,14 +93,14 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
     get,
     path = "/v1/offerings/{id}/subscriptions",
     params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "accepted"), Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
 pub async fn of_offering(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<List<Shown>>> {
+) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
     let (statuses, created, asked) = (parameters.words("status")?, parameters.created()?, Page::of(&parameters)?);
     let mut tx = app.db.read().await?;
@@ -108,7 +109,7 @@ pub async fn of_offering(
     page(&mut tx, &Scope::All, &filter, asked).await
 }
 
-async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<List<Shown>>> {
+async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<List<View>>> {
     let (rows, total) = subscription::list(tx, scope, filter, page.limit, page.offset()).await?;
     let data = rows.iter().map(|row| record::item(row, tx.now())).collect();
     Ok(Json(page.list(data, total)))
@@ -118,7 +119,7 @@ async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result
 #[utoipa::path(
     get,
     path = "/v1/subscriptions/{id}",
-    responses((status = 200, body = Shown, headers(("ETag")))),
+    responses((status = 200, body = View, headers(("ETag")))),
 )]
 pub async fn detail(
     State(app): State<App>,
@@ -132,7 +133,7 @@ pub async fn detail(
 }
 
 /// A subscription, whose id may be malformed, as answers show it.
-async fn shown(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<(i64, Shown)> {
+async fn shown(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<(i64, View)> {
     id::check("sub", id)?;
     let row = subscription::listed(tx, scope, id).await?;
     Ok((row.subscription.version, record::item(&row, tx.now())))

@@ -1,4 +1,4 @@
-//! `POST /v1/subscriptions/{id}/payments` and `/refund`: money that moved, entered once for what the bank calls by one reference.
+//! `POST /v1/subscriptions/{id}/payments` and `/refund`: payments, recorded once for each bank reference.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, shown};
+use super::{View, shown};
 use crate::app::App;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -187,5 +187,5 @@ pub struct Entered {
     received_at: Instant,
     created_at: Instant,
     /// The subscription.
-    subscription: Shown,
+    subscription: View,
 }

@@ -14,7 +14,7 @@ use crate::http::instant::Instant;
 /// A subscription. Its conditions, its cooling-off period and the progress of its mint are computed when it is read.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Subscription)]
-pub struct Shown {
+pub struct View {
     subscription_id: String,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
@@ -95,12 +95,12 @@ struct Minted {
     lock_release_at: Option<Instant>,
 }
 
-/// One subscription, as it stands now.
-pub fn item(row: &Listed, now: DateTime<Utc>) -> Shown {
+/// One subscription in its current state.
+pub fn item(row: &Listed, now: DateTime<Utc>) -> View {
     let s = &row.subscription;
     let decimals = u32::try_from(row.token_decimals).unwrap_or(0);
     let (money, expires_at) = (|minor| Amount(Money::from_minor(minor)), Instant(s.cooling_off_expires_at));
-    Shown {
+    View {
         subscription_id: s.id.clone(),
         id: s.id.clone(),
         offering_id: s.offering_id.clone(),
@@ -147,7 +147,7 @@ fn is_cooling_off(row: &Listed, now: DateTime<Utc>) -> bool {
     row.subscription.status == Status::Committed && row.subscription.cooling_off_expires_at > now
 }
 
-/// What has to be so before it is minted. What has ended lacks nothing any more.
+/// The conditions for the mint. A subscription that ended has none.
 fn gates(row: &Listed, now: DateTime<Utc>) -> Vec<Gate> {
     let s = &row.subscription;
     if !s.status.is_open() && s.status != Status::Minted {

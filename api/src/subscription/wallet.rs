@@ -1,4 +1,4 @@
-//! `PATCH /v1/subscriptions/{id}`: another wallet, while nothing was fixed for the old one.
+//! `PATCH /v1/subscriptions/{id}`: changes the wallet, as long as nothing was fixed for the old one.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, acting_as, shown};
+use super::{View, acting_as, shown};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
@@ -38,7 +38,7 @@ pub struct Body {
     path = "/v1/subscriptions/{id}",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 200, body = Shown)),
+    responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "wallet_in_use"]))),
 )]
 pub async fn change_wallet(

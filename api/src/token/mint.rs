@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn subscriptions_are_named_soundly_and_once() {
+    fn subscription_ids_are_valid_and_unique() {
         let (one, other) = ("sub_01jc0000000000000000000000", "sub_01jc0000000000000000000001");
         assert_eq!(refused(&[one, other]), None);
         assert_eq!(refused(&[]).as_deref(), Some("/subscription_ids"));

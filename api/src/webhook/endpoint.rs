@@ -1,4 +1,4 @@
-//! One's endpoints: made, read, changed and taken away. A secret is shown where it is made and nowhere else.
+//! The webhook endpoints of a caller: create, read, change and delete. The answer that creates a secret is the only one that shows it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::record::{Headers, Made, Shown, item};
+use super::record::{Headers, Made, View, item};
 use super::{owner, wanted};
 use crate::access::principal::Principal;
 use crate::api_key::{OVERLAP_HOURS_DEFAULT, check_overlap};
@@ -59,7 +59,7 @@ pub struct Wanted {
     /// The maximum number of requests per minute.
     #[schema(minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<i64>,
-    // Whose it will be, and what it is told of as a row has it.
+    // The owner, and the event types as they are stored.
     #[serde(skip)]
     whose: Option<(Owner, String)>,
 }
@@ -170,9 +170,9 @@ impl ChangeRequest for Wanted {
     get,
     path = "/v1/webhooks/endpoints",
     params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "enabled"), Between, Paging),
-    responses((status = 200, body = List<Shown>)),
+    responses((status = 200, body = List<View>)),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Shown>>> {
+pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
     let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
     let page = Page::of(&parameters)?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
@@ -186,7 +186,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/webhooks/endpoints/{id}",
-    responses((status = 200, body = Shown, headers(("ETag" = String)))),
+    responses((status = 200, body = View, headers(("ETag" = String)))),
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
@@ -202,7 +202,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     path = "/v1/webhooks/endpoints/{id}",
     request_body = Change,
     params(OptionalSeen),
-    responses((status = 200, body = Shown, headers(("ETag" = String)))),
+    responses((status = 200, body = View, headers(("ETag" = String)))),
 )]
 pub async fn change(
     State(app): State<App>,
@@ -241,7 +241,7 @@ pub async fn change(
         endpoint.rate_limit_per_minute = rate;
     }
     match body.status {
-        // Whoever switches it on again says that what failed before is repaired.
+        // Enabling it again means that the cause of the failures is repaired.
         Some(Switch::Enabled) => {
             (endpoint.status, endpoint.disabled_reason) = (Status::Enabled, None);
             (endpoint.first_failed_at, endpoint.consecutive_failures) = (None, 0);
@@ -281,7 +281,7 @@ pub struct Rotation {
     /// How many hours the old secret also signs.
     #[schema(minimum = 0, maximum = 72, default = 24)]
     overlap_hours: Option<i64>,
-    /// Whose and which one, by the caller and the path.
+    /// The owner and the id, from the caller and the path.
     #[serde(skip)]
     #[schema(ignore)]
     asked: Option<(Owner, String)>,
@@ -341,7 +341,7 @@ impl ChangeRequest for Rotation {
     }
 }
 
-/// A secret: its id, its text, and how it stands in its row.
+/// A secret: its id, its text, and its encrypted form.
 fn new_secret(app: &App) -> muniment_domain::Result<(String, String, String)> {
     let ids = app.db.ids();
     let id = ids.new_id("whs", app.db.clock().now());

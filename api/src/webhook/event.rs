@@ -1,4 +1,4 @@
-//! `/v1/events`: what happened, for those who ask instead of being told; and the catalog of what there is to be told.
+//! `/v1/events`: events for callers who poll instead of receiving webhooks, and the list of event types.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -70,7 +70,7 @@ pub async fn types(uri: Uri) -> Result<impl IntoResponse> {
     Ok((kept, Json(Catalog { data: CATALOG.iter().map(item).collect() })))
 }
 
-// What is sent, as JSON Schema. The data differ with what happened; they only ever gain fields.
+// The JSON Schema of an event. The data depend on the type, and only ever gain fields.
 fn schema(name: &str, subject: &str) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
@@ -86,7 +86,7 @@ fn schema(name: &str, subject: &str) -> Value {
     })
 }
 
-/// What the list of events takes.
+/// The parameters of the list of events.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -109,7 +109,7 @@ pub struct Wanted {
 /// An event.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Event)]
-pub struct Told {
+pub struct EventView {
     #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     #[serde(rename = "type")]
@@ -142,7 +142,7 @@ struct Subject {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Events)]
 pub struct Listed {
-    data: Vec<Told>,
+    data: Vec<EventView>,
     pagination: Place,
 }
 
@@ -170,17 +170,17 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 #[utoipa::path(
     get,
     path = "/v1/events/{id}",
-    responses((status = 200, body = Told)),
+    responses((status = 200, body = EventView)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Told>> {
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<EventView>> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     Ok(Json(shown(event_scope::find(&mut tx, &owner, &id).await?)))
 }
 
 /// As answers show it.
-pub fn shown(event: Event) -> Told {
-    Told {
+pub fn shown(event: Event) -> EventView {
+    EventView {
         id: event.id,
         kind: event.name,
         timestamp: Instant(event.created_at),

@@ -1,4 +1,4 @@
-//! `/v1/webhooks/endpoints`: where somebody wants to be told, and what of. The events themselves are at `/v1/events` too.
+//! `/v1/webhooks/endpoints`: where events are sent, and which. The events are also at `/v1/events`.
 
 pub mod endpoint;
 pub mod event;

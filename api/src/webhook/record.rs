@@ -1,4 +1,4 @@
-//! What an endpoint looks like to its owner.
+//! A webhook endpoint as its owner sees it.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::http::instant::Instant;
 
-/// What is sent along, by the names.
+/// The extra headers by name.
 pub type Headers = BTreeMap<String, String>;
 
 /// A webhook endpoint.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Endpoint)]
-pub struct Shown {
+pub struct View {
     #[schema(example = "whe_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     #[schema(example = "https://hooks.portal.example/in")]
@@ -57,26 +57,26 @@ struct Failing {
 #[schema(as = NewEndpoint)]
 pub struct Made {
     #[serde(flatten)]
-    endpoint: Shown,
+    endpoint: View,
     /// The signing secret. It is shown only here.
     #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDaa2fYpJhZHs=")]
     secret: String,
 }
 
 impl Made {
-    /// The answer to whoever made it.
-    pub const fn of(endpoint: Shown, secret: String) -> Self {
+    /// The answer to the request that created it.
+    pub const fn of(endpoint: View, secret: String) -> Self {
         Self { endpoint, secret }
     }
 }
 
 /// One endpoint.
-pub fn item(app: &App, e: Endpoint) -> Shown {
+pub fn item(app: &App, e: Endpoint) -> View {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    // Their values may be somebody's secrets: only the names are shown again.
+    // Their values may be secrets, so only the names are shown.
     let opened = e.headers_sealed.as_ref().and_then(|sealed| app.auth.secrets.unseal(&e.id, sealed));
     let headers: Headers = opened.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    Shown {
+    View {
         event_types: words(&e.event_types),
         offering_ids: e.offering_ids.as_deref().map(words),
         headers: headers.into_keys().map(|name| (name, "•••".to_owned())).collect(),

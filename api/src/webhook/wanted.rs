@@ -1,4 +1,4 @@
-//! What an endpoint may be: its address, what it is told, and with what besides.
+//! The checks of a new or changed webhook endpoint: its URL, its event types and its headers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,10 +17,10 @@ const OFFERINGS_MAX: usize = 100;
 const HEADERS_MAX: usize = 5;
 const HEADER_CHARACTERS_MAX: usize = 512;
 const PER_MINUTE_MAX: i64 = 6_000;
-/// How long the names of hosts are looked up. Whoever delivers looks again, each time.
+/// The maximum duration of a host lookup. A delivery must look up the host again.
 const LOOKUP: Duration = Duration::from_secs(2);
 
-/// Headers that belong to the connection, to the platform or to whoever the owner is elsewhere.
+/// Headers that belong to the connection, to the platform or to the owner's credentials.
 const RESERVED: &[&str] = &[
     "authorization",
     "connection",
@@ -58,7 +58,7 @@ pub async fn check_url(app: &App, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The kinds as they are stored. Each is one that the owner is told of, or a pattern over such.
+/// The event types as they are stored. Each is visible to the owner, or a pattern of visible types.
 pub fn check_types(owner: &Owner, types: &[String]) -> Result<String> {
     if types.is_empty() || types.len() > TYPES_MAX {
         let detail = format!("Name 1 to {TYPES_MAX} event types, or * for all.");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_the_owners_own_and_on_one_line() {
+    fn headers_are_one_line_and_not_reserved() {
         assert_eq!(headers("X-Portal", "one two"), Ok(()));
         for (name, value, code) in [
             ("Host", "a", "header_reserved"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_one_that_the_owner_is_told_of() {
+    fn event_type_must_be_visible_to_the_owner() {
         let list = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let investor = Owner::Investor("inv_1".to_owned());
         assert_eq!(

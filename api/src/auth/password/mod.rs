@@ -1,4 +1,4 @@
-//! Passwords: argon2id behind a gate, because each hash takes the memory that it is meant to take.
+//! Password hashes with argon2id. A gate limits how many are computed at once, because each needs much memory.
 
 use std::sync::Arc;
 use std::thread::{Builder, available_parallelism};
@@ -25,7 +25,7 @@ const SCORE_MIN: Score = Score::Three;
 /// The priority that gives way to all others.
 #[cfg(target_os = "linux")]
 const LOWEST: i32 = 19;
-/// Hashes and compares, on half of the cores at once and after everything else: what is read meanwhile finds its core free.
+/// Hashes and compares passwords, on half of the cores and at low priority, so that other requests have free cores.
 #[derive(Clone)]
 pub struct Passwords {
     params: Params,
@@ -35,7 +35,7 @@ pub struct Passwords {
     nobody: Arc<str>,
 }
 
-/// What a comparison found.
+/// The findings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Whether the password is the right one.
@@ -87,7 +87,7 @@ impl Passwords {
         let yielding = move || {
             let _held = (place, core);
             yield_to_others();
-            // Whoever asked may be gone.
+            // The caller may have disconnected.
             let _ = sender.send(work());
         };
         // A thread of its own: what has stepped back once may not come forward again, and would slow down other work later.

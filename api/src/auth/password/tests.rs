@@ -5,7 +5,7 @@ fn refused(password: &str) -> bool {
 }
 
 #[test]
-fn what_is_tried_first_is_refused_and_a_sentence_is_not() {
+fn common_passwords_are_refused() {
     for password in [
         "short",
         "password1234",
@@ -28,7 +28,7 @@ fn what_is_tried_first_is_refused_and_a_sentence_is_not() {
 }
 
 #[tokio::test]
-async fn a_missing_account_is_never_right_and_costs_the_same_settings() {
+async fn unknown_account_costs_the_same_hash() {
     let auth = Auth { password_memory_kib: 64, ..Auth::default() };
     let passwords = Passwords::new(&auth, [1; 16]).unwrap();
     let stored = passwords.hash("correct horse battery".to_owned(), [2; 16]).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_missing_account_is_never_right_and_costs_the_same_settings() {
 }
 
 #[tokio::test]
-async fn more_logins_than_the_queue_holds_are_refused_at_once() {
+async fn logins_above_the_queue_limit_are_refused() {
     let passwords = Passwords::new(&Auth { password_memory_kib: 64, ..Auth::default() }, [1; 16]).unwrap();
     let all = passwords.queue.available_permits();
     let taken = passwords.queue.clone().try_acquire_many_owned(u32::try_from(all).unwrap()).unwrap();

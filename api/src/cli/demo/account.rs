@@ -1,4 +1,4 @@
-//! The accounts of the demo's chain. Their keys are public, and worth nothing: they come from the mnemonic of every development node.
+//! The accounts of the demo's chain. Their keys are public: they come from the mnemonic of development nodes.
 
 use alloy_primitives::{Address, B256, b256};
 use muniment_devchain::DEV_ACCOUNTS;

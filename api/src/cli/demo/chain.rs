@@ -33,7 +33,7 @@ pub struct DemoChain {
 pub async fn start(folder: &Path) -> Result<DemoChain, Failure> {
     let listen = std::env::var(LISTEN_VARIABLE).unwrap_or_else(|_| LISTEN_DEFAULT.to_owned());
     let listen = listen.parse().map_err(|_| {
-        Failure::new(format!("{LISTEN_VARIABLE} is {listen:?}; expected is an address like {LISTEN_DEFAULT}."))
+        Failure::new(format!("{LISTEN_VARIABLE} is {listen:?}, but must be an address such as {LISTEN_DEFAULT}."))
     })?;
     let listener = serve::bind(listen, LISTEN_VARIABLE).await?;
     let url = format!("http://{}", listener.local_addr().map_err(Failure::new)?);
@@ -41,7 +41,7 @@ pub async fn start(folder: &Path) -> Result<DemoChain, Failure> {
     let chain = tokio::task::spawn_blocking(move || Devchain::open(Config { dir, ..Config::default() }));
     let chain = chain.await.map_err(Failure::new)?;
     let chain = chain.map_err(|error| {
-        Failure::new(format!("The embedded chain: {error}. Another folder is chosen by MUNIMENT_DATA."))
+        Failure::new(format!("The embedded chain failed: {error}. MUNIMENT_DATA sets another folder."))
     })?;
     let (stop, ended, why) =
         (CancellationToken::new(), CancellationToken::new(), Arc::<Mutex<Option<String>>>::default());
@@ -69,7 +69,7 @@ impl DemoChain {
                 () = stop.cancelled() => Ok(()),
                 () = ended.cancelled() => {
                     let why = why.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-                    Err(Failure::new(why.unwrap_or_else(|| "the embedded chain ended".to_owned())))
+                    Err(Failure::new(why.unwrap_or_else(|| "the embedded chain stopped".to_owned())))
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Who and what the demo is about: written once, found again by later starts.
+//! The data of the demo. It is written once and found again by later starts.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Db, Tx};

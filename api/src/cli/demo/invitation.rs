@@ -1,4 +1,4 @@
-//! What the demo prints: where it is, who may do what, and three commands to try.
+//! The text that the demo prints: its address, its users and three commands to try.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,9 @@ use super::data::Demo;
 pub fn text(api: SocketAddr, chain_url: &str, demo: &Demo, password: &str) -> String {
     let base = format!("http://{api}");
     let mut lines = vec![
-        format!("\nMuniment is up at {base}, its development chain at {chain_url} (chain id 31337)."),
-        format!("Operator key, for as long as this process runs: {}", demo.key),
-        format!("People, for as long as this process runs with the password {password}"),
+        format!("\nMuniment runs at {base}, its development chain at {chain_url} (chain id 31337)."),
+        format!("API key of an operator, valid while this process runs: {}", demo.key),
+        format!("Users, with the password {password} while this process runs"),
     ];
     lines.extend(demo.people.iter().map(|(email, role)| format!("  {email:26} {role}")));
     lines.push("\nOfferings:".to_owned());
@@ -22,14 +22,14 @@ pub fn text(api: SocketAddr, chain_url: &str, demo: &Demo, password: &str) -> St
         };
         lines.push(format!("  {}  {:14} {} {lockup}", offering.id, offering.name, offering.token_status));
     }
-    lines.push("\nInvestors' wallets (keys of the mnemonic `test test … junk`):".to_owned());
+    lines.push("\nWallets of the investors (keys of the mnemonic `test test … junk`):".to_owned());
     lines.extend(account::wallets().iter().take(6).map(|wallet| format!("  {wallet}")));
     let without_token = demo.offerings.iter().find(|offering| offering.token_status != "deployed");
     if let Some(offering) = without_token.or(demo.offerings.first()) {
         lines.push("\nDeploy the token, mint every accepted subscription, read the result:".to_owned());
         lines.extend(commands(&base, &demo.key, &offering.id).map(|command| format!("\n{command}")));
     }
-    lines.push("\nCtrl-C stops everything; the next start goes on where this one ended.\n".to_owned());
+    lines.push("\nCtrl-C stops everything. The next start continues from here.\n".to_owned());
     lines.join("\n")
 }
 

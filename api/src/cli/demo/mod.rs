@@ -1,4 +1,4 @@
-//! `muniment` without a command: everything on this machine, with a chain of its own and data to try it on.
+//! `muniment` without a command: everything on this machine, with its own chain and demo data.
 
 mod account;
 mod chain;
@@ -22,12 +22,15 @@ use crate::server::serve;
 pub async fn run(mut config: Config) -> Result<(), Failure> {
     if !config.chains.is_empty() {
         return Err(Failure::new(
-            "The configuration names chains of its own. The demo brings its own one: use `muniment run` instead.",
+            "The configuration has chains, but the demo uses its own chain. Use `muniment run` instead.",
         ));
     }
     let folder = PathBuf::from(std::env::var_os("MUNIMENT_DATA").unwrap_or_else(|| "data".into()));
     std::fs::create_dir_all(&folder).map_err(|error| {
-        Failure::new(format!("The folder {} cannot be made: {error}. Set MUNIMENT_DATA.", folder.display()))
+        Failure::new(format!(
+            "The folder {} cannot be created: {error}. Set MUNIMENT_DATA to another folder.",
+            folder.display()
+        ))
     })?;
     let listener = serve::bind(config.listen, "MUNIMENT_LISTEN").await?;
     let served_at = listener.local_addr().map_err(Failure::new)?;

@@ -1,4 +1,4 @@
-//! The people of the demo, who can log in by the password that this start prints: two operators, so that four eyes can be tried.
+//! The users of the demo, who log in with the printed password. There are two operators, so that approvals can be tried.
 
 use muniment_domain::Result;
 use muniment_domain::db::Tx;

@@ -1,4 +1,4 @@
-//! A chain: who answers, whether it is the one we know, and whether our contracts are there.
+//! Checks of a chain: its endpoints, its identity and the platform's contracts.
 
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::config::ChainConfig;
@@ -7,10 +7,10 @@ use muniment_domain::db::Db;
 
 use super::Check;
 
-/// By how many block times, and at least seconds, the newest block may lie behind our clock.
+/// How many block times, and at least how many seconds, the newest block may be behind the clock.
 const LATE_BLOCKS: i64 = 10;
 const LATE_SECONDS_MIN: i64 = 60;
-/// By how many seconds a block may lie ahead of our clock.
+/// How many seconds a block may be ahead of the clock.
 const AHEAD_SECONDS_MAX: i64 = 15;
 
 /// The checks of one chain, and the chain for those that need it, if it is there and the right one.
@@ -23,11 +23,11 @@ pub async fn check(config: &ChainConfig, db: Option<&Db>) -> (Vec<Check>, Option
     let contact = match chain.contact().await {
         Ok(contact) => contact,
         Err(fault) => {
-            let advice = "no operation of this chain can go on before this is solved";
+            let advice = "no operation of this chain can continue until this is fixed";
             return (vec![Check::fail(subject, fault.to_string(), advice)], None);
         }
     };
-    let advice = "the other endpoints are used meanwhile";
+    let advice = "the other endpoints are used until it is fixed";
     let mut checks = Vec::new();
     for (endpoint, fault) in &contact.silent {
         checks.push(Check::warn(&subject, format!("{endpoint}: {fault}"), advice));
@@ -48,16 +48,16 @@ async fn genesis(subject: &str, chain_id: u64, found: &str, db: Option<&Db>) -> 
         None => Ok(None),
     };
     match known {
-        Ok(Some(known)) if known == found => Check::fine(subject, format!("{found}, as at first contact")),
+        Ok(Some(known)) if known == found => Check::fine(subject, format!("{found}, as at the first contact")),
         Ok(Some(known)) => Check::fail(
             subject,
             format!("{found}, but the database knows {known}"),
-            "another chain stands behind the URL: correct the endpoint, or use a database of its own for it",
+            "the URL leads to another chain: correct the endpoint, or use a separate database for it",
         ),
-        Ok(None) => Check::fine(subject, format!("{found}, not met before")),
+        Ok(None) => Check::fine(subject, format!("{found}, first contact")),
         Err(error) => Check::warn(
             subject,
-            format!("{found}; the database does not tell: {error}"),
+            format!("{found}; the database could not be read: {error}"),
             "run `muniment migrate` first",
         ),
     }
@@ -85,11 +85,11 @@ async fn clock(subject: &str, chain: &Chain) -> Check {
         return Check::warn(
             subject,
             found,
-            "the node is behind or syncing, or the chain makes blocks only when there is work",
+            "the node is behind or syncing, or the chain makes blocks only for transactions",
         );
     }
     if behind < -AHEAD_SECONDS_MAX {
-        return Check::warn(subject, found, "the block lies in the future: set this machine's clock by NTP");
+        return Check::warn(subject, found, "the block is in the future: set this machine's clock with NTP");
     }
     Check::fine(subject, found)
 }

@@ -1,4 +1,4 @@
-//! The database: there, current, and with what the queue needs.
+//! Checks of the database: reachable, migrated, and with the extensions of the queue.
 
 use muniment_domain::db::Db;
 use muniment_domain::{migrate, wall};
@@ -18,7 +18,7 @@ pub async fn check(config: &Config) -> (Vec<Check>, Option<Db>) {
             let check = Check::warn(
                 "database",
                 format!("{path} does not exist yet"),
-                "`muniment migrate` or the first start makes it",
+                "`muniment migrate` or the first start creates it",
             );
             return (vec![check], None);
         }
@@ -42,14 +42,11 @@ async fn migrations(db: &Db) -> Check {
     match migrate::applied_version(db).await {
         Ok(Some(applied)) if applied == newest => Check::fine(subject, found(applied)),
         Ok(Some(applied)) if applied > newest => {
-            let advice =
-                format!("the database is newer than this binary: start a binary that knows migration {applied}");
+            let advice = format!("the database is newer than this binary: use a binary that has migration {applied}");
             Check::fail(subject, found(applied), advice)
         }
-        Ok(applied) => {
-            Check::warn(subject, found(applied.unwrap_or(0)), "run `muniment migrate`, or start a process that does")
-        }
-        Err(error) => Check::fail(subject, error.to_string(), "look whether the user of the URL may read the tables"),
+        Ok(applied) => Check::warn(subject, found(applied.unwrap_or(0)), "run `muniment migrate`"),
+        Err(error) => Check::fail(subject, error.to_string(), "check that the user of the URL may read the tables"),
     }
 }
 
@@ -65,7 +62,7 @@ async fn extensions(db: &Db) -> Check {
             }
         },
         Err(error) => {
-            Check::fail(subject, error.to_string(), "look whether the user of the URL may read pg_available_extensions")
+            Check::fail(subject, error.to_string(), "check that the user of the URL may read pg_available_extensions")
         }
     }
 }
@@ -74,15 +71,15 @@ async fn role(db: &Db) -> Check {
     let subject = "database role";
     match wall::stands(db).await {
         Ok(Some(false)) => {
-            let advice = "log in as a role that is no superuser and has no BYPASSRLS, and that owns the tables: the second wall between investors holds for such a one alone";
-            Check::warn(subject, "no row level security holds for it".to_owned(), advice)
+            let advice = "use a role that owns the tables, is not a superuser and does not have BYPASSRLS: row security does not protect investors' data from other roles";
+            Check::warn(subject, "row security does not apply to it".to_owned(), advice)
         }
-        Ok(_) => Check::fine(subject, "an ordinary one".to_owned()),
-        Err(error) => Check::fail(subject, error.to_string(), "look whether the user of the URL may read pg_roles"),
+        Ok(_) => Check::fine(subject, "an ordinary role".to_owned()),
+        Err(error) => Check::fail(subject, error.to_string(), "check that the user of the URL may read pg_roles"),
     }
 }
 
-// The password stands between the first colon of the authority and its last at-sign.
+// The password is between the first colon and the last at sign of the authority.
 fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let Some((credentials, host)) = rest.rsplit_once('@') else { return url.to_owned() };
@@ -96,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_never_shown() {
+    fn password_is_hidden_in_debug_output() {
         assert_eq!(redacted("postgres://m:se@cret@db:5432/muniment?password=x"), "postgres://m@db:5432/muniment");
         assert_eq!(redacted("sqlite:data/muniment.db"), "sqlite:data/muniment.db");
     }

@@ -1,4 +1,4 @@
-//! `muniment doctor`: looks at everything the platform stands on, and says what to do about what it finds.
+//! `muniment doctor`: checks everything that the platform needs, and says what to do.
 
 mod chain;
 mod database;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub enum Verdict {
     /// As it should be.
     Fine,
-    /// It works, and somebody should look.
+    /// It works, but needs attention.
     Warn,
     /// It cannot work.
     Fail,
@@ -57,12 +57,12 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
         ));
     }
     if let Err(weak) = config.auth.check(config.profile) {
-        checks.push(Check::fail("auth", "it is weak to log in", weak.to_string()));
+        checks.push(Check::fail("auth", "the login is weak", weak.to_string()));
     }
     if config.mail.command.is_empty() && config.profile == Profile::Production {
         checks.push(Check::warn(
             "mail",
-            "nothing sends mails: nobody can prove an address, follow an invitation or set a forgotten password",
+            "no mails are sent: nobody can verify an address, accept an invitation or reset a password",
             "set mail.command, mail.from and mail.page",
         ));
     }
@@ -76,7 +76,7 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
     let (warnings, failures) = (count(Verdict::Warn), count(Verdict::Fail));
     println!("\n{} checks, {warnings} warnings, {failures} failures", checks.len());
     if failures > 0 {
-        Err(Failure::new(format!("{failures} checks failed; the table says what to do.")))
+        Err(Failure::new(format!("{failures} checks failed. The table says what to do.")))
     } else {
         Ok(())
     }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_not_fine_says_what_to_do() {
+    fn failed_check_says_what_to_do() {
         let checks = [Check::fine("database", "reachable"), Check::fail("chain x", "no answer", "start the node")];
         assert_eq!(
             table(&checks),

@@ -1,4 +1,4 @@
-//! The signers: whether their keys open, whether they can pay for gas, and whether they may act.
+//! Checks of the signers: whether their keys open, whether they can pay for gas, and whether they have the agent role.
 
 use alloy_primitives::U256;
 use alloy_primitives::utils::format_ether;
@@ -21,7 +21,7 @@ pub async fn check(config: &ChainConfig, profile: Profile, chain: Option<&Chain>
         return vec![Check::fail(
             subject,
             "none is configured",
-            "add `signers` to this chain; without one nothing is sent",
+            "add `signers` to this chain; without a signer nothing is sent",
         )];
     }
     let mut checks = Vec::new();
@@ -30,7 +30,7 @@ pub async fn check(config: &ChainConfig, profile: Profile, chain: Option<&Chain>
         let signer = match Signer::open(signer, profile) {
             Ok(signer) => signer,
             Err(fault) => {
-                checks.push(Check::fail(subject, fault.to_string(), "the engine does not start before this is solved"));
+                checks.push(Check::fail(subject, fault.to_string(), "the engine does not start until this is fixed"));
                 continue;
             }
         };
@@ -46,7 +46,7 @@ pub async fn check(config: &ChainConfig, profile: Profile, chain: Option<&Chain>
 fn key(signer: &Signer, subject: &str, profile: Profile) -> Check {
     let address = signer.address();
     if known_key::is_public(address) && profile == Profile::Production {
-        return Check::fail(subject, format!("{address} has a key that everybody knows"), "make a key of your own");
+        return Check::fail(subject, format!("the key of {address} is publicly known"), "create your own key");
     }
     Check::fine(subject, format!("{address} opens"))
 }
@@ -65,7 +65,7 @@ async fn balance(chain: &Chain, signer: &Signer, subject: &str) -> Check {
         return Check::fail(
             subject,
             found,
-            format!("send coins to {}: it cannot pay for a single transaction", signer.address()),
+            format!("send coins to {}: it cannot pay for one transaction", signer.address()),
         );
     }
     if balance < one * U256::from(TRANSACTIONS_AHEAD) {
@@ -73,7 +73,7 @@ async fn balance(chain: &Chain, signer: &Signer, subject: &str) -> Check {
         return Check::warn(
             subject,
             found,
-            format!("enough for {full} full transactions at the fee of now; send more in time"),
+            format!("enough for {full} full transactions at the current fee; send more soon"),
         );
     }
     Check::fine(subject, found)
@@ -94,8 +94,6 @@ async fn roles(chain: &Chain, signer: &Signer, subject: &str) -> Option<Check> {
                 signer.address()
             ),
         ),
-        Err(fault) => {
-            Check::fail(subject, fault.to_string(), "look whether `registry` is the platform's AgentRegistry")
-        }
+        Err(fault) => Check::fail(subject, fault.to_string(), "check that `registry` is the platform's AgentRegistry"),
     })
 }

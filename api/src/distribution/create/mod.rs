@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Shown, running, shown, unnamed};
+use super::{View, running, shown, unnamed};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
@@ -87,7 +87,7 @@ fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Mom
     path = "/v1/distributions",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 201, body = Shown)),
+    responses((status = 201, body = View)),
     extensions(("x-codes" = json!(["not_found", "invalid_state", "payout_token_unknown", "unknown_chain"]))),
 )]
 pub async fn create(

@@ -19,7 +19,7 @@ fn refused(change: Value) -> Option<(String, String)> {
 }
 
 #[test]
-fn a_draft_that_cannot_be_right_is_told_where() {
+fn draft_errors_name_the_field() {
     assert_eq!(refused(json!({})), None);
     assert_eq!(refused(json!({ "total_amount": null, "per_unit_amount": "0.01" })), None);
     for (change, pointer, code) in [

@@ -1,4 +1,4 @@
-//! What a caller takes (RFC 9110, 12.5.1). A problem is given whatever that is: it says why there is nothing else.
+//! The header `Accept` (RFC 9110, 12.5.1). A problem is sent whatever the header says, because it explains the refusal.
 
 use axum::http::{HeaderMap, header};
 

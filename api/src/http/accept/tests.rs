@@ -8,7 +8,7 @@ fn takes_json(lines: &[&'static str]) -> bool {
 }
 
 #[test]
-fn the_most_exact_range_decides() {
+fn most_specific_media_range_decides() {
     for taken in [
         "*/*",
         "application/*",

@@ -1,4 +1,4 @@
-//! Reads a body into what a handler asked for, and says exactly what does not fit.
+//! Reads a body into the type of the handler, and says which field is invalid.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn value(bytes: &[u8]) -> Result<serde_json::Value> {
     let malformed = |error: &serde_json::Error| Problem::new(Code::MalformedJson, sentence(&error.to_string()));
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let Unique(value) = serde_path_to_error::deserialize(&mut text).map_err(|error| match error.inner().is_data() {
-        // Nothing but a name that stands twice is found unfit here: a value may be anything.
+        // The only data error here is a duplicate name, because a value may be anything.
         true => Problem::malformed(pointer(error.path()), "duplicate", "The field occurs twice in the object."),
         false => malformed(error.inner()),
     })?;
@@ -86,7 +86,7 @@ fn value(bytes: &[u8]) -> Result<serde_json::Value> {
     Ok(value)
 }
 
-/// What types of ours find unfit, they name by its code, before a colon.
+/// The error codes of our own types, which stand before a colon in the text.
 const OWN: [&str; 7] = [
     "address_checksum",
     "address_format",
@@ -97,7 +97,7 @@ const OWN: [&str; 7] = [
     "reference_format",
 ];
 
-/// serde names the kind of misfit in its text alone; this is the one place that reads it.
+/// Turns an error of serde into a problem. serde gives the kind of error only in its text; only this function reads it.
 fn misfit(path: &str, text: &str) -> Problem {
     let coded = text.split_once(": ").and_then(|(code, detail)| Some((OWN.iter().find(|own| **own == code)?, detail)));
     if let Some((code, detail)) = coded {
@@ -111,7 +111,27 @@ fn misfit(path: &str, text: &str) -> Problem {
     if text.starts_with("missing field") {
         return Problem::field(format!("{path}/{quoted}"), "required", format!("The field {quoted} is missing."));
     }
-    Problem::field(path, "type_mismatch", sentence(text))
+    Problem::field(path, "type_mismatch", mismatch(text))
+}
+
+/// What is allowed instead of a value of the wrong type, without the words of the implementation.
+fn mismatch(text: &str) -> String {
+    if let Some((given, allowed)) =
+        text.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
+    {
+        let allowed = allowed.trim_start_matches("one of ").replace('`', "");
+        return format!("The value {given} is not allowed. Allowed: {allowed}.");
+    }
+    let Some((_, expected)) = text.rsplit_once(", expected ") else { return sentence(text) };
+    let expected = match expected {
+        "a boolean" => "true or false",
+        "a sequence" => "an array",
+        number if ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize"].contains(&number) => "a whole number",
+        object if object.starts_with("struct ") || object == "a map" => "an object",
+        other if other.starts_with("a ") || other.starts_with("an ") => other,
+        _ => return "The value has the wrong type.".to_owned(),
+    };
+    format!("The value must be {expected}.")
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {

@@ -26,7 +26,23 @@ fn refused(text: &str) -> (Code, String, String) {
 }
 
 #[test]
-fn a_body_that_does_not_fit_is_told_where() {
+fn a_wrong_type_is_described_without_words_of_the_implementation() {
+    for (text, detail) in [
+        ("invalid type: integer `7`, expected a string", "The value must be a string."),
+        ("invalid type: sequence, expected struct Login", "The value must be an object."),
+        ("invalid type: string \"a\", expected i64", "The value must be a whole number."),
+        (
+            "unknown variant `opened`, expected `open` or `paused`",
+            "The value opened is not allowed. Allowed: open or paused.",
+        ),
+        ("unknown variant `x`, expected one of `a`, `b`, `c`", "The value x is not allowed. Allowed: a, b, c."),
+    ] {
+        assert_eq!(mismatch(text), detail);
+    }
+}
+
+#[test]
+fn body_errors_name_the_field() {
     let field = |code: &str, pointer: &str| (Code::ValidationFailed, code.to_owned(), pointer.to_owned());
     assert_eq!(refused(r#"{"id":"a","more":1}"#), field("unknown_field", "/more"));
     assert_eq!(refused(r#"{"id":"a","inner":{"more":1}}"#), field("unknown_field", "/inner/more"));
@@ -41,7 +57,7 @@ fn a_body_that_does_not_fit_is_told_where() {
 }
 
 #[test]
-fn a_text_with_a_nul_is_told_where_and_goes_no_further() {
+fn nul_character_is_refused_with_its_field() {
     let field = |pointer: &str| (Code::ValidationFailed, "text_format".to_owned(), pointer.to_owned());
     assert_eq!(refused(r#"{"id":"a\u0000"}"#), field("/id"));
     assert_eq!(refused(r#"{"id":"a","inner":{"list":["b","\u0000"]}}"#), field("/inner/list/1"));
@@ -49,7 +65,7 @@ fn a_text_with_a_nul_is_told_where_and_goes_no_further() {
 }
 
 #[test]
-fn a_name_that_stands_twice_is_told_where_at_every_depth() {
+fn duplicate_name_is_refused_at_every_depth() {
     for (text, pointer) in [
         (r#"{"id":"a","id":"a"}"#, "/id"),
         (r#"{"id":"a","id":{"id":1,"id":2}}"#, "/id"),
@@ -63,7 +79,7 @@ fn a_name_that_stands_twice_is_told_where_at_every_depth() {
 }
 
 #[test]
-fn what_is_no_json_is_said_to_be_none() {
+fn invalid_json_is_reported() {
     for text in ["", "{", "{\"id\":\"a\"} x", "\u{feff}{}", "{'id':1}"] {
         assert_eq!(refused(text).0, Code::MalformedJson, "{text}");
     }

@@ -1,4 +1,4 @@
-//! Where a request comes from: the address of the network, and the page whose script sent it.
+//! The origin of a request: the network address, and the web page whose script sent it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ const PREFLIGHT_SECONDS: &str = "600";
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// Who sent a request, as far as the network tells.
+/// The network address of the caller.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The caller's address.
     pub ip: IpAddr,
-    /// What the caller says it is.
+    /// The user agent that the caller sends.
     pub user_agent: String,
 }
 
@@ -42,7 +42,8 @@ impl Origin {
         let named =
             headers.get_all(FORWARDED).iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
         let named: Vec<_> = named.map(|text| text.trim().parse::<IpAddr>()).collect();
-        // Each proxy appends whom it heard: from the end, the first that is not ours is the caller. What stands before is the caller's own tale.
+        // Each proxy appends the address of its caller. From the end, the first untrusted address is the caller; earlier ones may be
+        // forged.
         for hop in named.into_iter().rev() {
             let Ok(hop) = hop else { break };
             if !trusted.contains(&ip) {
@@ -54,7 +55,7 @@ impl Origin {
         Self { ip, user_agent: agent.chars().take(AGENT_CHARACTERS_MAX).collect() }
     }
 
-    /// What limits count by: one household has a whole /64 of IPv6.
+    /// The network that limits count. One household has a whole /64 of IPv6.
     pub fn network(&self) -> String {
         match self.ip {
             IpAddr::V4(ip) => ip.to_string(),
@@ -97,7 +98,7 @@ pub fn is_within(ip: IpAddr, network: &str) -> Option<bool> {
     Some(same_kind && (bits == 0 || (wanted ^ given) >> (128 - bits) == 0))
 }
 
-/// Refuses a page of somebody else where no token protects: logins, registrations.
+/// Refuses foreign origins on endpoints without a token: logins and registrations.
 pub fn check_page(headers: &HeaderMap, allowed: &[String]) -> Result<()> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default();

@@ -5,7 +5,7 @@ fn ip(text: &str) -> IpAddr {
 }
 
 #[test]
-fn a_caller_cannot_choose_its_address() {
+fn forwarded_addresses_are_read_only_from_trusted_proxies() {
     let of = |peer: &str, forwarded: &'static str, trusted: &[IpAddr]| {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(FORWARDED), HeaderValue::from_static(forwarded))]);
         Origin::of(&headers, Some(&Peer(ip(peer))), trusted).ip.to_string()
@@ -17,7 +17,7 @@ fn a_caller_cannot_choose_its_address() {
 }
 
 #[test]
-fn a_network_holds_its_addresses_and_no_others() {
+fn network_contains_exactly_its_addresses() {
     for (address, network, within) in [
         ("10.1.2.3", "10.0.0.0/8", Some(true)),
         ("11.1.2.3", "10.0.0.0/8", Some(false)),
@@ -34,7 +34,7 @@ fn a_network_holds_its_addresses_and_no_others() {
 }
 
 #[test]
-fn a_page_of_somebody_else_is_refused_where_no_token_protects() {
+fn foreign_origin_is_refused_on_endpoints_without_a_token() {
     let check = |origin: &'static str, allowed: &[String]| {
         let pairs = [
             (header::ORIGIN, HeaderValue::from_static(origin)),

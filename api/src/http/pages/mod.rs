@@ -1,4 +1,4 @@
-//! Query parameters: those that a list knows, each in its range, and none besides.
+//! Query parameters: only the known ones, each within its range.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -9,7 +9,10 @@ use chrono::{DateTime, Utc};
 use muniment_domain::narrow::Created;
 use muniment_domain::total::Total;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use serde_json::{Value, json};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::code::Code;
 use crate::http::error::{Problem, Result};
@@ -22,7 +25,7 @@ pub const LIMIT_MAX: i64 = 100;
 /// How many rows may lie before a numbered page: counting past more of them would cost too much.
 const OFFSET_MAX: i64 = 100_000;
 
-/// What every numbered list takes.
+/// The parameters of every numbered list.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -35,7 +38,7 @@ pub struct Paging {
     limit: Option<i64>,
 }
 
-/// What every list takes that is narrowed by when its things were made. Both ends belong to it.
+/// The time range of a list. Both ends are inclusive.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
@@ -110,7 +113,7 @@ impl Place {
 pub struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Reads them; what is not among the known ones, or stands twice, is refused.
+    /// Reads the parameters. Unknown and repeated parameters are refused.
     pub fn read(uri: &Uri, known: &[&str]) -> Result<Self> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|error| Problem::new(Code::InvalidParameter, error.body_text()))?;
@@ -135,15 +138,15 @@ impl Parameters {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A parameter that is one of several words.
-    pub fn word<T: FromStr<Err: ToString>>(&self, name: &str) -> Result<Option<T>> {
-        self.text(name).map(|text| text.parse().map_err(|e: T::Err| invalid(name, &e.to_string()))).transpose()
+    /// A parameter with one of the values of a schema.
+    pub fn word<T: FromStr + PartialSchema>(&self, name: &str) -> Result<Option<T>> {
+        self.text(name).map(|text| text.parse().map_err(|_| invalid(name, &allowed(&T::schema())))).transpose()
     }
 
-    /// A parameter that is a list of words with commas between them.
-    pub fn words<T: FromStr<Err: ToString>>(&self, name: &str) -> Result<Vec<T>> {
+    /// A parameter with several values of a schema, separated by commas.
+    pub fn words<T: FromStr + PartialSchema>(&self, name: &str) -> Result<Vec<T>> {
         let Some(text) = self.text(name) else { return Ok(Vec::new()) };
-        text.split(',').map(|word| word.parse().map_err(|e: T::Err| invalid(name, &e.to_string()))).collect()
+        text.split(',').map(|word| word.parse().map_err(|_| invalid(name, &allowed(&T::schema())))).collect()
     }
 
     /// A parameter that is an id of this kind.
@@ -279,12 +282,24 @@ impl Continued {
         rows.last().filter(|_| more).map(|row| id(row).to_owned())
     }
 
-    /// Where the page stands. Counting stops at `counted_max`, from where on the total is a lower limit.
+    /// The position of the page. Counting stops at `counted_max`; the total is then a lower bound.
     pub fn place(self, next_after: Option<String>, total: Option<i64>, counted_max: i64) -> Place {
         match total {
             Some(total) => Place::counted(self.page, total, total < counted_max, next_after),
             None => Place::after(self.page, next_after),
         }
+    }
+}
+
+/// The values that a schema allows, in words.
+fn allowed(schema: &RefOr<Schema>) -> String {
+    let schema = json!(schema);
+    let words: Vec<_> = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    match schema["type"].as_str() {
+        _ if !words.is_empty() => format!("use one of {}", words.join(", ")),
+        Some("boolean") => "use true or false".to_owned(),
+        Some("integer") => "use a whole number".to_owned(),
+        _ => "the value is not allowed".to_owned(),
     }
 }
 

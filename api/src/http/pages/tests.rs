@@ -8,7 +8,7 @@ fn page(query: &str) -> Result<Page> {
 }
 
 #[test]
-fn a_page_is_in_range_or_refused() {
+fn page_out_of_range_is_refused() {
     assert_eq!(page("").unwrap(), Page { number: 1, limit: 20 });
     assert_eq!(page("page=3&limit=100").unwrap().offset(), 200);
     for query in
@@ -20,7 +20,7 @@ fn a_page_is_in_range_or_refused() {
 }
 
 #[test]
-fn a_list_that_was_not_counted_to_its_end_says_so() {
+fn incomplete_count_is_reported() {
     let of = |total: Total| json!(Page { number: 1, limit: 20 }.pagination(total));
     let counted = json!({ "page": 1, "limit": 20, "total": 1_000, "total_pages": 50 });
     assert_eq!(of(Total::from(1_000)), counted);
@@ -30,7 +30,7 @@ fn a_list_that_was_not_counted_to_its_end_says_so() {
 }
 
 #[test]
-fn the_number_of_pages_is_rounded_up() {
+fn number_of_pages_is_rounded_up() {
     let page = Page { number: 1, limit: 20 };
     for (total, pages) in [(0, 0), (1, 1), (20, 1), (21, 2)] {
         assert_eq!(page.pages(total), pages);

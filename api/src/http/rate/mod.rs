@@ -1,5 +1,5 @@
-//! Rate limits: a bucket of tokens for each caller, refilled all the time. In this process alone; the counters of failed logins, which
-//! guard accounts, are in the database.
+//! Rate limits: a token bucket for each caller, in this process only. The counters of failed logins, which protect accounts, are in the
+//! database.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ const WINDOW_SECONDS: i64 = 60;
 const BUCKETS_MAX: usize = 10_000;
 const CROWD: &str = "everybody else";
 
-/// Where a caller stands after a request.
+/// The state of a caller's bucket after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The name of the limit.

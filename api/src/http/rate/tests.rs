@@ -7,7 +7,7 @@ fn left(taken: Result<Option<Standing>, (Problem, Standing)>) -> Option<u32> {
 }
 
 #[test]
-fn a_bucket_empties_refills_and_is_the_callers_own() {
+fn each_caller_has_a_bucket_that_empties_and_refills() {
     let (limiter, start) = (Limiter::default(), DateTime::UNIX_EPOCH + Duration::days(1));
     let take = |who: &str, seconds: i64| limiter.take("write", who, 6, start + Duration::seconds(seconds));
     for expected in (0..6).rev() {
@@ -22,13 +22,13 @@ fn a_bucket_empties_refills_and_is_the_callers_own() {
 }
 
 #[test]
-fn a_quota_of_zero_is_no_limit() {
+fn quota_of_zero_means_no_limit() {
     let limiter = Limiter::default();
     assert_eq!(limiter.take("read", "ada", 0, DateTime::UNIX_EPOCH).unwrap(), None);
 }
 
 #[test]
-fn any_number_of_callers_takes_bounded_memory_and_gets_no_fresh_bucket_by_it() {
+fn memory_is_bounded_for_any_number_of_callers() {
     let (limiter, now) = (Limiter::default(), DateTime::UNIX_EPOCH + Duration::days(1));
     assert_eq!(left(limiter.take("anonymous", "first", 2, now)), Some(1));
     for number in 0..BUCKETS_MAX + 100 {

@@ -1,4 +1,4 @@
-//! Which version of a thing a caller saw: `ETag: "v7"` in answers, `If-Match: "v7"` in requests that decide on it.
+//! The version of an object: `ETag: "v7"` in answers, `If-Match: "v7"` in requests that change it.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use crate::code::Code;
 use crate::http::error::{Problem, Result};
 
-/// The version that the caller decides on. Without it nobody knows what they saw.
+/// The version that the caller read. It is required for a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IfMatch(pub i64);
 

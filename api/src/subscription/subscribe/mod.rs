@@ -1,4 +1,4 @@
-//! `POST /v1/offerings/{id}/subscribe`, in the specification's own words; `?dry_run=true` shows what it would come to.
+//! `POST /v1/offerings/{id}/subscribe`. The field names are those of the specification; `?dry_run=true` only shows the result.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -83,14 +83,14 @@ pub async fn subscribe(
     if dry_run == Some(true) {
         let mut tx = app.db.read().await?;
         let asked = submission.body.asked();
-        let preview = subscription::preview(&mut tx, &app.settings, &asked, &submission.requester()).await?;
+        let preview = subscription::preview(&mut tx, &app.settings, &asked, &submission.sent.requester()).await?;
         return Ok(Json(shown(&asked, &preview)).into_response());
     }
     let answer = idempotency::once(&app, &submission).await;
     if answer.as_ref().is_err_and(|problem| problem.code == Code::CoolingOffActive) {
         // The refusal is the warning: nothing else of the request may stand.
         let mut tx = app.db.begin().await?;
-        subscription::warn(&mut tx, &submission.body.asked(), &submission.requester()).await?;
+        subscription::warn(&mut tx, &submission.body.asked(), &submission.sent.requester()).await?;
         tx.commit(Point::Account).await?;
     }
     answer

@@ -10,7 +10,7 @@ fn refused(change: Value) -> Option<(String, String)> {
 }
 
 #[test]
-fn a_request_that_cannot_be_right_is_told_where() {
+fn request_errors_name_the_field() {
     let address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
     assert_eq!(refused(json!({})), None);
     assert_eq!(refused(json!({ "wallet_address": address })), None);
@@ -33,7 +33,7 @@ fn a_request_that_cannot_be_right_is_told_where() {
 }
 
 #[test]
-fn an_answer_begins_with_the_three_fields_of_the_specification() {
+fn answer_starts_with_the_fields_of_the_specification() {
     let created = Created {
         subscription_id: "sub_1",
         status: Status::Committed,

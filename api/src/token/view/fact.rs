@@ -1,4 +1,4 @@
-//! What a token says of itself and of its parts: for everybody who sees the offering.
+//! Facts of a token and its partitions, for everybody who sees the offering.
 
 use axum::extract::{Path, State};
 use axum::http::Uri;

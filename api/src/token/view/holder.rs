@@ -1,4 +1,4 @@
-//! What a token says of a holder: to the staff and the issuer of everybody, to an investor of himself.
+//! Values of a holder. Staff and the issuer may ask about everybody, investors about themselves.
 
 use alloy_primitives::{Address, Bytes, U256};
 use axum::Json;

@@ -1,4 +1,4 @@
-//! `GET /v1/offerings/{id}/token…`: what portals verify on the chain before somebody acts. Each answer is of one block, and says which.
+//! `GET /v1/offerings/{id}/token…`: values that portals verify on the chain before an action. Each answer names its block.
 
 pub mod fact;
 pub mod holder;
@@ -78,7 +78,7 @@ impl<'a> Reading<'a> {
         self.app.token_views.ask(self.network, &self.block, read, self.app.db.clock().now()).await.map_err(problem)
     }
 
-    /// The number of a partition, of the offering's own if none is named, or why there is none.
+    /// The number of the partition, by default the offering's, or the reason why it is invalid.
     fn partition(&self, text: Option<&str>) -> std::result::Result<u32, String> {
         let Some(text) = text else { return Ok(u32::try_from(self.offering.partition_id).unwrap_or(0)) };
         let number = text.parse().ok().filter(|number: &u32| number.to_string() == text);
