@@ -45,7 +45,7 @@ on_both_databases! {
         assert_eq!(refused.problem(), (503, "service_unavailable".to_owned()), "{refused:?}");
         let head = site.rows("select cast(head_number as text) from chains").await;
         site.anvil.mine(8).await;
-        let failed = async || server.process.log().contains("the chain is looked at again in a second");
+        let failed = async || server.process.log().contains("the chain is read again in a second");
         site.until("the follower cannot write", failed).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert_eq!(site.rows("select cast(head_number as text) from chains").await, head);

@@ -37,9 +37,9 @@ on_both_databases! {
         let raise = Raise::new(database, |_| {}).await;
         let (ada, id, sub) = known(&raise, "zephyrine").await;
         assert_eq!(raise.pay(&sub, "1500.00", "bank-1").await.status, 201);
-        refused(&raise, &id, "a subscription that is not over").await;
+        refused(&raise, &id, "a subscription that has not ended").await;
         assert_eq!(raise.act(&ada, &sub, "cancel", json!({})).await.status, 200);
-        refused(&raise, &id, "money to give back").await;
+        refused(&raise, &id, "an open refund").await;
         let back = json!({ "method": "bank_transfer", "external_reference": "bank-2" });
         assert_eq!(raise.act(&raise.operator, &sub, "refund", back).await.status, 200);
         let petra = raise.door.person(&raise.server, "petra", Role::Operator).await;
@@ -50,7 +50,7 @@ on_both_databases! {
         assert_eq!(raise.operator.post(&format!("/v1/investors/{id}/suspend"), stop).await.status, 200);
         let end = json!({ "reason": "a mistake", "evidence_sha256": "ab".repeat(32) });
         let reinstating = raise.operator.post(&format!("/v1/investors/{id}/reinstate"), end).await;
-        refused(&raise, &id, "something else that waits for a second person").await;
+        refused(&raise, &id, "another pending approval").await;
         assert_eq!(raise.server.approve(&petra, &reinstating).await.text("/status"), "executed");
         let asked = ask(&raise, &id).await;
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "erase_investor".to_owned()), "{asked:?}");
@@ -117,10 +117,10 @@ on_both_databases! {
         };
         refused("units of a token").await;
         let distribution = day.calculated("direct_payout", "300.00").await;
-        refused("a payment that is not made, units of a token").await;
+        refused("an open payment, units of a token").await;
         day.site.lanes("paused").await;
         assert_eq!(day.site.freeze(&day.server, "freeze", 0).await.status, 202);
-        refused("a payment that is not made, units of a token, an operation that is not finished").await;
+        refused("an open payment, units of a token, an operation that is not finished").await;
         day.site.lanes("active").await;
         day.site.settled().await;
         let called_off = day.server.post(&format!("/v1/distributions/{distribution}/cancel"), "cancel", json!({ "reason": "a mistake" })).await;

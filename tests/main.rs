@@ -68,6 +68,7 @@ mod platform_key;
 mod policies;
 mod portfolio;
 mod queue_lost;
+mod reading_order;
 mod reconcile;
 mod reconciliation;
 mod recover;

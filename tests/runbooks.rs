@@ -1,78 +1,78 @@
-//! Every code that an operation or an answer can show has a page in `ops/runbooks`, and every page a code.
+//! The tables of error codes in `api/src/code` and the codes that the engine writes are the same. `api/src/error_page/tests.rs` checks
+//! the pages themselves.
 
 use std::collections::BTreeSet;
 
 use crate::source::{Source, rust};
 
-const MODULES: &[&str] = &["workflows/src/", "activities/src/policy.rs", "activities/src/fault.rs", "api/src/code.rs"];
+const PROBLEMS: &str = "api/src/code/mod.rs";
+const REASONS: &str = "api/src/code/reason.rs";
 
-/// Words in the places where codes stand: after `code:`, as the second argument of a refusal, before the colon of a reason, in a table.
-fn codes(source: &Source) -> Vec<String> {
-    let after = [
-        "code: \"",
-        "Stage::Preflight, \"",
-        "format!(\"",
-        "=> \"",
-        "= \"",
-        "Blocked(\"",
-        "Err(\"",
-        "-> \"",
-        "LANE_FULL: &str = \"",
-    ];
-    let mut found = Vec::new();
-    for line in source.text.lines().take_while(|line| !line.contains("#[cfg(test)]")) {
-        for marker in after {
-            for (at, _) in line.match_indices(marker) {
-                let rest = &line[at + marker.len()..];
+/// Where the engine writes a code: before it stands one of these.
+const MARKS: &[&str] =
+    &["code: \"", "Stage::Preflight, \"", "Blocked(\"", "Blocked(format!(\"", "Waits(\"", "LANE_FULL: &str = \""];
+
+fn is_engine(source: &Source) -> bool {
+    ["workflows/src/", "activities/src/", "domain/src/"].iter().any(|folder| source.path.starts_with(folder))
+}
+
+/// The words that follow a mark, in code without its tests.
+fn words(source: &Source, marks: &[&str]) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for (_, line) in source.code() {
+        for mark in marks {
+            for (at, _) in line.match_indices(mark) {
+                let rest = &line[at + mark.len()..];
                 let word: String = rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
-                found.push(word);
+                let ends = rest[word.len()..].starts_with(['"', ':']);
+                words.extend(Some(word).filter(|word| ends && !word.is_empty()));
             }
         }
     }
-    found
+    words
 }
 
-fn pages() -> BTreeSet<String> {
-    let folder = std::fs::read_dir(world::repository().join("ops/runbooks")).expect("ops/runbooks is there");
-    let names = folder.map(|entry| entry.expect("a readable entry").file_name().to_string_lossy().into_owned());
-    names.filter(|name| name != "README.md").filter_map(|name| name.strip_suffix(".md").map(str::to_owned)).collect()
+fn file<'a>(sources: &'a [Source], path: &str) -> &'a Source {
+    sources.iter().find(|source| source.path == path).unwrap_or_else(|| panic!("{path} is missing"))
 }
 
-#[test]
-fn every_code_has_its_page() {
-    let pages = pages();
-    let sources: Vec<_> = rust().into_iter().filter(|s| MODULES.iter().any(|m| s.path.starts_with(m))).collect();
-    let exact =
-        |code: &str, path: &str| sources.iter().any(|s| s.path == path && s.text.contains(&format!("\"{code}\"")));
-    let api: Vec<_> = sources.iter().find(|s| s.path == "api/src/code.rs").map(codes).unwrap_or_default();
-    let spoken: BTreeSet<String> = sources.iter().flat_map(codes).collect();
-    for code in api.iter().filter(|c| exact(c, "api/src/code.rs")) {
-        assert!(pages.contains(code), "ops/runbooks/{code}.md is missing");
-    }
-    for path in ["activities/src/policy.rs", "activities/src/fault.rs"] {
-        for code in spoken.iter().filter(|c| exact(c, path)) {
-            assert!(pages.contains(code), "ops/runbooks/{code}.md is missing ({path})");
-        }
-    }
-    for source in sources.iter().filter(|s| s.path.starts_with("workflows/")) {
-        for line in source.text.lines().filter(|l| l.contains("code: \"") || l.contains("Failure::refuse(Stage::")) {
-            for code in codes(&Source { path: source.path.clone(), text: line.to_owned() }) {
-                assert!(
-                    code.is_empty() || pages.contains(&code),
-                    "ops/runbooks/{code}.md is missing ({})",
-                    source.path
-                );
-            }
-        }
-    }
+/// The codes of both tables: of problems, and of operations alone.
+fn tables(sources: &[Source]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let problems = words(file(sources, PROBLEMS), &[" = \""]);
+    let reasons = words(file(sources, REASONS), &["BlockedReason \"", "ErrorCode \"", "Snapshot \""]);
+    assert!(problems.len() > 60 && reasons.len() > 35, "the tables were not found");
+    (problems, reasons)
 }
 
 #[test]
-fn every_page_belongs_to_a_code() {
-    let text: String = rust().into_iter().filter(|s| !s.path.starts_with("tests/")).map(|s| s.text).collect();
-    for page in pages() {
-        let lane = page.strip_prefix("lane_").is_some_and(|mode| text.contains(&format!("\"{mode}\"")));
-        let known = text.contains(&format!("\"{page}\"")) || text.contains(&format!("\"{page}: ")) || lane;
-        assert!(known, "ops/runbooks/{page}.md describes a code that nothing shows");
+fn every_code_of_an_operation_is_in_the_table() {
+    let sources = rust();
+    let (problems, reasons) = tables(&sources);
+    let mut used: BTreeSet<_> = sources.iter().filter(|s| is_engine(s)).flat_map(|s| words(s, MARKS)).collect();
+    for path in ["activities/src/fault.rs", "activities/src/policy.rs"] {
+        used.extend(words(file(&sources, path), &["=> \""]));
+    }
+    assert!(used.len() > 20, "the codes of the engine were not found");
+    let missing: Vec<_> = used.iter().filter(|code| !problems.contains(*code) && !reasons.contains(*code)).collect();
+    assert!(missing.is_empty(), "add a row to {REASONS}: {missing:?}");
+}
+
+#[test]
+fn every_row_of_the_tables_is_used() {
+    let sources = rust();
+    let (problems, reasons) = tables(&sources);
+    let engine: String = sources.iter().filter(|s| is_engine(s)).map(|s| s.text.as_str()).collect();
+    for code in reasons {
+        // The mode of a lane stands behind `lane_`.
+        let mode = code.strip_prefix("lane_").is_some_and(|mode| engine.contains(&format!("\"{mode}\"")));
+        let is_used = engine.contains(&format!("\"{code}\"")) || engine.contains(&format!("\"{code}: ")) || mode;
+        assert!(is_used, "no operation shows {code}: remove its row from {REASONS}");
+    }
+    let api = sources.iter().filter(|s| s.path.starts_with("api/src/") && s.path != PROBLEMS);
+    let api: String = api.map(|s| s.text.as_str()).collect();
+    for code in problems {
+        let variant: String = code.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+        let is_used = api.contains(&format!("Code::{variant}")) || engine.contains(&format!("\"{code}\""));
+        assert!(is_used, "no answer has the code {code}: remove its row from {PROBLEMS}");
     }
 }

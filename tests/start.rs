@@ -139,7 +139,7 @@ async fn a_missing_factory_is_reported_before_signing() {
     site.settled().await;
     let said = site.rows("select status, error_code, error_message from operations").await.concat();
     assert_eq!(said[..2], ["failed", "contract_missing"]);
-    says(&said[2].to_lowercase(), &[nowhere, "the right address in the configuration"]);
+    says(&said[2].to_lowercase(), &[nowhere, "the address in the configuration"]);
     assert_eq!(site.count("attempts").await, 0, "nothing was signed");
     server.process.kill();
     let desk = site.desk(|_| {}).await;

@@ -42,7 +42,7 @@ impl Hand {
         desk.halt().await;
         let hand = Self { site, engine, node };
         hand.block().await;
-        index::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        ledger::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
         hand
     }
 
@@ -64,7 +64,7 @@ impl Hand {
         self.block().await;
         let (before, called) = (self.places().await, self.node.trace().calls.values().sum::<u64>());
         let (statements, counting) = Statements::follow();
-        index::index(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        ledger::index(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap();
         drop(counting);
         let rows = self.places().await.iter().zip(&before).filter(|(after, before)| after != before).count();
         let calls = self.node.trace().calls.values().sum::<u64>() - called;
@@ -97,7 +97,7 @@ on_both_databases! {
         hand.more(1_000).await;
         // They are read with the others for the first time, and are with them from then on.
         hand.block().await;
-        index::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        ledger::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
         assert_eq!(hand.site.count("token_cursors where pace = 'chain'").await, 1_001);
         assert_eq!(hand.cost().await, one);
         // Among so many everybody's events are asked for; what is not ours is dropped, and ours is in the books.

@@ -18,7 +18,7 @@ use crate::access::csrf;
 use crate::access::principal::bearer;
 use crate::auth::access_token::AccessTokens;
 use crate::auth::totp;
-use crate::command::idempotency;
+use crate::change::idempotency;
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::cause::{CaseReference, Digest, Partition};

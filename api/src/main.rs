@@ -7,9 +7,9 @@ mod app;
 mod approval;
 mod audit;
 mod auth;
+mod change;
 mod cli;
 mod code;
-mod command;
 mod compliance;
 mod config;
 mod distribution;
@@ -98,7 +98,7 @@ async fn administer(command: &Admin, config: &Config) -> Result<(), Failure> {
 
 #[cfg(feature = "devchain")]
 async fn demo(config: Config) -> Result<(), Failure> {
-    demo::run(config).await
+    cli::demo::run(config).await
 }
 
 #[cfg(not(feature = "devchain"))]

@@ -26,9 +26,9 @@ use crate::account::me::Person;
 use crate::app::App;
 use crate::approval;
 use crate::approval::Asked;
-use crate::command::idempotency;
-use crate::command::idempotency::IdempotencyKey;
-use crate::command::submission::{Intent, Submission};
+use crate::change::idempotency::IdempotencyKey;
+use crate::change::submission::{Form, Submission};
+use crate::change::{ChangeRequest, idempotency};
 use crate::field::name::{check_email, check_name};
 use crate::http::error::{Problem, Result};
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
@@ -91,7 +91,7 @@ pub async fn invite(State(app): State<App>, submission: Submission<Invitation>) 
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Invitation {
+impl Form for Invitation {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_email("/email", &self.email)?;
         check_name("/name", &self.name)?;
@@ -101,7 +101,9 @@ impl Intent for Invitation {
         }
         Err(Problem::field("/roles", "unexpected", "Investors and issuers register themselves."))
     }
+}
 
+impl ChangeRequest for Invitation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let (user_id, email, name) = (tx.new_id("usr"), user::normal_email(&self.email), self.name.trim().to_owned());
         let (roles, reason) = (self.roles.clone(), self.reason.clone());
@@ -142,12 +144,14 @@ pub async fn set_roles(
     idempotency::once_for(&app, "usr", user_id, submission, |body, id| body.user_id = id).await
 }
 
-impl Intent for NewRoles {
+impl Form for NewRoles {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)?;
         check_roles(&self.roles).map(|_| ())
     }
+}
 
+impl ChangeRequest for NewRoles {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let before = user::find(tx, &self.user_id).await?.roles;
         let (user_id, roles, reason) = (self.user_id.clone(), self.roles.clone(), self.reason.clone());

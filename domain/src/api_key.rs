@@ -4,9 +4,9 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::recorder::Facts;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::narrow::Created;
+use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event, user};
 
@@ -163,9 +163,9 @@ pub async fn replace(tx: &mut Tx, key: &ApiKey, by: &str, until: DateTime<Utc>) 
     .bind((&key.id, by, until.min(key.expires_at)))
     .execute(tx)
     .await?;
-    touched(rows, "API key", &key.id)?;
+    expect_updated(rows, "API key", &key.id)?;
     let after = ApiKey { replaced_by: Some(by.to_owned()), expires_at: until.min(key.expires_at), ..key.clone() };
-    tx.recorder().changed(&key.id, facts(key), facts(&after));
+    tx.recorder().record_change(&key.id, facts(key), facts(&after));
     event::write(tx, "api_key.rotated", "api_key", &key.id, 2, json!({ "replaced_by": by })).await
 }
 
@@ -177,7 +177,7 @@ pub async fn revoke(tx: &mut Tx, key: &ApiKey) -> Result<()> {
         .execute(tx)
         .await?;
     if rows == 1 {
-        tx.recorder().changed(&key.id, facts(key), facts(&ApiKey { revoked_at: Some(now), ..key.clone() }));
+        tx.recorder().record_change(&key.id, facts(key), facts(&ApiKey { revoked_at: Some(now), ..key.clone() }));
         event::write(tx, "api_key.revoked", "api_key", &key.id, 3, json!({ "user_id": key.user_id })).await?;
     }
     Ok(())

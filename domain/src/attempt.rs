@@ -6,7 +6,7 @@ use sqlx::types::Json;
 
 use crate::Result;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, all_touched};
+use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -164,7 +164,7 @@ pub async fn note_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
         .push(") as v where attempts.chain_id = v.column1 and attempts.tx_hash = v.column2")
         .execute(tx)
         .await?;
-        all_touched(rows, portion.len(), "attempt", &portion[0].tx_hash.to_string())?;
+        expect_all_updated(rows, portion.len(), "attempt", &portion[0].tx_hash.to_string())?;
     }
     Ok(())
 }
@@ -172,9 +172,7 @@ pub async fn note_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
 /// Closes all attempts of these nonces, because their outcome is final.
 pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
     for portion in portions(nonces) {
-        sql("update attempts set open = ")
-            .value(false)
-            .push(" from (")
+        sql("update attempts set open = false from (")
             .values(portion, |(lane_id, nonce)| (lane_id, nonce))
             .push(") as v where attempts.lane_id = v.column1 and attempts.nonce = v.column2")
             .execute(tx)

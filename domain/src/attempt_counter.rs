@@ -26,14 +26,15 @@ pub struct Counted {
 /// The row stays locked until the commit, so that no two attempts see the same count.
 pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Counted> {
     let now = tx.now();
-    let (failures, blocked_until) = sql("insert into attempt_counters (subject, failures, updated_at)
-        values ($1, 1, $2)
-        on conflict (subject) do update set failures = case when attempt_counters.updated_at < $3 then 1 else
-            attempt_counters.failures + 1 end, updated_at = $2
+    let (failures, blocked_until) =
+        sql("insert into attempt_counters (subject, failures, updated_at) values ($1, 1, $2)
+        on conflict (subject) do update
+        set failures = case when attempt_counters.updated_at < $3 then 1 else attempt_counters.failures + 1 end,
+            updated_at = $2
         returning failures, blocked_until")
-    .bind((subject, now, now - Duration::hours(FORGOTTEN_HOURS)))
-    .row::<(i64, Option<DateTime<Utc>>)>(tx)
-    .await?;
+        .bind((subject, now, now - Duration::hours(FORGOTTEN_HOURS)))
+        .row::<(i64, Option<DateTime<Utc>>)>(tx)
+        .await?;
     if blocked_until.is_some_and(|until| until > now) {
         return Ok(Counted { failures, waits_until: blocked_until });
     }

@@ -9,7 +9,7 @@ use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::rows::portions;
 use crate::sql::{Sql, insert_into, sql};
-use crate::token_event::{self, Kind, TokenEvent, misfit};
+use crate::token_event::{self, Kind, TokenEvent, missing_event};
 use crate::{Error, Result};
 
 /// The release time of a lock without end, as the contract writes it.
@@ -38,7 +38,7 @@ struct Partition {
 type Place = (Address, i64);
 
 /// The loaded ledger of one token.
-pub struct Book<'a> {
+pub struct Ledger<'a> {
     offering_id: &'a str,
     block: i64,
     balances: BTreeMap<Place, Balance>,
@@ -48,7 +48,7 @@ pub struct Book<'a> {
     partitions: BTreeMap<i64, Partition>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> Ledger<'a> {
     /// Loads the rows of all addresses in the events.
     pub async fn open(tx: &mut Tx, offering_id: &'a str, events: &[&TokenEvent]) -> Result<Self> {
         let block = events.iter().map(|e| e.block_number).max().unwrap_or_default();
@@ -139,17 +139,17 @@ impl<'a> Book<'a> {
     ) -> Result<()> {
         if let Some(from) = from {
             let held = self.balances.entry((from, partition)).or_default();
-            held.units = held.units.checked_sub(units).ok_or_else(|| misfit(self.offering_id, from))?;
+            held.units = held.units.checked_sub(units).ok_or_else(|| missing_event(self.offering_id, from))?;
         } else {
             self.partitions.entry(partition).or_default().supply += units;
         }
         if let Some(to) = to {
             let held = self.balances.entry((to, partition)).or_default();
-            held.units = held.units.checked_add(units).ok_or_else(|| misfit(self.offering_id, to))?;
+            held.units = held.units.checked_add(units).ok_or_else(|| missing_event(self.offering_id, to))?;
             held.first_acquired_at = held.first_acquired_at.or(Some(at));
         } else {
             let supply = &mut self.partitions.entry(partition).or_default().supply;
-            *supply = supply.checked_sub(units).ok_or_else(|| misfit(self.offering_id, Address::ZERO))?;
+            *supply = supply.checked_sub(units).ok_or_else(|| missing_event(self.offering_id, Address::ZERO))?;
         }
         Ok(())
     }
@@ -188,8 +188,7 @@ impl<'a> Book<'a> {
                 (offering_id, Hex(*wallet), *partition, Dec(held.units), block, 1_i64, now, held.first_acquired_at)
             })
             .push(
-                "
-                 on conflict (offering_id, wallet_address, partition_id) do update set balance = excluded.balance,
+                " on conflict (offering_id, wallet_address, partition_id) do update set balance = excluded.balance,
                      synced_block = excluded.synced_block, version = holdings.version + 1,
                      updated_at = excluded.updated_at, first_acquired_at = excluded.first_acquired_at",
             )
@@ -210,9 +209,8 @@ impl<'a> Book<'a> {
                     (offering_id, Hex(*wallet), *partition, *release_at, Dec(*units))
                 })
                 .push(
-                    "
-                 on conflict (offering_id, wallet_address, partition_id,
-                     release_at) do update set quantity = excluded.quantity",
+                    " on conflict (offering_id, wallet_address, partition_id, release_at)
+                     do update set quantity = excluded.quantity",
                 )
                 .execute(tx)
                 .await?;
@@ -239,8 +237,7 @@ impl<'a> Book<'a> {
                 .set("successor_address", account.successor.map(Hex))
                 .set("block_number", self.block)
                 .push(
-                    "
-                on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen,
+                    " on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen,
                     successor_address = excluded.successor_address, block_number = excluded.block_number",
                 )
                 .execute(tx)
@@ -254,8 +251,7 @@ impl<'a> Book<'a> {
                 .set("supply", Dec(state.supply))
                 .set("block_number", self.block)
                 .push(
-                    "
-                on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
+                    " on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
                     supply = excluded.supply, block_number = excluded.block_number",
                 )
                 .execute(tx)
@@ -275,7 +271,7 @@ pub(crate) async fn enter(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
         by_token.entry(&event.offering_id).or_default().push(event);
     }
     for (offering_id, own) in by_token {
-        let mut book = Book::open(tx, offering_id, &own).await?;
+        let mut book = Ledger::open(tx, offering_id, &own).await?;
         own.iter().try_for_each(|event| book.enter(event))?;
         book.close(tx).await?;
     }

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::rows::portions;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Result, event};
@@ -103,7 +103,7 @@ pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, 
         .with(" and version = ", chain.version)
         .execute(tx)
         .await?;
-    touched(rows, "chain", &chain.chain_id.to_string())?;
+    expect_updated(rows, "chain", &chain.chain_id.to_string())?;
     sql("delete from chain_blocks where chain_id = $1 and number < $2")
         .bind((chain.chain_id, last.0))
         .execute(tx)
@@ -117,8 +117,7 @@ pub async fn add_headers(tx: &mut Tx, chain_id: i64, headers: &[Header]) -> Resu
         sql("insert into chain_blocks (chain_id, number, hash, parent_hash)")
             .values(portion, |h| (chain_id, h.number, h.hash, h.parent_hash))
             .push(
-                "
-             on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash",
+                " on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash",
             )
             .execute(tx)
             .await?;
@@ -170,7 +169,7 @@ pub async fn halt(tx: &mut Tx, chain: &Chain, reason: &str) -> Result<()> {
     .bind((chain.chain_id, chain.version, reason, now))
     .execute(tx)
     .await?;
-    touched(rows, "chain", &chain.chain_id.to_string())?;
+    expect_updated(rows, "chain", &chain.chain_id.to_string())?;
     let data = serde_json::json!({ "chain_id": chain.chain_id, "reason": reason });
     event::write(tx, "chain.halted", "chain", &chain.chain_id.to_string(), chain.version + 1, data).await
 }
@@ -183,7 +182,7 @@ pub async fn clear_halt(tx: &mut Tx, chain: &Chain, reason: &str) -> Result<()> 
     .bind((chain.chain_id, chain.version, now))
     .execute(tx)
     .await?;
-    touched(rows, "chain", &chain.chain_id.to_string())?;
+    expect_updated(rows, "chain", &chain.chain_id.to_string())?;
     let data = serde_json::json!({ "chain_id": chain.chain_id, "reason": reason });
     event::write(tx, "chain.cleared", "chain", &chain.chain_id.to_string(), chain.version + 1, data).await
 }

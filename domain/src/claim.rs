@@ -4,7 +4,7 @@ use alloy_primitives::B256;
 
 use crate::Result;
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::sql;
 
 /// Claims a transaction for an operation. The caller checks for another claim first; this insert is the last guard.
@@ -15,7 +15,7 @@ pub async fn insert(tx: &mut Tx, chain_id: i64, tx_hash: B256, operation_id: &st
     .bind((chain_id, Hex(tx_hash), operation_id, now))
     .execute(tx)
     .await?;
-    touched(rows, "claim on", &tx_hash.to_string())
+    expect_updated(rows, "claim on", &tx_hash.to_string())
 }
 
 /// The operation that claimed a transaction.

@@ -253,7 +253,7 @@ impl Tx {
 
     /// Commits, with the audit entries. The point names this commit for tests that crash there.
     pub async fn commit(mut self, point: Point) -> Result<()> {
-        let entries = self.recorder.lines(point, self.now, || self.new_id("aud"));
+        let entries = self.recorder.entries(point, self.now, || self.new_id("aud"));
         recorder::write(&mut self.conn, &entries).await?;
         point::pass(point, When::Before)?;
         match self.conn {
@@ -268,12 +268,12 @@ impl Tx {
 }
 
 /// Checks that a guarded update changed its row; if not, the caller must read again.
-pub fn touched(rows: u64, what: &'static str, id: &str) -> Result<()> {
+pub fn expect_updated(rows: u64, what: &'static str, id: &str) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::Stale { what, id: id.to_owned() }) }
 }
 
 /// Checks that a guarded update changed all its rows; the first id names them in the error.
-pub fn all_touched(rows: u64, expected: usize, what: &'static str, first: &str) -> Result<()> {
+pub fn expect_all_updated(rows: u64, expected: usize, what: &'static str, first: &str) -> Result<()> {
     if rows == expected as u64 { Ok(()) } else { Err(Error::Stale { what, id: first.to_owned() }) }
 }
 

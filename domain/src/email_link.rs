@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::{insert_into, sql};
 use crate::user::User;
 use crate::{Result, event, user};
@@ -175,7 +175,7 @@ pub async fn take(tx: &mut Tx, link: &EmailLink) -> Result<()> {
         .bind((&link.id, now))
         .execute(tx)
         .await?;
-    touched(rows, "link", &link.id)?;
+    expect_updated(rows, "link", &link.id)?;
     void(tx, &link.user_id, link.purpose).await
 }
 

@@ -38,7 +38,7 @@ pub struct New {
 pub async fn write_all(tx: &mut Tx, events: &[New]) -> Result<()> {
     let now = tx.now();
     for e in events {
-        tx.recorder().note(&e.name, e.subject_type, &e.subject_id, &e.data);
+        tx.recorder().record_event(&e.name, e.subject_type, &e.subject_id, &e.data);
     }
     for portion in portions(events) {
         let ids: Vec<String> = portion.iter().map(|_| tx.new_id("evt")).collect();
@@ -62,7 +62,7 @@ pub async fn write(
     data: serde_json::Value,
 ) -> Result<()> {
     let (id, now) = (tx.new_id("evt"), tx.now());
-    tx.recorder().note(name, subject_type, subject_id, &data);
+    tx.recorder().record_event(name, subject_type, subject_id, &data);
     insert_into("events")
         .set("id", id)
         .set("type", name)

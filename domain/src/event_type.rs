@@ -77,7 +77,10 @@ pub const CATALOG: &[EventType] = &[
     staff("issuer.suspended", "The issuer was suspended."),
     staff("lane.active", "A signer was activated again."),
     staff("lane.paused", "A signer was paused."),
-    staff("lane.quarantined", "A signer was stopped because the chain has transactions of it that the database does not know."),
+    staff(
+        "lane.quarantined",
+        "A signer was stopped because the chain has transactions of it that the database does not know.",
+    ),
     org("offering.approved", "The terms were approved."),
     org("offering.archived", "The offering was archived."),
     org("offering.cancelled", "The offering was cancelled."),
@@ -137,12 +140,12 @@ mod tests {
 
     #[test]
     fn every_move_has_an_event_in_the_catalog() {
-        let told = investor::Move::ALL.iter().map(|by| by.event().to_owned());
-        let told = told.chain(offering::Move::ALL.iter().map(|by| by.told_as().to_owned()));
+        let names = investor::Move::ALL.iter().map(|by| by.event().to_owned());
+        let names = names.chain(offering::Move::ALL.iter().map(|by| by.event().to_owned()));
         let moves = cells(distribution::Status::ALL, distribution::Move::ALL, distribution::Status::next);
-        let told =
-            told.chain(moves.iter().map(|(_, by, to)| format!("distribution.{}", distribution::told_as(*by, *to))));
-        let unknown: Vec<_> = told.filter(|name| !CATALOG.iter().any(|kind| kind.name == *name)).collect();
+        let names =
+            names.chain(moves.iter().map(|(_, by, to)| format!("distribution.{}", distribution::event_name(*by, *to))));
+        let unknown: Vec<_> = names.filter(|name| !CATALOG.iter().any(|kind| kind.name == *name)).collect();
         assert_eq!(unknown, Vec::<String>::new());
     }
 }

@@ -73,13 +73,14 @@ pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
     }
     let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
     // Requests whose repetition would cost money keep their key permanently on the row that they created.
-    let row: Row = sql("select k.fingerprint, k.status, k.location, k.body,
-            coalesce((select id from operations where requested_by = $1 and idempotency_key = $6
-            order by batch_index limit 1), (select id from approvals where maker = $1 and idempotency_key = $6
-            order by id limit 1), (select id from subscriptions where created_by = $1 and idempotency_key = $6),
-            (select id from distributions where created_by = $1 and idempotency_key = $6))
-        from (select 1 as one) as always left join idempotency_keys k on k.principal = $1 and k.method = $2
-            and k.path = $3 and k.key = $4 and k.created_at > $5")
+    let row: Row = sql("select k.fingerprint, k.status, k.location, k.body, coalesce(
+                (select id from operations where requested_by = $1 and idempotency_key = $6 order by batch_index limit 1),
+                (select id from approvals where maker = $1 and idempotency_key = $6 order by id limit 1),
+                (select id from subscriptions where created_by = $1 and idempotency_key = $6),
+                (select id from distributions where created_by = $1 and idempotency_key = $6))
+        from (select 1 as one) as always
+            left join idempotency_keys k on k.principal = $1 and k.method = $2 and k.path = $3 and k.key = $4
+                and k.created_at > $5")
     .bind((&k.principal, &k.method, &k.path, &k.key, oldest, k.spent_for()))
     .row::<Row>(tx)
     .await?;
@@ -100,7 +101,7 @@ fn reused() -> Error {
 /// Stores the answer in the commit of its effect. Of two parallel requests the second is stale and must not commit.
 pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
     let now = tx.now();
-    tx.recorder().answered(answer.status);
+    tx.recorder().set_http_status(answer.status);
     if !k.is_named() {
         return Ok(());
     }

@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use crate::recorder::Facts;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::narrow::Created;
+use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event};
 
@@ -81,7 +81,7 @@ pub async fn active(tx: &mut Tx, id: &str) -> Result<Issuer> {
 /// Locks the issuer until the commit, so that parallel changes of its offerings are counted one after the other.
 pub async fn hold(tx: &mut Tx, id: &str) -> Result<()> {
     let rows = sql("update issuers set version = version where id = $1").bind(id).execute(tx).await?;
-    touched(rows, "issuer", id)
+    expect_updated(rows, "issuer", id)
 }
 
 /// The filter of a list. Empty means no restriction.
@@ -145,10 +145,10 @@ async fn moved(
     .bind((id, known.version, status, reason, now))
     .execute(tx)
     .await?;
-    touched(rows, "issuer", id)?;
+    expect_updated(rows, "issuer", id)?;
     let version = known.version + 1;
     let facts = |status, version| Facts::new(json!({ "status": status, "version": version }), json!({}));
-    tx.recorder().changed(id, facts(known.status, known.version), facts(status, version));
+    tx.recorder().record_change(id, facts(known.status, known.version), facts(status, version));
     let data = json!({ "from": from, "status": status, "version": version, "actor": actor });
     event::write(tx, event, "issuer", id, version, data).await?;
     Ok(Issuer { status, status_reason: reason.map(str::to_owned), version, updated_at: now, ..known })

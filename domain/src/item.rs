@@ -39,10 +39,7 @@ pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&str, &Item)]
         if rows != chunk.len() as u64 {
             return Err(Error::refused(
                 Code::OperationInProgress,
-                format!(
-                    "{} of these {subject_type}s are in another unfinished operation.",
-                    chunk.len() as u64 - rows
-                ),
+                format!("{} of these {subject_type}s are in another unfinished operation.", chunk.len() as u64 - rows),
             ));
         }
     }

@@ -4,9 +4,9 @@ use alloy_primitives::{Address, U256};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use crate::recorder::Facts;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
+use crate::recorder::Facts;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
 
@@ -85,7 +85,7 @@ pub async fn take_nonces(tx: &mut Tx, lane_id: &str, first: i64, count: i64) -> 
     .bind((lane_id, first, count, now))
     .execute(tx)
     .await?;
-    touched(rows, "lane", lane_id)
+    expect_updated(rows, "lane", lane_id)
 }
 
 /// Changes the mode, with a reason for people. In quarantine it keeps the first block to check: everything up to the final block
@@ -94,20 +94,22 @@ pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_n
     let now = tx.now();
     let rows = sql("update lanes
         set mode = $3, mode_reason = $4, next_nonce = $5, version = version + 1, updated_at = $6,
-            unknown_from = case cast($3 as text) when 'active' then null when 'quarantined' then
-            coalesce(unknown_from, (select final_number + 1 from chains where chains.chain_id = lanes.chain_id)) else
-            unknown_from end
+            unknown_from = case cast($3 as text)
+                when 'active' then null
+                when 'quarantined' then coalesce(unknown_from,
+                    (select final_number + 1 from chains where chains.chain_id = lanes.chain_id))
+                else unknown_from end
         where id = $1 and version = $2")
     .bind((&lane.id, lane.version, mode, reason, next_nonce, now))
     .execute(tx)
     .await?;
-    touched(rows, "lane", &lane.id)?;
+    expect_updated(rows, "lane", &lane.id)?;
     let facts = |mode, next_nonce, version: i64, reason: Option<&str>| {
         let open = json!({ "mode": mode, "next_nonce": next_nonce, "version": version });
         Facts::new(open, json!({ "mode_reason": reason }))
     };
     let before = facts(lane.mode, lane.next_nonce, lane.version, lane.mode_reason.as_deref());
-    tx.recorder().changed(&lane.id, before, facts(mode, next_nonce, lane.version + 1, Some(reason)));
+    tx.recorder().record_change(&lane.id, before, facts(mode, next_nonce, lane.version + 1, Some(reason)));
     let data = json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string(), "from": lane.mode, "status": mode,
         "reason": reason });
     event::write(tx, &format!("lane.{mode}"), "lane", &lane.id, lane.version + 1, data).await

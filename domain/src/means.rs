@@ -45,13 +45,13 @@ impl Limit {
 }
 
 /// The start of the crowdfunding period.
-pub fn window_from(now: DateTime<Utc>) -> DateTime<Utc> {
+pub fn crowdfunding_start(now: DateTime<Utc>) -> DateTime<Utc> {
     now.checked_sub_months(MONTHS).unwrap_or(DateTime::UNIX_EPOCH)
 }
 
 /// What an investor has put into crowdfunding offerings in that period, except for one subscription.
 pub async fn crowdfunded(tx: &mut Tx, investor_id: &str, besides_id: &str) -> Result<i64> {
-    let from = window_from(tx.now());
+    let from = crowdfunding_start(tx.now());
     sql("select cast(coalesce(sum(s.amount), 0) as bigint)
          from subscriptions s join offerings o on o.id = s.offering_id
          where s.investor_id = $1 and s.id <> $2 and s.created_at > $3 and o.exemption = 'reg_cf'

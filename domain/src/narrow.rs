@@ -19,10 +19,10 @@ impl Sql {
     pub fn created(self, range: Created, row: &str, prefix: &str) -> Self {
         let first = range.from.map(|from| id::first_of(prefix, from));
         let last = range.to.map(|to| id::last_of(prefix, to));
-        self.with_some(format_args!(" and {row}created_at >= "), range.from)
-            .with_some(format_args!(" and {row}id >= "), first)
-            .with_some(format_args!(" and {row}created_at <= "), range.to)
-            .with_some(format_args!(" and {row}id <= "), last)
+        self.with_some(format!(" and {row}created_at >= "), range.from)
+            .with_some(format!(" and {row}id >= "), first)
+            .with_some(format!(" and {row}created_at <= "), range.to)
+            .with_some(format!(" and {row}id <= "), last)
     }
 
     /// Keeps the rows whose column has one of these words; all rows if there are no words. The words are part of the text,
@@ -32,6 +32,6 @@ impl Sql {
             return self;
         }
         let list: Vec<_> = words.iter().map(|word| format!("'{}'", word.as_ref())).collect();
-        self.push(format_args!(" and {column} in ({})", list.join(", ")))
+        self.push(format!(" and {column} in ({})", list.join(", ")))
     }
 }

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, U256};
 
 use crate::Result;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::sql;
 
 /// The sums of a day, by asset. Days count from 1970.
@@ -30,5 +30,5 @@ pub async fn raise(tx: &mut Tx, chain_id: i64, asset: Address, day: i64, read: O
             .await?
         }
     };
-    touched(rows, "payouts of the day in", &asset.to_string())
+    expect_updated(rows, "payouts of the day in", &asset.to_string())
 }

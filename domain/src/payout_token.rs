@@ -29,8 +29,7 @@ pub async fn ensure(tx: &mut Tx, coin: &PayoutToken) -> Result<()> {
         .set("payer", coin.payer)
         .set("updated_at", now)
         .push(
-            "
-                on conflict (chain_id, address) do update set symbol = excluded.symbol, decimals = excluded.decimals,
+            " on conflict (chain_id, address) do update set symbol = excluded.symbol, decimals = excluded.decimals,
                     payer = excluded.payer, updated_at = excluded.updated_at",
         )
         .execute(tx)
@@ -57,7 +56,10 @@ pub async fn choose(tx: &mut Tx, chain_id: i64, named: Option<Address>) -> Resul
         (1, _) => Ok(coins.remove(0)),
         (0, Some(address)) => {
             let address = address.to_checksum(None);
-            Err(Error::refused(Code::PayoutTokenUnknown, format!("{address} is not a payout token of chain {chain_id}.")))
+            Err(Error::refused(
+                Code::PayoutTokenUnknown,
+                format!("{address} is not a payout token of chain {chain_id}."),
+            ))
         }
         (0, None) => Err(Error::refused(
             Code::PayoutTokenUnknown,

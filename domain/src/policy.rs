@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-use crate::recorder::Facts;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::money::Money;
+use crate::recorder::Facts;
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result, event};
 
@@ -139,9 +139,9 @@ pub async fn append(tx: &mut Tx, before: (i64, &Limits), limits: &Limits, reason
         .execute(tx)
         .await?;
     let id = version.to_string();
-    touched(rows, "policy", &id)?;
+    expect_updated(rows, "policy", &id)?;
     event::write(tx, "policy.changed", "policy", &id, version, json!({ "version": version })).await?;
-    tx.recorder().changed(&id, before.1.facts(), limits.facts());
+    tx.recorder().record_change(&id, before.1.facts(), limits.facts());
     Ok(())
 }
 

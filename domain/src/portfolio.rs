@@ -50,8 +50,11 @@ pub async fn positions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Position>> 
              c.chain_id, h.partition_id, h.wallet_address, h.balance, coalesce(a.frozen, false) as frozen,
              c.block_number as synced_block, c.read_at, coalesce(k.final_number, c.block_number) as final_block,
              k.blocked_since
-         from wallets w join holdings h on h.wallet_address = w.address join offerings o on o.id = h.offering_id
-             join token_places c on c.offering_id = h.offering_id left join chains k on k.chain_id = c.chain_id
+         from wallets w
+             join holdings h on h.wallet_address = w.address
+             join offerings o on o.id = h.offering_id
+             join token_places c on c.offering_id = h.offering_id
+             left join chains k on k.chain_id = c.chain_id
              left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address
          where w.investor_id = $1 and w.verified_at is not null and h.balance <> '0'
          order by h.offering_id, h.partition_id, h.wallet_address")

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::sql;
 use crate::{Result, event};
 
@@ -33,7 +33,7 @@ pub async fn enrol(tx: &mut Tx, user_id: &str, sealed: &str) -> Result<()> {
     .bind((user_id, sealed, now))
     .execute(tx)
     .await?;
-    touched(rows, "second factor of", user_id)
+    expect_updated(rows, "second factor of", user_id)
 }
 
 /// Uses the code of a time step. The same or an earlier step is stale, so that a code works once.
@@ -42,7 +42,7 @@ pub async fn take_step(tx: &mut Tx, user_id: &str, step: i64) -> Result<()> {
         .bind((user_id, step))
         .execute(tx)
         .await?;
-    touched(rows, "second factor of", user_id)
+    expect_updated(rows, "second factor of", user_id)
 }
 
 /// Confirms this secret, unless it was replaced since. From now on a code is required at login.
@@ -53,7 +53,7 @@ pub async fn confirm(tx: &mut Tx, factor: &SecondFactor) -> Result<()> {
     .bind((user_id, &factor.secret_sealed, now))
     .execute(tx)
     .await?;
-    touched(rows, "second factor of", user_id)?;
+    expect_updated(rows, "second factor of", user_id)?;
     event::write(tx, "user.second_factor_added", "user", user_id, 0, serde_json::json!({})).await
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result, event};
 
@@ -106,12 +106,12 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Session> {
         .execute(tx)
         .await?;
     sql("update sessions set revoked_at = $2, revoke_reason = 'too_many'
-         where user_id = $1 and revoked_at is null and id not in (select id from sessions where user_id = $1
-             and revoked_at is null order by id desc limit $3)")
+         where user_id = $1 and revoked_at is null and id not in (
+             select id from sessions where user_id = $1 and revoked_at is null order by id desc limit $3)")
     .bind((new.user_id, now, SESSIONS_MAX))
     .execute(tx)
     .await?;
-    tx.recorder().showed(new.user_id, &id);
+    tx.recorder().set_authenticated(new.user_id, &id);
     find(tx, &id).await
 }
 
@@ -144,7 +144,7 @@ pub async fn rotate(tx: &mut Tx, session: &Session, idle: Duration) -> Result<Se
     .bind((&session.id, session.generation, now, now + idle))
     .execute(tx)
     .await?;
-    touched(rows, "session", &session.id)?;
+    expect_updated(rows, "session", &session.id)?;
     find(tx, &session.id).await
 }
 
@@ -156,7 +156,7 @@ pub async fn step_up(tx: &mut Tx, id: &str, until: DateTime<Utc>, amr: &str) -> 
     .bind((id, until, now, amr))
     .execute(tx)
     .await?;
-    touched(rows, "session", id)
+    expect_updated(rows, "session", id)
 }
 
 /// Revokes one session.

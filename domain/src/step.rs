@@ -7,7 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::Result;
 use crate::column::Hex;
-use crate::db::{Tx, all_touched};
+use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -137,7 +137,7 @@ pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
         )
         .execute(tx)
         .await?;
-        all_touched(rows, portion.len(), "step of", &portion[0].operation_id)?;
+        expect_all_updated(rows, portion.len(), "step of", &portion[0].operation_id)?;
     }
     Ok(())
 }
@@ -172,10 +172,12 @@ pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, pause: Durat
     let now = tx.now();
     sql("select * from operation_steps s
          where chain_id = $1 and state = 'included' and block_number <= $2
-             and not exists (select 1 from token_places t where t.chain_id = s.chain_id
-             and t.token_address = s.target and t.block_number < s.block_number)
-             and not exists (select 1 from operations o where o.id = s.operation_id and o.blocked_reason like $3
-             and o.updated_at > $4 and o.updated_at <= $5)
+             and not exists (
+                 select 1 from token_places t
+                 where t.chain_id = s.chain_id and t.token_address = s.target and t.block_number < s.block_number)
+             and not exists (
+                 select 1 from operations o
+                 where o.id = s.operation_id and o.blocked_reason like $3 and o.updated_at > $4 and o.updated_at <= $5)
          order by block_number, lane_id, nonce limit $6")
     .bind((chain_id, block, format!("{DAMAGED}:%"), now - pause, now, limit))
     .rows(tx)
@@ -204,9 +206,11 @@ pub async fn wished(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B
 
 /// Whether a step of a chain is signed or included and not final yet.
 pub async fn any_under_way(tx: &mut Tx, chain_id: i64) -> Result<bool> {
-    sql("select exists (select 1 from operation_steps where chain_id = $1 and state = 'included')
-             or exists (select 1 from operation_steps s
-             join lanes l on l.id = s.lane_id where l.chain_id = $1 and s.state = 'signed')")
+    sql("select
+             exists (select 1 from operation_steps where chain_id = $1 and state = 'included')
+             or exists (
+                 select 1 from operation_steps s join lanes l on l.id = s.lane_id
+                 where l.chain_id = $1 and s.state = 'signed')")
     .bind(chain_id)
     .scalar(tx)
     .await

@@ -115,7 +115,7 @@ pub async fn balances_at(
     for (from, to, quantity) in moved {
         if let Some(from) = from {
             let balance = balances.entry(from.0).or_default();
-            *balance = balance.checked_sub(quantity.0).ok_or_else(|| misfit(offering_id, from.0))?;
+            *balance = balance.checked_sub(quantity.0).ok_or_else(|| missing_event(offering_id, from.0))?;
         }
         if let Some(to) = to {
             *balances.entry(to.0).or_default() += quantity.0;
@@ -125,7 +125,7 @@ pub async fn balances_at(
 }
 
 /// The error for an impossible event: the chain's answers lack an event before it.
-pub(crate) fn misfit(offering_id: &str, account: Address) -> Error {
+pub(crate) fn missing_event(offering_id: &str, account: Address) -> Error {
     let why = format!("{account} sent more units than it held; an earlier event is missing");
     Error::Unreadable { what: "the events of the token of", id: offering_id.to_owned(), why }
 }

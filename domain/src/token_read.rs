@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::Result;
 use crate::book;
 use crate::column::Hex;
-use crate::db::{Tx, all_touched, touched};
+use crate::db::{Tx, expect_all_updated, expect_updated};
 use crate::rows::portions;
 use crate::sql::{insert_into, sql};
 use crate::token_event::TokenEvent;
@@ -117,7 +117,7 @@ pub async fn forget(tx: &mut Tx, token: &Cursor) -> Result<()> {
         .bind(&token.offering_id)
         .execute(tx)
         .await?;
-    touched(rows, "token cursor", &token.offering_id)?;
+    expect_updated(rows, "token cursor", &token.offering_id)?;
     for table in ["token_events", "holdings", "tranches", "token_accounts", "token_partitions"] {
         sql("delete from ").push(table).with(" where offering_id = ", &token.offering_id).execute(tx).await?;
     }
@@ -140,7 +140,7 @@ pub async fn take(
     .bind((read.chain_id, read.version, reached, now))
     .execute(tx)
     .await?;
-    touched(rows, "token reads of", &read.chain_id.to_string())?;
+    expect_updated(rows, "token reads of", &read.chain_id.to_string())?;
     // While catching up, a commit can end below the position of some tokens; they must not go back.
     let behind: Vec<&Cursor> = apart.iter().filter(|token| token.block_number <= up_to).collect();
     let joins = if up_to == reached { ", pace = 'chain'" } else { "" };
@@ -154,7 +154,7 @@ pub async fn take(
             .push(")")
             .execute(tx)
             .await?;
-        all_touched(rows, portion.len(), "token cursors of", &portion[0].offering_id)?;
+        expect_all_updated(rows, portion.len(), "token cursors of", &portion[0].offering_id)?;
     }
     book::enter(tx, events).await?;
     (read.block_number, read.version) = (reached, read.version + 1);

@@ -20,7 +20,7 @@ pub struct Total {
 
 impl Total {
     /// The total if the page itself shows it: a page that is neither full nor empty is the last. None if a count is needed.
-    pub fn told(rows: usize, limit: i64, offset: i64) -> Option<Self> {
+    pub fn from_page(rows: usize, limit: i64, offset: i64) -> Option<Self> {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         let last: RangeInclusive<i64> = if offset == 0 { 0..=limit - 1 } else { 1..=limit - 1 };
         last.contains(&rows).then(|| Self::from(offset + rows))
@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn a_page_that_is_not_full_shows_the_total() {
-        assert_eq!(Total::told(0, 20, 0), Some(Total::from(0)));
-        assert_eq!(Total::told(19, 20, 0), Some(Total::from(19)));
-        assert_eq!(Total::told(7, 20, 40), Some(Total::from(47)));
+        assert_eq!(Total::from_page(0, 20, 0), Some(Total::from(0)));
+        assert_eq!(Total::from_page(19, 20, 0), Some(Total::from(19)));
+        assert_eq!(Total::from_page(7, 20, 40), Some(Total::from(47)));
         for (rows, offset) in [(20, 0), (20, 40), (0, 40)] {
-            assert_eq!(Total::told(rows, 20, offset), None, "{rows} after {offset}");
+            assert_eq!(Total::from_page(rows, 20, offset), None, "{rows} after {offset}");
         }
     }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
-use crate::recorder::Facts;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::narrow::Created;
+use crate::recorder::Facts;
 pub use crate::role::{Role, Roles};
 use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::total::Total;
@@ -124,7 +124,7 @@ pub async fn accept_terms(tx: &mut Tx, id: &str, terms_version: &str) -> Result<
         .bind((id, terms_version, now))
         .execute(tx)
         .await?;
-    touched(rows, "user", id)?;
+    expect_updated(rows, "user", id)?;
     event::write(tx, "user.terms_accepted", "user", id, 1, serde_json::json!({ "terms_version": terms_version })).await
 }
 
@@ -196,7 +196,10 @@ pub async fn staff(tx: &mut Tx) -> Result<Vec<User>> {
 pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     let (now, before) = (tx.now(), find(tx, &user.id).await?);
     if before.status == Status::Erased {
-        return Err(Error::refused(Code::InvalidState, format!("The personal data of {} was erased, so nothing can be added.", user.id)));
+        return Err(Error::refused(
+            Code::InvalidState,
+            format!("The personal data of {} was erased, so nothing can be added.", user.id),
+        ));
     }
     let rows = update_table("users")
         .set("name", &user.name)
@@ -213,14 +216,14 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
         .with(" and version = ", user.version)
         .execute(tx)
         .await?;
-    touched(rows, "user", &user.id)?;
+    expect_updated(rows, "user", &user.id)?;
     if user.is_admin() && !before.is_admin() {
         approval::end_alone(tx).await?;
     }
     let data = serde_json::json!({ "roles": user.roles.list(), "status": user.status });
     event::write(tx, event, "user", &user.id, user.version + 1, data).await?;
     let after = User { version: user.version + 1, updated_at: now, ..user.clone() };
-    tx.recorder().changed(&user.id, facts(&before), facts(&after));
+    tx.recorder().record_change(&user.id, facts(&before), facts(&after));
     Ok(after)
 }
 

@@ -69,7 +69,7 @@ pub async fn page(
 
 /// Reserves an address for the investor of a recovery. It is verified when the recovery is confirmed.
 pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation_id: &str) -> Result<()> {
-    oust(tx, address, investor_id, "recovered to by another investor").await?;
+    remove_claims(tx, address, investor_id, "recovered to by another investor").await?;
     let (id, now) = (tx.new_id("wal"), tx.now());
     insert_into("wallets")
         .set("id", id)
@@ -78,8 +78,7 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
         .set("reserved_by", operation_id)
         .set("created_at", now)
         .push(
-            "
-                on conflict (address) do update set investor_id = excluded.investor_id,
+            " on conflict (address) do update set investor_id = excluded.investor_id,
                     reserved_by = excluded.reserved_by
                 where wallets.verified_at is null and wallets.reserved_by in (select id from operations
                     where resolution = 'abandoned')",
@@ -94,7 +93,7 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
 }
 
 /// Removes unproved claims on an address, except those of one wallet or one investor. A reservation of an abandoned recovery is removed too.
-pub async fn oust(tx: &mut Tx, address: Address, but: &str, reason: &str) -> Result<()> {
+pub async fn remove_claims(tx: &mut Tx, address: Address, but: &str, reason: &str) -> Result<()> {
     let ousted = sql("delete from wallets
         where address = $1 and $2 not in (id, investor_id) and verified_at is null and retired_at is null
             and (reserved_by is null or reserved_by in (select id from operations where resolution = 'abandoned'))

@@ -5,7 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::Result;
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::{insert_into, sql};
 
 /// How long a challenge is kept after its expiry. The proof itself is stored on the wallet.
@@ -61,7 +61,7 @@ pub async fn take(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
         .bind((&c.id, now))
         .execute(tx)
         .await?;
-    touched(rows, "wallet challenge", &c.id)
+    expect_updated(rows, "wallet challenge", &c.id)
 }
 
 /// Deletes the challenges of a removed wallet.

@@ -64,7 +64,7 @@ async fn reclaim(tx: &mut Tx, own: &Wallet, label: Option<&str>) -> Result<Strin
 pub async fn prove(tx: &mut Tx, c: &WalletChallenge) -> Result<Wallet> {
     hold(tx, &c.investor_id).await?;
     let now = tx.now();
-    wallet::oust(tx, c.address.0, &c.wallet_id, "proved by another investor").await?;
+    wallet::remove_claims(tx, c.address.0, &c.wallet_id, "proved by another investor").await?;
     let rows = insert_into("wallets")
         .set("id", &c.wallet_id)
         .set("investor_id", &c.investor_id)
@@ -127,10 +127,14 @@ pub async fn prefer(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<W
 pub async fn remove(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<()> {
     hold(tx, investor_id).await?;
     let w = own(tx, investor_id, wallet_id).await?;
-    let used = sql("select exists (select 1 from subscriptions where investor_id = $1 and wallet_address = $2
-            union all select 1 from entitlements where investor_id = $1
-            and (wallet_address = $2 or payee_address = $2) union all select 1 from holdings
-            where wallet_address = $2 union all select 1 from token_accounts where wallet_address = $2)")
+    let used = sql("select exists (
+            select 1 from subscriptions where investor_id = $1 and wallet_address = $2
+            union all
+            select 1 from entitlements where investor_id = $1 and (wallet_address = $2 or payee_address = $2)
+            union all
+            select 1 from holdings where wallet_address = $2
+            union all
+            select 1 from token_accounts where wallet_address = $2)")
     .bind((investor_id, w.address))
     .scalar::<bool>(tx)
     .await?;

@@ -9,7 +9,7 @@ use muniment_domain::{Error, Result};
 use muniment_workflows::engine::advance::{Next, advance};
 use muniment_workflows::engine::prepare::Prepared;
 use muniment_workflows::engine::{Engine, StartError};
-use muniment_workflows::engine::{finalise, follow, rebroadcast as tend, submit, sweep};
+use muniment_workflows::engine::{finalise, follow, rebroadcast, submit, sweep};
 use muniment_workflows::settings::Settings;
 use world::Seed;
 
@@ -131,7 +131,7 @@ impl Life {
         self.judge("follow", followed)?;
         let settled = finalise::finalise(&engine, network).await.map(|_| ());
         self.judge("finalise", settled)?;
-        let tended = tend::tend(&engine, network).await;
+        let tended = rebroadcast::rebroadcast(&engine, network).await;
         self.judge("tend", tended)?;
         let swept = sweep::sweep(&engine).await.map(|_| ());
         self.judge("sweep", swept)?;

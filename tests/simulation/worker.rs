@@ -12,7 +12,7 @@ use muniment_domain::{Error, Result};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::engine::advance::{Next, advance, advance_all};
 use muniment_workflows::engine::prepare::Prepared;
-use muniment_workflows::engine::{finalise, follow, lane, rebroadcast as tend, submit, sweep};
+use muniment_workflows::engine::{finalise, follow, lane, rebroadcast, submit, sweep};
 use muniment_workflows::operator::{self, abandon, cancel, mark_confirmed, retry};
 
 use crate::endpoint::Shared;
@@ -89,7 +89,7 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
         Move::Refill(count) => refill(engine, prepared, count).await?,
         Move::Follow => format!("{:?}", follow::follow(engine, network).await?),
         Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
-        Move::Tend => said(tend::tend(engine, network).await?),
+        Move::Tend => said(rebroadcast::rebroadcast(engine, network).await?),
         Move::Check => said(lane::check_all(engine, network).await?),
         Move::Hold => format!("{}", engine.holder.hold(&engine.db, "chain:31337").await?),
         Move::Sweep => format!("{} woken", sweep::sweep(engine).await?),

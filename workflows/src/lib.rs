@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
 pub mod approval;
+pub mod approval_request;
 pub mod compliance;
 pub mod engine;
 pub mod investor;
+mod limits;
 pub mod offering;
 pub mod operations;
 pub mod operator;

@@ -2,6 +2,7 @@
 
 use muniment_activities::gas::GasModel;
 use muniment_domain::money::Money;
+use muniment_domain::policy::Limits;
 use serde::{Deserialize, Serialize};
 
 /// The `[engine]` section of the configuration.
@@ -17,8 +18,8 @@ pub struct Settings {
     /// Amount from which a mint needs an approval, in the currency of its offering. Amounts minted on the same day without an approval are
     /// added.
     pub mint_dual_control_threshold: Money,
-    /// Total from which a payout needs an approval, in the currency of its offering. Totals submitted on the same day without an approval are
-    /// added.
+    /// Total from which a payout needs an approval, in the currency of its offering. Totals submitted on the same day without an approval
+    /// are added.
     pub payout_dual_control_threshold: Money,
     /// Hours until a pending approval expires.
     pub approval_hours: u32,
@@ -54,6 +55,21 @@ pub struct Settings {
     pub observe_seconds: u64,
     /// Hours for which finished jobs stay in the queue's tables.
     pub queue_retention_hours: u64,
+}
+
+impl Settings {
+    /// The business limits of the configuration.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            mint_dual_control_threshold: self.mint_dual_control_threshold,
+            payout_dual_control_threshold: self.payout_dual_control_threshold,
+            payout_dust_threshold: self.payout_dust_threshold,
+            payment_due_days: self.payment_due_days,
+            approval_hours: self.approval_hours,
+            kyc_months: self.kyc_months,
+            kyc_months_at_high_risk: self.kyc_months_at_high_risk,
+        }
+    }
 }
 
 impl Default for Settings {

@@ -19,8 +19,7 @@ use crate::app::App;
 use crate::auth::password;
 use crate::code::Code;
 use crate::config::auth::RegistrationPrivacy;
-use crate::field::name::check_country;
-use crate::field::name::{NAME_CHARACTERS_MAX, check_email, check_name};
+use crate::field::name::{NAME_CHARACTERS_MAX, check_country, check_email, check_name};
 use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
 

@@ -18,9 +18,9 @@ use utoipa::ToSchema;
 use super::{Short, short};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::idempotency;
-use crate::command::idempotency::IdempotencyKey;
-use crate::command::submission::{Intent, Submission};
+use crate::change::idempotency::IdempotencyKey;
+use crate::change::submission::{Form, Submission};
+use crate::change::{ChangeRequest, idempotency};
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
 use crate::http::version::{self, IfMatch};
@@ -148,7 +148,7 @@ pub async fn cancel(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Approve {
+impl Form for Approve {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let hash = &self.payload_sha256;
         if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
@@ -157,31 +157,37 @@ impl Intent for Approve {
         }
         check_comment(self.comment.as_deref())
     }
+}
 
+impl ChangeRequest for Approve {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let decision = self.seen.decision(by, self.comment.as_ref())?;
         Ok(answer(&approval::approve(tx, &app.settings, &self.payload_sha256, decision).await?))
     }
 }
 
-impl Intent for Reject {
+impl Form for Reject {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.comment.trim().is_empty() {
             return Err(Problem::field("/comment", "required", "Give the reason for the rejection."));
         }
         check_comment(Some(&self.comment))
     }
+}
 
+impl ChangeRequest for Reject {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         Ok(answer(&approval::reject(tx, self.seen.decision(by, Some(&self.comment))?).await?))
     }
 }
 
-impl Intent for Cancel {
+impl Form for Cancel {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_comment(self.comment.as_deref())
     }
+}
 
+impl ChangeRequest for Cancel {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         Ok(answer(&approval::cancel(tx, self.seen.decision(by, self.comment.as_ref())?).await?))
     }

@@ -18,8 +18,7 @@ use anchor::Shown as AnchorShown;
 
 use crate::app::App;
 use crate::auth::access_token::AccessTokens;
-use crate::config::Config;
-use crate::config::database;
+use crate::config::{Config, database};
 use crate::failure::Failure;
 use crate::http::error::Result;
 use crate::http::instant::Instant;

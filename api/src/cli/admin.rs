@@ -11,8 +11,7 @@ use muniment_domain::user::{self, Roles, Status};
 use crate::access::permission::SCOPES;
 use crate::account::email;
 use crate::cli::arguments::{NewKey, NewUser};
-use crate::config::Config;
-use crate::config::database;
+use crate::config::{Config, database};
 use crate::failure::Failure;
 use crate::secrets::{self, Secrets};
 

@@ -5,14 +5,13 @@ use muniment_domain::audit::{Act, acting};
 use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::{chain, lane as lanes};
-use muniment_workflows::operator::lane;
 use muniment_workflows::engine::{Engine, Network};
+use muniment_workflows::operator::lane;
 
 use crate::cli::arguments::{ChainCommand, LaneCommand, LaneReason};
 use crate::cli::import;
 use crate::cli::run::chains;
-use crate::config::Config;
-use crate::config::database;
+use crate::config::{Config, database};
 use crate::failure::Failure;
 
 /// Who did it, in the log.

@@ -13,14 +13,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::audit;
 use crate::cli::known_key;
-use crate::config::Config;
-use crate::config::database;
+use crate::config::{Config, database};
 use crate::failure::Failure;
-use crate::mail;
-use crate::secrets;
 use crate::server::serve;
+use crate::{audit, mail, secrets};
 
 /// Which roles a process has.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,19 @@
-//! The codes of operations, and where each is seen. The engine writes them as plain words.
+//! The codes of operations and distributions, and where each is seen. The engine writes them as plain words.
 
 use super::explanation::{Explanation, explanation};
 
-/// Where an operation shows a code.
+/// Where a code is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// `blocked_reason`, before the colon: the operation waits.
     BlockedReason,
     /// `error.code`: the operation failed, or tries again.
     ErrorCode,
+    /// `problem.code` of a distribution: its snapshot waits.
+    Snapshot,
 }
 
-/// A code that only operations show.
+/// A code that is not the code of a problem.
 pub struct Reason {
     /// The code.
     pub code: &'static str,
@@ -23,7 +25,7 @@ pub struct Reason {
     pub explanation: Explanation,
 }
 
-/// Codes of problems that operations show as well.
+/// Codes of problems that are seen elsewhere as well.
 pub const SHARED: &[(&str, Place)] = &[
     ("chain_halted", Place::BlockedReason),
     ("contract_missing", Place::ErrorCode),
@@ -34,7 +36,7 @@ pub const SHARED: &[(&str, Place)] = &[
 
 macro_rules! reasons {
     ($($place:ident $code:literal $title:literal [$($text:tt)+];)+) => {
-        /// Every code that only operations show.
+        /// Every code that is not the code of a problem.
         pub const REASONS: &[Reason] = &[$(Reason {
             code: $code,
             place: Place::$place,
@@ -157,5 +159,19 @@ reasons! {
         "The call gives an allowance to a contract that is not the platform's, and no operation does so.",
         "Treat it as a security incident: find out who wrote the call to the database.",
         "Nothing was signed."
+    ];
+    Snapshot "chain_silent" "The chain does not answer the snapshot" [
+        "No RPC endpoint answered, and the snapshot needs the supply of the token at the record block.",
+        "Wait: the snapshot is tried again automatically. If it continues, check the endpoints with `muniment doctor`."
+    ];
+    Snapshot "index_behind" "The token's events are not read yet" [
+        "The token's events must be read up to the record block before the snapshot.",
+        "Wait: the snapshot is tried again automatically."
+    ];
+    Snapshot "record_difference" "The ledger and the chain differ" [
+        "At the record block the balances of the ledger do not add up to the supply on the chain.",
+        "Start a reconciliation of the token: `POST /blockchain/reconciliation-runs` with `{\"offering_id\": \"off_…\"}`. \
+         Follow its findings; the snapshot is tried again automatically.",
+        "No money moved. The snapshot was not stored."
     ];
 }

@@ -15,19 +15,22 @@ use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
 
-use self::body::{Ask, ForceTransfer, Freeze, Lock, Recover, Request, Restrict, Unfreeze, Unlock, Unrestrict};
+use self::body::{Ask, ForceTransfer, Freeze, Lock, Recover, Restrict, Unfreeze, Unlock, Unrestrict};
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::http::error::Result;
 use crate::operation;
 
-impl<T: Ask + DeserializeOwned + Send + Sync> Intent for T {
+impl<T: Ask + DeserializeOwned + Send + Sync> Form for T {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ask::check(self)
     }
+}
 
+impl<T: Ask + DeserializeOwned + Send + Sync> ChangeRequest for T {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = self.request();
         if request.needs_approval() {

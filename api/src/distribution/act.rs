@@ -19,13 +19,13 @@ use utoipa::ToSchema;
 use super::{Shown, running, shown, unnamed};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::approval;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
-use crate::operation;
+use crate::{approval, operation};
 
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
@@ -210,11 +210,13 @@ impl Body {
     }
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(self.reason.as_deref())
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((act, id, scope)) = &self.asked else { return Err(unnamed()) };
         match act {

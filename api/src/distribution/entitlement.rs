@@ -20,8 +20,9 @@ use super::{find, record, running};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::http::error::{Problem, Result};
 use crate::http::pages::{List, Page, Paging, Parameters};
 use crate::operation;
@@ -149,14 +150,16 @@ pub async fn reissue(State(app): State<App>, Path(ids): Named, submission: Submi
     act(&app, Act::Reissue, ids, submission).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.reason.trim().is_empty() {
             return Err(Problem::field("/reason", "required", "A reason is required."));
         }
         check_reason(Some(&self.reason))
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((act, distribution_id, entitlement_id)) = self.asked.clone() else {
             return Err(muniment_domain::Error::refused(

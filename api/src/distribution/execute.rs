@@ -16,9 +16,9 @@ use utoipa::ToSchema;
 
 use super::act::Body;
 use crate::app::App;
-use crate::command::act::Act;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::Submission;
+use crate::change::Change;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::Submission;
 use crate::field::id::location;
 use crate::http::error::Result;
 use crate::operation;
@@ -55,7 +55,7 @@ struct Execute<'a> {
     id: &'a str,
 }
 
-impl Act for Execute<'_> {
+impl Change for Execute<'_> {
     type Decision = ();
 
     async fn decide(&self, app: &App) -> Result<()> {

@@ -15,8 +15,9 @@ use utoipa::ToSchema;
 use super::act::check_reason;
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::http::error::{Problem, Result};
 
 /// How many may be named.
@@ -51,7 +52,7 @@ pub async fn reissue(State(app): State<App>, Path(id): Path<String>, submission:
     idempotency::once_for(&app, "dist", id, submission, |body, id| body.distribution_id = id).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.reason.trim().is_empty() {
             return Err(Problem::field("/reason", "required", "A reason is required."));
@@ -67,7 +68,9 @@ impl Intent for Body {
         }
         check_reason(Some(&self.reason))
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = reissue::Request {
             distribution_id: self.distribution_id.clone(),

@@ -16,10 +16,9 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
 use crate::field::name::masked_name;
-use crate::http::csv;
 use crate::http::error::{Problem, Result};
-use crate::http::instant;
 use crate::http::pages::Parameters;
+use crate::http::{csv, instant};
 
 const COLUMNS: &str = "entitlement_id,investor_id,legal_name,wallet_address,payee_address,balance_at_record,gross_amount,\
     withholding_amount,net_amount,currency,status,hold_reason,paid_to,units,payout_token,tx_hash,block_number,paid_at";

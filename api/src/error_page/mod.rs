@@ -34,7 +34,7 @@ struct Entry {
     explanation: Explanation,
 }
 
-/// Every code: first those of problems, then those that only operations show.
+/// Every code: first the codes of problems, then all others.
 fn entries() -> impl Iterator<Item = Entry> {
     let of_problem = |code: &Code| Entry {
         code: code.as_str(),
@@ -59,6 +59,7 @@ impl Entry {
         let place = self.place.map(|place| match place {
             Place::BlockedReason => "`blocked_reason` of an operation".to_owned(),
             Place::ErrorCode => "`error.code` of an operation".to_owned(),
+            Place::Snapshot => "`problem.code` of a distribution".to_owned(),
         });
         [status, place].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
@@ -82,7 +83,7 @@ impl Entry {
 #[utoipa::path(get, path = "/errors",
     responses((status = 200, body = String, content_type = "text/html")))]
 pub async fn index() -> Response {
-    let mut markdown = "# Error codes\n\nThe `code` of a problem and the codes of operations.\n\n".to_owned();
+    let mut markdown = "# Error codes\n\nThe codes of problems, operations and distributions.\n\n".to_owned();
     for Entry { code, title, .. } in entries() {
         let _ = writeln!(markdown, "- [`{code}`](/errors/{code}): {title}");
     }

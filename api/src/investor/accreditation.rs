@@ -13,8 +13,9 @@ use utoipa::ToSchema;
 
 use super::decision::check_code;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
@@ -68,7 +69,7 @@ pub async fn accredit(
     idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         check_code("/basis", &self.basis)?;
         match (self.status, self.expires_at) {
@@ -86,7 +87,9 @@ impl Intent for Body {
             _ => Ok(()),
         }
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let evidence = format!("{:x}", self.evidence_sha256.0);
         let finding = Finding {

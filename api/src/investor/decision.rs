@@ -14,8 +14,9 @@ use utoipa::ToSchema;
 
 use super::record::{self, ForStaff};
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
@@ -103,7 +104,7 @@ pub async fn decide(
     idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         match self.decision {
             Word::Approve | Word::Renew if self.evidence_sha256.is_none() => {
@@ -139,7 +140,9 @@ impl Intent for Body {
             None => Ok(()),
         }
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let decision = Decision {
             word: self.decision.into(),

@@ -13,8 +13,9 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::id::location;
 use crate::http::error::Result;
@@ -86,11 +87,13 @@ pub async fn add(
     idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
-impl Intent for Paper {
+impl Form for Paper {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
+}
 
+impl ChangeRequest for Paper {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let sha256 = format!("{:x}", self.sha256.0);
         let stored = document::add(tx, &self.investor_id, self.kind, &sha256, &by.actor).await?;

@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::command::act::check_reason;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{ChangeRequest, check_reason};
 use crate::http::error::Result;
 
 /// The reason, which stays stored. It must not identify the person.
@@ -48,11 +48,13 @@ pub async fn erase(
     idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let wanted = Request { investor_id: self.investor_id.clone(), reason: self.reason.clone() };
         approval::ask(app, tx, Action::EraseInvestor(wanted), &by).await

@@ -16,8 +16,9 @@ use utoipa::ToSchema;
 use super::record::{self, Standing};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::name::check_country;
 use crate::http::error::{Problem, Result};
@@ -94,11 +95,13 @@ pub async fn submit(State(app): State<App>, principal: Principal, submission: Su
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Papers {
+impl Form for Papers {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check(self)
     }
+}
 
+impl ChangeRequest for Papers {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let owner = of_user(tx, &by.actor).await?.id;
         let sealed = self.data.as_ref().map(|data| sealed(app, &owner, data)).transpose()?;

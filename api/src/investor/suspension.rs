@@ -18,9 +18,9 @@ use super::decision::check_screening;
 use super::record::{self, ForStaff};
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::command::act::check_reason;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{ChangeRequest, check_reason};
 use crate::field::cause::Digest;
 use crate::field::id::location;
 use crate::http::error::Result;
@@ -55,11 +55,13 @@ pub async fn suspend(
     idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
-impl Intent for Stop {
+impl Form for Stop {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
+}
 
+impl ChangeRequest for Stop {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let evidence = self.evidence_sha256.map(|digest| digest.0.to_string());
         let i = suspension::suspend(tx, &self.investor_id, self.reason_code, evidence.as_deref(), &by).await?;
@@ -100,12 +102,14 @@ pub async fn reinstate(
     idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
-impl Intent for Return {
+impl Form for Return {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_screening(self.screening)?;
         check_reason(&self.reason)
     }
+}
 
+impl ChangeRequest for Return {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let wanted = Reinstate {
             investor_id: self.investor_id.clone(),

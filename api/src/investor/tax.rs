@@ -13,8 +13,9 @@ use utoipa::ToSchema;
 
 use super::decision::check_code;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::amount::Amount;
 use crate::field::cause::Digest;
 use crate::field::id::location;
@@ -66,7 +67,7 @@ pub async fn withhold(
     idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.withholding_rate.0.minor() > BASIS_POINTS_MAX {
             return Err(Problem::field(
@@ -77,7 +78,9 @@ impl Intent for Body {
         }
         check_code("/basis", &self.basis)
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let evidence = format!("{:x}", self.evidence_sha256.0);
         let rate = Rate {

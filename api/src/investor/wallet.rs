@@ -20,8 +20,9 @@ use utoipa::ToSchema;
 
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::address::Typed;
 use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
@@ -155,7 +156,7 @@ pub async fn add(State(app): State<App>, submission: Submission<Named>) -> Resul
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Named {
+impl Form for Named {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let sound = |label: &String| (1..=LABEL_CHARACTERS_MAX).contains(&label.trim().chars().count());
         if self.label.as_ref().is_some_and(|label| !sound(label) || label.chars().any(char::is_control)) {
@@ -164,7 +165,9 @@ impl Intent for Named {
         }
         Ok(())
     }
+}
 
+impl ChangeRequest for Named {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let i = investor::of_user(tx, &by.actor).await?;
         let claim = Claim {

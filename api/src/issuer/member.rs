@@ -18,10 +18,10 @@ use utoipa::ToSchema;
 
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
-use crate::field::name::{check_email, check_name};
-use crate::field::name::{masked_email, masked_name};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::field::name::{check_email, check_name, masked_email, masked_name};
 use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::http::pages::{List, Page, Paging, Parameters};
@@ -105,12 +105,14 @@ pub async fn invite(
     idempotency::once_for(&app, "iss", id, submission, |body, id| body.issuer_id = id).await
 }
 
-impl Intent for Invitation {
+impl Form for Invitation {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_email("/email", &self.email)?;
         check_name("/name", &self.name)
     }
+}
 
+impl ChangeRequest for Invitation {
     async fn accept(&self, _: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
         let invited = member::invite(tx, &self.issuer_id, &self.email, self.name.trim()).await?;
         let location = Some(format!("/v1/issuers/{}/members", self.issuer_id));

@@ -21,9 +21,9 @@ use utoipa::ToSchema;
 
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::act::check_reason;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{ChangeRequest, check_reason};
 use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
@@ -122,11 +122,13 @@ pub async fn approve(
     idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
 }
 
-impl Intent for Yes {
+impl Form for Yes {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
+}
 
+impl ChangeRequest for Yes {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> Result<Answer, Error> {
         let approved = issuer::approve(tx, &self.issuer_id, &by.actor).await?;
         Ok(Answer { status: 200, location: None, body: json!(item(&approved)).to_string() })
@@ -183,11 +185,13 @@ pub async fn reinstate(
     idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
 }
 
-impl Intent for Because {
+impl Form for Because {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)
     }
+}
 
+impl ChangeRequest for Because {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> Result<Answer, Error> {
         let reason = self.reason.trim();
         let moved = match self.suspends {

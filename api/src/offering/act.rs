@@ -8,106 +8,19 @@ use muniment_domain::offering::{Offering, Scope};
 use muniment_domain::point::Point;
 use muniment_workflows::offering::{self, Ended, Request};
 use muniment_workflows::requester::Requester;
-use serde::Deserialize;
-use utoipa::ToSchema;
 
+use super::body::{NewTerms, Nothing, Remark, Why, Wish};
 use super::record::{Full, tag_of};
 use super::terms::Terms;
-use super::write::{Change, answer};
+use super::write::answer;
 use super::{Audience, checked, running};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::approval;
-use crate::command::act::{Act, Form, Written, check_reason};
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::Submission;
-use crate::http::error::{Problem, Result};
-
-/// The request body. It has no fields.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = OfferingMoved)]
-#[serde(deny_unknown_fields)]
-pub struct Nothing {}
-
-/// The request body with an optional reason.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = OfferingRemark)]
-#[serde(deny_unknown_fields)]
-pub struct Remark {
-    #[schema(nullable = false, min_length = 1, max_length = 500)]
-    reason: Option<String>,
-}
-
-/// The request body with a required reason.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = OfferingWhy)]
-#[serde(deny_unknown_fields)]
-pub struct Why {
-    /// The reason, which the history shows.
-    #[schema(min_length = 1, max_length = 500)]
-    reason: String,
-}
-
-/// The changes that the issuer should make.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = OfferingWish)]
-#[serde(deny_unknown_fields)]
-pub struct Wish {
-    #[schema(min_length = 1, max_length = 500)]
-    comment: String,
-}
-
-/// The changed terms and the reason.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = OfferingMaterialChange)]
-#[serde(deny_unknown_fields)]
-pub struct NewTerms {
-    #[schema(min_length = 1, max_length = 500)]
-    reason: String,
-    /// The changed terms.
-    #[schema(value_type = Change)]
-    changes: Terms,
-}
-
-impl Form for Nothing {
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl Form for Remark {
-    fn check(&self) -> Result<()> {
-        self.reason.as_deref().map_or(Ok(()), check_reason)
-    }
-}
-
-impl Form for Why {
-    fn check(&self) -> Result<()> {
-        check_reason(&self.reason)
-    }
-}
-
-impl Form for Wish {
-    fn check(&self) -> Result<()> {
-        check_reason(&self.comment).map_err(|_| {
-            Problem::field("/comment", "length_out_of_range", "The comment must have 1 to 500 characters.")
-        })
-    }
-}
-
-impl Form for NewTerms {
-    fn check(&self) -> Result<()> {
-        check_reason(&self.reason)?;
-        if self.changes.issuer_id.is_some() {
-            return Err(Problem::field(
-                "/changes/issuer_id",
-                "unexpected",
-                "The issuer of an offering cannot be changed.",
-            ));
-        }
-        self.changes.check()
-    }
-}
+use crate::change::Change;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::Submission;
+use crate::http::error::Result;
 
 /// A move of an offering with what its body says.
 enum Move {
@@ -155,7 +68,7 @@ pub async fn submit(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Nothing>,
+    submission: Submission<Nothing>,
 ) -> Result<Response> {
     OfferingMove::new(id, &principal, Move::Submit)?.carry_out(&app, &submission).await
 }
@@ -175,7 +88,7 @@ pub async fn approve(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Nothing>,
+    submission: Submission<Nothing>,
 ) -> Result<Response> {
     OfferingMove::new(id, &principal, Move::Approve)?.carry_out(&app, &submission).await
 }
@@ -193,7 +106,7 @@ pub async fn request_changes(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Wish>,
+    submission: Submission<Wish>,
 ) -> Result<Response> {
     let body = &submission.body;
     OfferingMove::new(id, &principal, Move::RequestChanges { comment: body.comment.clone() })?
@@ -216,7 +129,7 @@ pub async fn publish(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Remark>,
+    submission: Submission<Remark>,
 ) -> Result<Response> {
     OfferingMove::new(id, &principal, Move::Publish)?.carry_out(&app, &submission).await
 }
@@ -234,7 +147,7 @@ pub async fn pause(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Why>,
+    submission: Submission<Why>,
 ) -> Result<Response> {
     let body = &submission.body;
     OfferingMove::new(id, &principal, Move::Pause { reason: body.reason.clone() })?.carry_out(&app, &submission).await
@@ -253,7 +166,7 @@ pub async fn resume(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Remark>,
+    submission: Submission<Remark>,
 ) -> Result<Response> {
     OfferingMove::new(id, &principal, Move::Resume)?.carry_out(&app, &submission).await
 }
@@ -271,7 +184,7 @@ pub async fn close(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Remark>,
+    submission: Submission<Remark>,
 ) -> Result<Response> {
     let body = &submission.body;
     OfferingMove::new(id, &principal, Move::Close { reason: body.reason.clone() })?.carry_out(&app, &submission).await
@@ -292,7 +205,7 @@ pub async fn cancel(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Why>,
+    submission: Submission<Why>,
 ) -> Result<Response> {
     let body = &submission.body;
     OfferingMove::new(id, &principal, Move::Cancel { reason: body.reason.clone() })?.carry_out(&app, &submission).await
@@ -311,7 +224,7 @@ pub async fn archive(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<Remark>,
+    submission: Submission<Remark>,
 ) -> Result<Response> {
     OfferingMove::new(id, &principal, Move::Archive)?.carry_out(&app, &submission).await
 }
@@ -331,7 +244,7 @@ pub async fn material_change(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    Written(submission): Written<NewTerms>,
+    submission: Submission<NewTerms>,
 ) -> Result<Response> {
     let body = &submission.body;
     let (changes, chain_id) = (body.changes.clone(), body.changes.chain_id(&app)?);
@@ -339,7 +252,7 @@ pub async fn material_change(
     OfferingMove::new(id, &principal, kind)?.carry_out(&app, &submission).await
 }
 
-impl Act for OfferingMove {
+impl Change for OfferingMove {
     type Decision = ();
     const DECIDES: bool = false;
 

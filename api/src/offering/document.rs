@@ -19,8 +19,9 @@ use super::write::unnamed;
 use super::{checked, running, seeing};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
@@ -118,7 +119,7 @@ pub async fn add(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Paper {
+impl Form for Paper {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if !TITLE_CHARACTERS.contains(&self.title.trim().chars().count()) || self.title.chars().any(char::is_control) {
             return Err(Problem::field("/title", "length_out_of_range", "The title must have 1 to 200 characters."));
@@ -128,7 +129,9 @@ impl Intent for Paper {
         }
         Ok(())
     }
+}
 
+impl ChangeRequest for Paper {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((id, scope)) = &self.asked else { return Err(unnamed()) };
         let sha256 = format!("{:x}", self.sha256.0);

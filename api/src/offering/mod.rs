@@ -1,6 +1,7 @@
 //! `/v1/offerings`: what is offered, and what its issuer and the platform's people do with it.
 
 pub mod act;
+mod body;
 pub mod detail;
 pub mod document;
 pub mod holder;

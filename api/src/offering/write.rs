@@ -22,9 +22,10 @@ use super::terms::{self, Terms};
 use super::{Audience, checked, running};
 use crate::access::principal::Principal;
 use crate::app::App;
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::code::Code;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
 use crate::http::version::{IfAnyMatch, OptionalSeen};
@@ -78,12 +79,14 @@ pub async fn create(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Draft {
+impl Form for Draft {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         self.terms.must_be_whole()?;
         self.terms.check()
     }
+}
 
+impl ChangeRequest for Draft {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((issuer_id, audience)) = self.whose.clone() else { return Err(unnamed()) };
         let mut draft = Offering { issuer_id, ..Offering::default() };
@@ -164,14 +167,16 @@ pub async fn change(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Change {
+impl Form for Change {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.terms.issuer_id.is_some() {
             return Err(Problem::field("/issuer_id", "unexpected", "The issuer of an offering cannot be changed."));
         }
         self.terms.check()
     }
+}
 
+impl ChangeRequest for Change {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some(asked) = &self.asked else { return Err(unnamed()) };
         let apply = |o: &mut Offering| self.terms.clone().apply(asked.chain_id, o);

@@ -63,8 +63,23 @@ fn every_name_that_the_document_uses_is_defined_in_it_once() {
     });
 }
 
-/// Routes under an id that no answer of the document holds.
-const LED_TO_BY_NOTHING: [&str; 0] = [];
+#[test]
+fn every_field_has_a_description() {
+    let document = document(&ROUTES);
+    let mut missing = Vec::new();
+    walk(&document["components"]["schemas"], &mut |key, value| {
+        if key == "properties" {
+            let fields = value.as_object().unwrap().iter();
+            // A field that may be null has its description beside the reference.
+            let has = |field: &Value| field["description"].is_string() || field["oneOf"].to_string().contains("\"description\"");
+            missing.extend(fields.filter(|(_, field)| field.is_object() && !has(field)).map(|(name, _)| name.clone()));
+        }
+    });
+    assert!(missing.is_empty(), "describe them beside the fields: {missing:?}");
+}
+
+/// Endpoints that no link of an answer leads to. The `type` of a problem leads to the page of its code.
+const LED_TO_BY_NOTHING: [&str; 1] = ["GET /errors/{code}"];
 
 #[test]
 fn every_route_of_one_thing_is_led_to_by_an_answer_that_holds_its_id() {

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
@@ -14,9 +15,10 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{Change, check_reason};
 use crate::code::Code;
-use crate::command::act::{self, Act, Form, Written};
-use crate::command::idempotency::{self, IdempotencyKey};
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 
@@ -56,9 +58,9 @@ struct Filter {
 }
 
 impl Form for Body {
-    fn check(&self) -> Result<()> {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if let Some(reason) = &self.reason {
-            act::check_reason(reason)?;
+            check_reason(reason)?;
         }
         if self.limit.is_some_and(|limit| !(1..=LIMIT_MAX).contains(&limit)) {
             let detail = format!("The limit must be 1 to {LIMIT_MAX} operations.");
@@ -91,11 +93,11 @@ impl Form for Body {
     params(IdempotencyKey),
     responses((status = 200, body = BulkRetried), (status = 202, body = BulkRetried)),
 )]
-pub async fn handle(State(app): State<App>, Written(submission): Written<Body>) -> Result<Response> {
+pub async fn handle(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::perform(&app, &submission, &submission.body).await
 }
 
-impl Act for Body {
+impl Change for Body {
     type Decision = ();
 
     async fn decide(&self, _: &App) -> Result<()> {

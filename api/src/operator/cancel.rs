@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
@@ -15,13 +16,13 @@ use utoipa::ToSchema;
 
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::approval;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{Change, check_reason};
 use crate::code::Code;
-use crate::command::act::{self, Act, Form, Written};
-use crate::command::idempotency::{self, IdempotencyKey};
 use crate::http::error::{Problem, Result};
-use crate::operation;
 use crate::operator::reconcile::Queued;
+use crate::{approval, operation};
 
 /// The request body.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -44,8 +45,8 @@ enum Mode {
 }
 
 impl Form for Body {
-    fn check(&self) -> Result<()> {
-        act::check_reason(&self.reason)
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(&self.reason)
     }
 }
 
@@ -65,7 +66,7 @@ pub async fn handle(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
-    Written(submission): Written<Body>,
+    submission: Submission<Body>,
 ) -> Result<Response> {
     id::check("op", &id)?;
     let reason = submission.body.reason.as_str();
@@ -84,7 +85,7 @@ struct Unsent<'a> {
     is_person: bool,
 }
 
-impl Act for Unsent<'_> {
+impl Change for Unsent<'_> {
     type Decision = Operation;
 
     async fn decide(&self, app: &App) -> Result<Operation> {
@@ -120,7 +121,7 @@ struct Noop<'a> {
     reason: &'a str,
 }
 
-impl Act for Noop<'_> {
+impl Change for Noop<'_> {
     type Decision = ();
 
     async fn decide(&self, _: &App) -> Result<()> {

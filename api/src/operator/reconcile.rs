@@ -3,6 +3,7 @@
 use alloy_primitives::B256;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
@@ -16,14 +17,14 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::approval;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{Change, check_reason};
 use crate::code::Code;
-use crate::command::act::{self, Act, Form, Written};
-use crate::command::idempotency::{self, IdempotencyKey};
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
-use crate::operation;
 use crate::operator::retry::Retry;
+use crate::{approval, operation};
 
 /// The request body.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -48,8 +49,8 @@ enum Resolution {
 }
 
 impl Form for Body {
-    fn check(&self) -> Result<()> {
-        act::check_reason(&self.reason)?;
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(&self.reason)?;
         match (self.resolution, &self.tx_hash) {
             (Resolution::MarkConfirmed, None) => {
                 Err(Problem::field("/tx_hash", "required", "The hash of the transaction is required."))
@@ -113,11 +114,7 @@ struct Check {
     responses((status = 200, body = Reconciled), (status = 202, body = Queued)),
     extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "partial_effect", "effect_mismatch", "operation_in_progress", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable", "reconcile_verification_failed"]))),
 )]
-pub async fn handle(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    Written(submission): Written<Body>,
-) -> Result<Response> {
+pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     id::check("op", &id)?;
     let (id, body) = (id.as_str(), &submission.body);
     let reason = body.reason.as_str();
@@ -139,7 +136,7 @@ struct MarkConfirmed<'a> {
     tx_hash: B256,
 }
 
-impl Act for MarkConfirmed<'_> {
+impl Change for MarkConfirmed<'_> {
     type Decision = Proved;
 
     async fn decide(&self, app: &App) -> Result<Proved> {
@@ -174,7 +171,7 @@ struct Abandon<'a> {
     reason: &'a str,
 }
 
-impl Act for Abandon<'_> {
+impl Change for Abandon<'_> {
     type Decision = Examined;
 
     // Asked before the second person is, too: what cannot be given up now is not asked for.

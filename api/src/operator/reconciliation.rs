@@ -1,5 +1,6 @@
 //! `/blockchain/reconciliation-runs`: comparisons of chain and database, asked for and read.
 
+use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
 use axum::Json;
@@ -18,8 +19,9 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::command::act::{Act, Form, Written};
-use crate::command::idempotency::{self, IdempotencyKey};
+use crate::change::Change;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::subject::Subject;
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
@@ -38,7 +40,7 @@ pub struct Body {
 }
 
 impl Form for Body {
-    fn check(&self) -> Result<()> {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.at_block.is_some_and(|block| block < 0) {
             return Err(Problem::field("/at_block", "out_of_range", "The block number cannot be negative."));
         }
@@ -62,11 +64,11 @@ impl Form for Body {
     responses((status = 202, body = Short)),
     extensions(("x-codes" = json!(["not_found", "operation_in_progress", "invalid_state"]))),
 )]
-pub async fn start(State(app): State<App>, Written(submission): Written<Body>) -> Result<Response> {
+pub async fn start(State(app): State<App>, submission: Submission<Body>) -> Result<Response> {
     idempotency::perform(&app, &submission, &submission.body).await
 }
 
-impl Act for Body {
+impl Change for Body {
     type Decision = ();
 
     async fn decide(&self, _: &App) -> Result<()> {

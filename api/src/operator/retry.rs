@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
@@ -12,8 +13,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::command::act::{self, Act, Form, Written};
-use crate::command::idempotency::{self, IdempotencyKey};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{Change, check_reason};
 use crate::http::error::{Problem, Result};
 use crate::operation;
 
@@ -30,8 +32,8 @@ pub struct Body {
 }
 
 impl Form for Body {
-    fn check(&self) -> Result<()> {
-        act::check_reason(&self.reason)?;
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(&self.reason)?;
         match self.fee() {
             Some(Err(_) | Ok(0)) => Err(Problem::field(
                 "/max_fee_per_gas",
@@ -61,11 +63,7 @@ impl Body {
     responses((status = 200, body = operation::Short), (status = 202, body = operation::Short)),
     extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "partial_effect", "effect_mismatch", "operation_in_progress", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable", "token_already_deployed", "wallet_in_use"]))),
 )]
-pub async fn handle(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    Written(submission): Written<Body>,
-) -> Result<Response> {
+pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     id::check("op", &id)?;
     let max_fee_per_gas = submission.body.fee().and_then(std::result::Result::ok);
     idempotency::perform(&app, &submission, &Retry { id: &id, reason: &submission.body.reason, max_fee_per_gas }).await
@@ -81,7 +79,7 @@ pub struct Retry<'a> {
     pub max_fee_per_gas: Option<u128>,
 }
 
-impl Act for Retry<'_> {
+impl Change for Retry<'_> {
     type Decision = Decision;
 
     async fn decide(&self, app: &App) -> Result<Decision> {

@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::lane::{self as lanes, Lane, Mode};
@@ -17,8 +18,9 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::command::act::{Act, Form, Written, check_reason};
-use crate::command::idempotency::{self, IdempotencyKey};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{Change, check_reason};
 use crate::field::address::Typed;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
@@ -124,7 +126,7 @@ pub struct Body {
 }
 
 impl Form for Body {
-    fn check(&self) -> Result<()> {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)
     }
 }
@@ -140,11 +142,7 @@ impl Form for Body {
     responses((status = 200, body = Shown)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
-pub async fn pause(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    Written(submission): Written<Body>,
-) -> Result<Response> {
+pub async fn pause(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     id::check("lan", &id)?;
     idempotency::perform(&app, &submission, &Pause { id: &id, reason: &submission.body.reason }).await
 }
@@ -160,11 +158,7 @@ pub async fn pause(
     responses((status = 200, body = Shown)),
     extensions(("x-codes" = json!(["invalid_state", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable"]))),
 )]
-pub async fn resume(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    Written(submission): Written<Body>,
-) -> Result<Response> {
+pub async fn resume(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     id::check("lan", &id)?;
     idempotency::perform(&app, &submission, &Resume { id: &id, reason: &submission.body.reason }).await
 }
@@ -174,7 +168,7 @@ struct Pause<'a> {
     reason: &'a str,
 }
 
-impl Act for Pause<'_> {
+impl Change for Pause<'_> {
     type Decision = ();
 
     async fn decide(&self, _: &App) -> Result<()> {
@@ -192,7 +186,7 @@ struct Resume<'a> {
     reason: &'a str,
 }
 
-impl Act for Resume<'_> {
+impl Change for Resume<'_> {
     type Decision = Resumable;
 
     async fn decide(&self, app: &App) -> Result<Resumable> {

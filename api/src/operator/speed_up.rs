@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
@@ -12,8 +13,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::command::act::{self, Act, Form, Written};
-use crate::command::idempotency::{self, IdempotencyKey};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{Change, check_reason};
 use crate::http::error::{Problem, Result};
 use crate::operation;
 
@@ -34,9 +36,9 @@ pub struct Body {
 }
 
 impl Form for Body {
-    fn check(&self) -> Result<()> {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if let Some(reason) = &self.reason {
-            act::check_reason(reason)?;
+            check_reason(reason)?;
         }
         match self.bump_percent {
             Some(percent) if percent < PERCENT_MIN => {
@@ -64,11 +66,7 @@ impl Form for Body {
     responses((status = 202, body = operation::Short)),
     extensions(("x-codes" = json!(["invalid_state", "fee_cap_reached", "unknown_chain", "chain_halted"]))),
 )]
-pub async fn handle(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    Written(submission): Written<Body>,
-) -> Result<Response> {
+pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
     id::check("op", &id)?;
     idempotency::perform(&app, &submission, &SpeedUp { id: &id, body: &submission.body }).await
 }
@@ -78,7 +76,7 @@ struct SpeedUp<'a> {
     body: &'a Body,
 }
 
-impl Act for SpeedUp<'_> {
+impl Change for SpeedUp<'_> {
     type Decision = ();
 
     async fn decide(&self, _: &App) -> Result<()> {

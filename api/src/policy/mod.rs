@@ -13,7 +13,7 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::policy::{self as domain, BOUNDS, Policy};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::staff::policy::{self, Change};
+use muniment_workflows::staff::policy::Change;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -22,9 +22,9 @@ use crate::access::permission::{ADMIN, STAFF};
 use crate::access::route::{Route, route};
 use crate::app::App;
 use crate::approval::Asked;
-use crate::command::act::check_reason;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{ChangeRequest, check_reason};
 use crate::field::amount::Amount;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
@@ -169,7 +169,7 @@ async fn shown(app: &App, tx: &mut Tx, found: Option<Policy>) -> Result<Policies
         None => None,
     };
     let (checker, approval_id) = allowed.map(|a| (a.checker, a.id)).unzip();
-    let limits = found.as_ref().map_or_else(|| policy::configured(&app.settings), |found| found.limits.0.clone());
+    let limits = found.as_ref().map_or_else(|| app.settings.limits(), |found| found.limits.0.clone());
     Ok(Policies {
         version: found.as_ref().map_or(0, |found| found.version),
         limits: Limits::of(&limits),
@@ -215,12 +215,14 @@ pub async fn change(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Wanted {
+impl Form for Wanted {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)?;
         Ok(self.limits.wanted().check()?)
     }
+}
 
+impl ChangeRequest for Wanted {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let (base_version, limits, reason) = (self.base_version, self.limits.wanted(), self.reason.trim().to_owned());
         let action = Action::ChangePolicies(Change { base_version, limits, reason });

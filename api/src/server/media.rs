@@ -10,9 +10,8 @@ use axum::response::{IntoResponse, Response};
 use crate::access::route::Route;
 use crate::app::App;
 use crate::code::Code;
-use crate::http::accept;
-use crate::http::body;
 use crate::http::error::{Problem, Result};
+use crate::http::{accept, body};
 
 /// The longest path with its query, in bytes.
 const TARGET_BYTES_MAX: usize = 8 * 1024;

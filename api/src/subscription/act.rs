@@ -19,9 +19,9 @@ use utoipa::ToSchema;
 use super::{Shown, acting_as, shown};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::act::check_reason;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
+use crate::change::{ChangeRequest, check_reason};
 use crate::http::error::{Problem, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,11 +165,13 @@ pub async fn reject(
     act(&app, Act::Reject, id, &principal, submission).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         self.reason.as_deref().map_or(Ok(()), check_reason)
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((act, part, scope, id)) = &self.asked else {
             return Err(muniment_domain::Error::refused(

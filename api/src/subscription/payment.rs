@@ -17,8 +17,9 @@ use utoipa::ToSchema;
 
 use super::{Shown, shown};
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::amount::Amount;
 use crate::field::id::location;
 use crate::http::error::{Problem, Result};
@@ -92,14 +93,16 @@ pub async fn refund(
     idempotency::once_for(&app, "sub", id, submission, |body, id| body.id = id).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         if self.amount.0.minor() == 0 {
             return Err(Problem::field("/amount", "below_minimum", "The amount must be greater than zero."));
         }
         check_reference(&self.external_reference)
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let receipt = Receipt {
             kind: self.kind,
@@ -113,11 +116,13 @@ impl Intent for Body {
     }
 }
 
-impl Intent for Refund {
+impl Form for Refund {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reference(&self.external_reference)
     }
+}
 
+impl ChangeRequest for Refund {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let receipt = Receipt {
             kind: PaymentKind::Refunded,

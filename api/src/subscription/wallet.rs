@@ -16,8 +16,9 @@ use utoipa::ToSchema;
 use super::{Shown, acting_as, shown};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::address::Typed;
 use crate::http::error::Result;
 
@@ -50,11 +51,13 @@ pub async fn change_wallet(
     idempotency::once_for(&app, "sub", id, submission, |body, id| body.asked = Some((scope, id))).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some((scope, id)) = &self.asked else {
             return Err(muniment_domain::Error::refused(

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::id::check_offering_id;
 use crate::http::error::{Problem, Result};
 use crate::operation;
@@ -74,7 +75,7 @@ pub async fn deploy_token(State(app): State<App>, submission: Submission<Body>) 
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_offering_id(&self.offering_id)?;
         if self.name.as_ref().is_some_and(|name| !NAME_CHARACTERS.contains(&name.trim().chars().count())) {
@@ -96,7 +97,9 @@ impl Intent for Body {
         }
         Ok(())
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = self.request();
         let operation = deploy::request(tx, &app.settings, request, &by).await?;

@@ -15,8 +15,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::approval;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::id::{check_offering_id, location};
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
@@ -56,7 +57,7 @@ pub async fn trigger_mint(State(app): State<App>, submission: Submission<Body>) 
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         check_offering_id(&self.offering_id)?;
         if self.lockup.as_ref().is_some_and(|lockup| lockup.release_at.0 <= now) {
@@ -83,7 +84,9 @@ impl Intent for Body {
         }
         Ok(())
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = mint::Request {
             offering_id: self.offering_id.clone(),

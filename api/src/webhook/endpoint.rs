@@ -24,9 +24,10 @@ use super::{owner, wanted};
 use crate::access::principal::Principal;
 use crate::api_key::{OVERLAP_HOURS_DEFAULT, check_overlap};
 use crate::app::App;
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::code::Code;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
 use crate::field::id::location;
 use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
@@ -125,14 +126,16 @@ pub async fn create(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Wanted {
+impl Form for Wanted {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         wanted::check_description(&self.description)?;
         wanted::check_headers(&self.headers)?;
         wanted::check_rate(self.rate_limit_per_minute)?;
         wanted::check_offerings(self.offering_ids.as_deref()).map(|_| ())
     }
+}
 
+impl ChangeRequest for Wanted {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let unnamed = || Error::refused(Refusal::NotFound, "The owner is missing.");
         let (owner, event_types) = self.whose.as_ref().ok_or_else(unnamed)?;
@@ -317,13 +320,15 @@ pub async fn rotate(
     idempotency::once_for(&app, "whe", id, submission, |body, id| body.asked = Some((owner, id))).await
 }
 
-impl Intent for Rotation {
+impl Form for Rotation {
     const MAY_BE_EMPTY: bool = true;
 
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_overlap(self.overlap_hours)
     }
+}
 
+impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
         let unnamed = || Error::refused(Refusal::NotFound, "The endpoint id is missing.");
         let (owner, id) = self.asked.as_ref().ok_or_else(unnamed)?;

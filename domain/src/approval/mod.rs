@@ -12,8 +12,8 @@ pub use alone::{end_alone, take_alone};
 pub use list::{Filter, executed, find, list, missing, of_operation, overdue, see};
 pub use state::{Move, Status};
 
+use crate::db::{Tx, expect_updated};
 use crate::recorder::Facts;
-use crate::db::{Tx, touched};
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Code, Error, Result, canonical, event};
 
@@ -144,7 +144,7 @@ async fn in_progress(tx: &mut Tx, live_key: &str) -> Result<Error> {
 pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, reason: &str) -> Result<()> {
     let (from, read) = (a.status, a.version);
     let to = from.next(by).ok_or_else(|| not_pending(a))?;
-    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &a.id).await?)) } else { None };
+    let before = if tx.recorder().has_caller() { Some(facts(&find(tx, &a.id).await?)) } else { None };
     a.status = to;
     a.version += 1;
     a.updated_at = tx.now();
@@ -174,9 +174,9 @@ pub async fn transition(tx: &mut Tx, a: &mut Approval, by: Move, actor: &str, re
         .with(" and version = ", read)
         .execute(tx)
         .await?;
-    touched(rows, "approval", &a.id)?;
+    expect_updated(rows, "approval", &a.id)?;
     if let Some(before) = before {
-        tx.recorder().changed(&a.id, before, facts(a));
+        tx.recorder().record_change(&a.id, before, facts(a));
     }
     record(tx, a, Some(from), actor, reason).await
 }
@@ -198,7 +198,7 @@ pub async fn link(tx: &mut Tx, id: &str, operation_id: Option<&str>, batch_id: O
     .bind((id, operation_id, batch_id, now))
     .execute(tx)
     .await?;
-    touched(rows, "approval", id)
+    expect_updated(rows, "approval", id)
 }
 
 /// The error for a move on an approval that is already decided.
@@ -213,7 +213,7 @@ pub async fn postpone(tx: &mut Tx, a: &Approval, until: DateTime<Utc>) -> Result
         .bind((&a.id, a.version, until))
         .execute(tx)
         .await?;
-    touched(rows, "approval", &a.id)
+    expect_updated(rows, "approval", &a.id)
 }
 
 async fn record(tx: &mut Tx, a: &Approval, from: Option<Status>, actor: &str, reason: &str) -> Result<()> {

@@ -53,7 +53,7 @@ impl Anchor {
 /// An anchor with the result of its check against the chain.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Weighed {
+pub struct CheckedAnchor {
     pub anchor: Anchor,
     pub flaw: Option<AnchorFlaw>,
 }
@@ -116,7 +116,7 @@ pub async fn insert_anchor(tx: &mut Tx, a: &Anchor) -> Result<bool> {
 }
 
 /// The newest anchors, newest first, checked against the chain.
-pub(super) async fn weighed(tx: &mut Tx) -> Result<Vec<Weighed>> {
+pub(super) async fn checked_anchors(tx: &mut Tx) -> Result<Vec<CheckedAnchor>> {
     let anchors = sql("select * from audit_anchors order by from_position desc limit $1")
         .bind(ANCHORS_MAX)
         .rows::<Anchor>(tx)
@@ -136,7 +136,7 @@ pub(super) async fn weighed(tx: &mut Tx) -> Result<Vec<Weighed>> {
             Some(_) if before.unwrap_or(0) + 1 != anchor.from_position && !last_looked_at => Some(AnchorFlaw::Gap),
             Some(_) => None,
         };
-        weighed.push(Weighed { anchor: anchor.clone(), flaw });
+        weighed.push(CheckedAnchor { anchor: anchor.clone(), flaw });
     }
     Ok(weighed)
 }

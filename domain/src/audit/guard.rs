@@ -40,8 +40,8 @@ async fn raise_on_sqlite(tx: &mut Tx) -> Result<()> {
             ("replaced", replaced),
         ] {
             sql("create trigger if not exists ")
-                .push(format_args!("{table}_is_never_{name} before {on}"))
-                .push(format_args!(" begin select raise(abort, '{table} only grows'); end"))
+                .push(format!("{table}_is_never_{name} before {on}"))
+                .push(format!(" begin select raise(abort, '{table} only grows'); end"))
                 .execute(tx)
                 .await?;
         }
@@ -65,9 +65,9 @@ async fn raise_on_postgres(tx: &mut Tx) -> Result<()> {
         for (name, on, each) in
             [("only_grows", "update or delete", "row"), ("is_never_emptied", "truncate", "statement")]
         {
-            sql("drop trigger if exists ").push(format_args!("{name} on {table}")).execute(tx).await?;
+            sql("drop trigger if exists ").push(format!("{name} on {table}")).execute(tx).await?;
             sql("create trigger ")
-                .push(format_args!("{name} before {on} on {table} for each {each} execute function only_grows()"))
+                .push(format!("{name} before {on} on {table} for each {each} execute function only_grows()"))
                 .execute(tx)
                 .await?;
         }

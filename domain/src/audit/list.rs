@@ -40,5 +40,5 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Resu
 /// The number of entries, up to the limit.
 pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<i64> {
     let counted = matching(sql("select count(*) from (select 1"), filter);
-    counted.push(format_args!(" limit {COUNTED_MAX}) as counted")).scalar(tx).await
+    counted.push(format!(" limit {COUNTED_MAX}) as counted")).scalar(tx).await
 }

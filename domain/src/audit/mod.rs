@@ -8,7 +8,7 @@ mod seal;
 mod tree;
 mod verify;
 
-pub use anchor::{Anchor, AnchorFlaw, Proof, Weighed, draft, insert_anchor, proof};
+pub use anchor::{Anchor, AnchorFlaw, CheckedAnchor, Proof, draft, insert_anchor, proof};
 pub(crate) use guard::raise;
 pub use list::{COUNTED_MAX, Filter, count, list};
 pub use seal::{head, seal};
@@ -28,7 +28,7 @@ pub async fn note(db: &Db, act: Act, refused: Option<&'static str>) -> Result<()
     acting(act, async {
         let mut tx = db.begin().await?;
         if let Some(code) = refused {
-            tx.recorder().refuse(code);
+            tx.recorder().record_refusal(code);
         }
         tx.commit(Point::Account).await
     })

@@ -2,7 +2,7 @@
 
 use super::{BEGINNING, Line};
 use crate::Result;
-use crate::db::{Tx, all_touched};
+use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -38,7 +38,7 @@ pub async fn seal(tx: &mut Tx, limit: i64) -> Result<usize> {
             .execute(tx)
             .await?;
     }
-    all_touched(sealed, seals.len(), "audit seal", &first.id)?;
-    all_touched(taken, seals.len(), "audit line", &first.id)?;
+    expect_all_updated(sealed, seals.len(), "audit seal", &first.id)?;
+    expect_all_updated(taken, seals.len(), "audit line", &first.id)?;
     Ok(seals.len())
 }

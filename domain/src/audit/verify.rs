@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::anchor::{Weighed, weighed};
+use super::anchor::{CheckedAnchor, checked_anchors};
 use super::{BEGINNING, Line, head};
 use crate::Result;
 use crate::db::Tx;
@@ -52,7 +52,7 @@ pub struct Verdict {
     /// Entries neither chained nor waiting; negative if entries are missing. Anything but zero means that somebody bypassed the platform.
     pub unaccounted: i64,
     /// The newest anchors, checked whatever range was requested.
-    pub anchors: Vec<Weighed>,
+    pub anchors: Vec<CheckedAnchor>,
 }
 
 impl Verdict {
@@ -99,7 +99,7 @@ pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64)
         }
         next = until + 1;
     }
-    let anchors = weighed(tx).await?;
+    let anchors = checked_anchors(tx).await?;
     Ok(Verdict { from, to, first_bad, hash, head, unsealed, unaccounted: lines - sealed - unsealed, anchors })
 }
 

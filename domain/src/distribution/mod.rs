@@ -15,9 +15,9 @@ pub use list::{Filter, Scope, about_to_pay, due, find, list, lock, operations_of
 pub use new::{New, insert};
 pub use state::{Move, Status};
 
-use crate::recorder::Facts;
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
+use crate::recorder::Facts;
 use crate::sql::{sql, update_table};
 use crate::{Code, Error, Result, event};
 
@@ -120,7 +120,7 @@ pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str
         d.problem_detail = None;
     }
     save(tx, d).await?;
-    tell(tx, d, told_as(by, to), json!({ "from": from, "actor": actor, "reason": reason })).await
+    tell(tx, d, event_name(by, to), json!({ "from": from, "actor": actor, "reason": reason })).await
 }
 
 /// The status after a move; an error if the move is not allowed.
@@ -136,7 +136,7 @@ pub fn allowed(d: &Distribution, by: Move) -> Result<Status> {
 }
 
 /// The last part of the event's name. The event catalog has its own names for some moves.
-pub const fn told_as(by: Move, to: Status) -> &'static str {
+pub const fn event_name(by: Move, to: Status) -> &'static str {
     match (by, to) {
         (Move::Ask, _) => "approval_requested",
         (Move::Revise, _) => "revised",
@@ -146,7 +146,7 @@ pub const fn told_as(by: Move, to: Status) -> &'static str {
 
 /// Writes the changed columns if the version is still the one that was read.
 pub async fn save(tx: &mut Tx, d: &mut Distribution) -> Result<()> {
-    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &Scope::All, &d.id).await?)) } else { None };
+    let before = if tx.recorder().has_caller() { Some(facts(&find(tx, &Scope::All, &d.id).await?)) } else { None };
     let read = d.version;
     d.version += 1;
     d.updated_at = tx.now();
@@ -169,9 +169,9 @@ pub async fn save(tx: &mut Tx, d: &mut Distribution) -> Result<()> {
         .with(" and version = ", read)
         .execute(tx)
         .await?;
-    touched(rows, "distribution", &d.id)?;
+    expect_updated(rows, "distribution", &d.id)?;
     if let Some(before) = before {
-        tx.recorder().changed(&d.id, before, facts(d));
+        tx.recorder().record_change(&d.id, before, facts(d));
     }
     Ok(())
 }

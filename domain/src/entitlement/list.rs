@@ -6,11 +6,11 @@ use alloy_primitives::Address;
 use serde::Serialize;
 
 use super::{Entitlement, Status};
+use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::rows::portions;
 use crate::sql::{Sql, sql};
-use crate::Result;
 
 /// The entitlements of a distribution that can be paid, in the order of wallets.
 pub async fn payable(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {

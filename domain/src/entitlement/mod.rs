@@ -17,10 +17,10 @@ pub use new::{New, insert_all};
 pub use pay::{Paid, fail, queue, set_paid, take_over, withhold};
 pub use state::{HoldReason, Move, Status};
 
-use crate::recorder::Facts;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::money::Money;
+use crate::recorder::Facts;
 use crate::sql::{sql, update_table};
 use crate::{Code, Error, Result, event};
 
@@ -77,14 +77,15 @@ pub async fn transition(
     e.hold_reason = reason;
     e.note = Some(note.to_owned());
     save(tx, e).await?;
-    let mut data = told(e, Some(from));
+    let mut data = event_data(e, Some(from));
     data["actor"] = json!(actor);
     data["reason"] = json!(note);
     event::write(tx, &format!("distribution.entitlement_{}", e.status), "entitlement", &e.id, e.version, data).await
 }
 
 async fn save(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
-    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &e.distribution_id, &e.id).await?)) } else { None };
+    let before =
+        if tx.recorder().has_caller() { Some(facts(&find(tx, &e.distribution_id, &e.id).await?)) } else { None };
     let read = e.version;
     e.version += 1;
     e.updated_at = tx.now();
@@ -99,9 +100,9 @@ async fn save(tx: &mut Tx, e: &mut Entitlement) -> Result<()> {
         .with(" and version = ", read)
         .execute(tx)
         .await?;
-    touched(rows, "entitlement", &e.id)?;
+    expect_updated(rows, "entitlement", &e.id)?;
     if let Some(before) = before {
-        tx.recorder().changed(&e.id, before, facts(e));
+        tx.recorder().record_change(&e.id, before, facts(e));
     }
     Ok(())
 }
@@ -114,19 +115,19 @@ fn facts(e: &Entitlement) -> Facts {
 }
 
 /// The data of an event.
-fn told(e: &Entitlement, from: Option<Status>) -> serde_json::Value {
+fn event_data(e: &Entitlement, from: Option<Status>) -> serde_json::Value {
     json!({ "distribution_id": e.distribution_id, "from": from, "status": e.status, "net_amount": Money::from_minor(e.net).to_string(),
         "hold_reason": e.hold_reason, "operation_id": e.operation_id, "tx_hash": e.tx_hash.map(|h| h.to_string()) })
 }
 
 /// An event of one of many entitlements.
-fn news(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
+fn event_of(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
     event::New {
         name: format!("distribution.entitlement_{what}"),
         subject_type: "entitlement",
         subject_id: e.id.clone(),
         sequence: e.version,
-        data: told(e, from),
+        data: event_data(e, from),
     }
 }
 
@@ -141,7 +142,7 @@ pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, old: Address, new: Ad
     .rows::<Entitlement>(tx)
     .await?;
     let count = followed.len() as u64;
-    let events: Vec<_> = followed.iter().map(|e| news("redirected", e, Some(e.status))).collect();
+    let events: Vec<_> = followed.iter().map(|e| event_of("redirected", e, Some(e.status))).collect();
     event::write_all(tx, &events).await?;
     Ok(count)
 }

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256};
 use serde_json::json;
 
-use super::{Entitlement, HoldReason, Status, news, told};
+use super::{Entitlement, HoldReason, Status, event_data, event_of};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::distribution::Distribution;
@@ -126,7 +126,7 @@ pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()>
         .execute(tx)
         .await?;
     }
-    let events: Vec<_> = paid.iter().map(|e| news("paid", e, Some(Status::Queued))).collect();
+    let events: Vec<_> = paid.iter().map(|e| event_of("paid", e, Some(Status::Queued))).collect();
     event::write_all(tx, &events).await
 }
 
@@ -144,7 +144,7 @@ pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason
             let why = format!("its line {line} is not queued");
             return Err(Error::Unreadable { what: "operation", id: operation_id.to_owned(), why });
         };
-        let data = told(&held, Some(Status::Queued));
+        let data = event_data(&held, Some(Status::Queued));
         event::write(tx, "distribution.entitlement_held", "entitlement", &held.id, held.version, data).await?;
     }
     Ok(())
@@ -160,7 +160,7 @@ pub async fn fail(tx: &mut Tx, operation_id: &str, withheld: Option<HoldReason>)
     .rows::<Entitlement>(tx)
     .await?;
     let count = failed.len() as u64;
-    let mut events: Vec<_> = failed.iter().map(|e| news(status.as_str(), e, Some(Status::Queued))).collect();
+    let mut events: Vec<_> = failed.iter().map(|e| event_of(status.as_str(), e, Some(Status::Queued))).collect();
     for event in &mut events {
         event.data["error"] = json!({ "code": "operation_given_up" });
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 pub use obstacle::in_the_way;
 
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::investor::Investor;
 use crate::sql::{sql, update_table};
 use crate::{Result, event, session};
@@ -70,7 +70,7 @@ pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
         .push(" and erased_at is null")
         .execute(tx)
         .await?;
-    touched(rows, "investor", &i.id)?;
+    expect_updated(rows, "investor", &i.id)?;
     let data = json!({ "user_id": i.user_id, "erased_at": now });
     event::write(tx, "investor.erased", "investor", &i.id, i.version + 1, data).await
 }
@@ -97,7 +97,7 @@ async fn erase_user(tx: &mut Tx, user_id: &str, now: DateTime<Utc>) -> Result<()
         )
         .execute(tx)
         .await?;
-    touched(rows, "user", user_id)
+    expect_updated(rows, "user", user_id)
 }
 
 async fn run(tx: &mut Tx, statements: &[&'static str], id: &str) -> Result<()> {

@@ -42,7 +42,7 @@ fn matching(select: Sql, filter: &Filter) -> Sql {
 pub async fn page(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Investor>, Total)> {
     let page = matching(sql("select *"), filter).push(" order by id desc").page(limit, offset);
     let rows = page.rows(tx).await?;
-    if let Some(total) = Total::told(rows.len(), limit, offset) {
+    if let Some(total) = Total::from_page(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
     let total = Total::count(tx, matching(sql("select count(*) from (select 1"), filter), offset).await?;

@@ -17,10 +17,10 @@ pub use list::{Filter, Frozen, frozen_on, page};
 pub use state::{Move, Status};
 pub use tax::{Decided, Rate, tax_decisions, withhold, withholding};
 
-use crate::recorder::Facts;
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::means::Means;
+use crate::recorder::Facts;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
@@ -258,8 +258,8 @@ pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
         .with(" and version = ", read)
         .execute(tx)
         .await?;
-    touched(rows, "investor", &i.id)?;
-    tx.recorder().changed(&i.id, facts(&before), facts(i));
+    expect_updated(rows, "investor", &i.id)?;
+    tx.recorder().record_change(&i.id, facts(&before), facts(i));
     let data = json!({
         "kyc": { "status": i.kyc_status, "level": i.kyc_level, "reason_code": i.kyc_reason_code },
         "accreditation": { "status": i.accreditation_status, "expires_at": i.accreditation_expires_at },

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::columns::columns;
 use super::{Move, Offering, find};
+use crate::db::{Tx, expect_updated};
 use crate::recorder::Facts;
-use crate::db::{Tx, touched};
 use crate::sql::update_table;
 use crate::{Error, Result, event};
 
@@ -26,7 +26,7 @@ pub async fn transition(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, re
         _ => {}
     }
     let data = json!({ "from": from, "actor": actor, "reason": reason });
-    save(tx, o, by.told_as(), data).await
+    save(tx, o, by.event(), data).await
 }
 
 /// The error for a move that the status does not allow.
@@ -42,7 +42,7 @@ pub fn refusal(o: &Offering, by: Move) -> Error {
 
 /// Writes the changed columns if the version is still the one that was read, and writes the event. The reserved amount is not
 /// written here: only subscriptions change it.
-pub async fn save(tx: &mut Tx, o: &mut Offering, told_as: &str, mut data: Value) -> Result<()> {
+pub async fn save(tx: &mut Tx, o: &mut Offering, event_name: &str, mut data: Value) -> Result<()> {
     let (now, before) = (tx.now(), find(tx, &o.id).await?);
     let rows = columns(update_table("offerings"), o)
         .set("calendar_version", o.calendar_version)
@@ -51,13 +51,13 @@ pub async fn save(tx: &mut Tx, o: &mut Offering, told_as: &str, mut data: Value)
         .with(" and version = ", o.version)
         .execute(tx)
         .await?;
-    touched(rows, "offering", &o.id)?;
+    expect_updated(rows, "offering", &o.id)?;
     o.version += 1;
     o.updated_at = now;
-    tx.recorder().changed(&o.id, facts(&before), facts(o));
+    tx.recorder().record_change(&o.id, facts(&before), facts(o));
     data["status"] = json!(o.status);
     data["version"] = json!(o.version);
-    event::write(tx, told_as, "offering", &o.id, o.version, data).await
+    event::write(tx, event_name, "offering", &o.id, o.version, data).await
 }
 
 /// The fields for the audit log. The terms of an offering are public.

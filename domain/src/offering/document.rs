@@ -56,10 +56,10 @@ pub struct New<'a> {
 /// Adds a document as the next version of its kind, and writes the event.
 pub async fn add(tx: &mut Tx, o: &Offering, new: New<'_>, actor: &str) -> Result<Document> {
     let (id, now) = (tx.new_id("doc"), tx.now());
-    let stored = sql("insert into offering_documents (id, offering_id, kind, title, sha256, url, version, created_by,
-            created_at)
-        values ($1, $2, $3, $4, $5, $6, (select coalesce(max(version), 0) + 1 from offering_documents
-            where offering_id = $2 and kind = $3), $7, $8)
+    let stored = sql("insert into offering_documents
+            (id, offering_id, kind, title, sha256, url, version, created_by, created_at)
+        values ($1, $2, $3, $4, $5, $6,
+            (select coalesce(max(version), 0) + 1 from offering_documents where offering_id = $2 and kind = $3), $7, $8)
         returning *")
     .bind((id, &o.id, new.kind, new.title, new.sha256, new.url, actor, now))
     .row::<Document>(tx)

@@ -1,6 +1,5 @@
 //! Reads offerings: one or a page, as far as the caller may see them.
 
-
 use super::{Offering, Status};
 use crate::db::Tx;
 use crate::narrow::Created;
@@ -88,10 +87,13 @@ impl Order {
     }
 }
 
-const COLUMNS: &str = "select o.*, i.name as issuer_name, (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s \
-    where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount";
-const COUNTED: &str = ", (select count(distinct s.investor_id) from subscriptions s where s.offering_id = o.id and s.status in \
-    ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count";
+const COLUMNS: &str = "select o.*, i.name as issuer_name,
+    (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s
+        where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount";
+const COUNTED: &str = ",
+    (select count(distinct s.investor_id) from subscriptions s
+        where s.offering_id = o.id
+            and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) as investor_count";
 const BESIDE: &str = " join issuers i on i.id = o.issuer_id";
 // A negative condition, because almost all offerings are public: an index on status would find them all and not give the order.
 const PUBLIC: &str = "o.status not in ('draft', 'in_review', 'approved', 'cancelled')";
@@ -103,9 +105,9 @@ fn within(query: Sql, scope: &Scope) -> Sql {
         Scope::Within(issuer) => query.with("o.issuer_id = ", issuer),
         Scope::Org(issuer) => query
             .with("(o.issuer_id = ", issuer)
-            .push(format_args!(" or (o.visibility in ('public', 'members') and {PUBLIC}))")),
+            .push(format!(" or (o.visibility in ('public', 'members') and {PUBLIC}))")),
         Scope::Member(user_id) => query
-            .push(format_args!(
+            .push(format!(
                 "(({PUBLIC} and o.visibility in ('public', 'members'))
                 or (({PUBLIC} or o.status = 'cancelled') and exists (
                     select 1 from subscriptions s join investors v on v.id = s.investor_id
@@ -113,7 +115,7 @@ fn within(query: Sql, scope: &Scope) -> Sql {
             ))
             .value(user_id)
             .push(")))"),
-        Scope::Anybody => query.push(format_args!("o.visibility = 'public' and {PUBLIC}")),
+        Scope::Anybody => query.push(format!("o.visibility = 'public' and {PUBLIC}")),
     }
 }
 
@@ -151,14 +153,14 @@ pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i
     let page = sql(COLUMNS).push(" from (select o.id as paged from offerings o where ");
     let rows = matching(page, scope, by)
         // The limit is part of the text, as in the list of subscriptions.
-        .push(format_args!(" order by {order} limit {limit}"))
+        .push(format!(" order by {order} limit {limit}"))
         .with_some(" offset ", (offset > 0).then_some(offset))
         .push(") as page join offerings o on o.id = page.paged")
         .push(BESIDE)
-        .push(format_args!(" order by {order}"))
+        .push(format!(" order by {order}"))
         .rows(tx)
         .await?;
-    if let Some(total) = Total::told(rows.len(), limit, offset) {
+    if let Some(total) = Total::from_page(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
     let counted = sql("select count(*) from (select 1 from offerings o where ");

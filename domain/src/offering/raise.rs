@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Offering;
 use crate::db::Tx;
-use crate::means::window_from;
+use crate::means::crowdfunding_start;
 use crate::money::Money;
 use crate::sql::sql;
 use crate::{Error, Result, issuer};
@@ -29,12 +29,14 @@ pub async fn must_fit(tx: &mut Tx, o: &Offering) -> Result<()> {
 
 /// The other offerings: open ones count with their hard cap, ended ones with what was committed in the last twelve months.
 async fn elsewhere(tx: &mut Tx, o: &Offering) -> Result<i64> {
-    let from = window_from(tx.now());
-    sql("select cast(coalesce(sum(case when o.status in ('open',
-             'paused') then o.hard_cap else (select coalesce(sum(s.amount), 0) from subscriptions s
-             where s.offering_id = o.id and s.created_at > $4
-             and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) end),
-             0) as bigint)
+    let from = crowdfunding_start(tx.now());
+    sql("select cast(coalesce(sum(
+             case when o.status in ('open', 'paused') then o.hard_cap
+             else (
+                 select coalesce(sum(s.amount), 0) from subscriptions s
+                 where s.offering_id = o.id and s.created_at > $4
+                     and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')
+             ) end), 0) as bigint)
          from offerings o
          where o.issuer_id = $1 and o.exemption = $2 and o.id <> $3
              and o.status in ('open', 'paused', 'closed', 'settled', 'archived')")

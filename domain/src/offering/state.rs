@@ -93,7 +93,7 @@ impl Status {
 
 impl Move {
     /// The event of this move.
-    pub const fn told_as(self) -> &'static str {
+    pub const fn event(self) -> &'static str {
         match self {
             Self::Submit => "offering.submitted",
             Self::RequestChanges => "offering.changes_requested",

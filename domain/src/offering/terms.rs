@@ -101,11 +101,7 @@ fn check_words(o: &Offering) -> Result<()> {
         return Err(Error::field("/description", "above_maximum", detail));
     }
     if o.cover_image_url.as_deref().is_some_and(|url| !is_web_address(url)) {
-        return Err(Error::field(
-            "/cover_image_url",
-            "url_forbidden",
-            "The address must begin with https://.",
-        ));
+        return Err(Error::field("/cover_image_url", "url_forbidden", "The address must begin with https://."));
     }
     if !country::is_listed(CURRENCIES, &o.currency) {
         let detail = format!("The currency must be one of: {CURRENCIES}.");
@@ -124,7 +120,11 @@ pub fn is_web_address(url: &str) -> bool {
 fn check_token(o: &Offering) -> Result<()> {
     let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     if !SYMBOL_CHARACTERS.contains(&o.token_symbol.len()) || !o.token_symbol.bytes().all(capital) {
-        return Err(Error::field("/token_symbol", "symbol_format", "The symbol must have 2 to 11 capital letters and digits."));
+        return Err(Error::field(
+            "/token_symbol",
+            "symbol_format",
+            "The symbol must have 2 to 11 capital letters and digits.",
+        ));
     }
     if !(0..=18).contains(&o.token_decimals) {
         return Err(Error::field("/token_decimals", "out_of_range", "The token must have 0 to 18 decimals."));
@@ -176,9 +176,11 @@ fn check_amounts(o: &Offering) -> Result<()> {
     let bounds = [("/minimum_investment", Some(o.minimum_investment)), ("/maximum_investment", o.maximum_investment)];
     let buys = |amount: i64| Money::from_minor(amount).base_units(Money::from_minor(o.unit_price), decimals).is_some();
     match bounds.iter().find(|(_, amount)| amount.is_some_and(|amount| !buys(amount))) {
-        Some((pointer, _)) => {
-            Err(Error::field(pointer, "amount_not_multiple", "The amount does not buy a whole number of the token's smallest units."))
-        }
+        Some((pointer, _)) => Err(Error::field(
+            pointer,
+            "amount_not_multiple",
+            "The amount does not buy a whole number of the token's smallest units.",
+        )),
         None => Ok(()),
     }
 }
@@ -196,7 +198,11 @@ fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
     };
     let begins = begins(o, now);
     if closes_at <= now || closes_at <= begins {
-        return Err(Error::field("/closes_at", "below_minimum", "The closing time must be in the future and after the opening time."));
+        return Err(Error::field(
+            "/closes_at",
+            "below_minimum",
+            "The closing time must be in the future and after the opening time.",
+        ));
     }
     let days = o.exemption.profile().open_days_min;
     if closes_at < begins + Duration::days(days) {
@@ -255,7 +261,10 @@ fn check_exemption(o: &Offering) -> Result<()> {
             );
         }
         (Some(own), Some(least)) if !(least..=COOLING_OFF_HOURS_MAX).contains(&own) => {
-            return refuse("/cooling_off", format!("Under {name} the cooling-off period must be {least} to {COOLING_OFF_HOURS_MAX} hours."));
+            return refuse(
+                "/cooling_off",
+                format!("Under {name} the cooling-off period must be {least} to {COOLING_OFF_HOURS_MAX} hours."),
+            );
         }
         _ => {}
     }

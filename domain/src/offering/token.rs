@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::find;
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::update_table;
 use crate::{Result, event};
 
@@ -32,7 +32,7 @@ pub async fn set_deployed(
         .push(" and token_status = 'not_deployed'")
         .execute(tx)
         .await?;
-    touched(rows, "offering", id)?;
+    expect_updated(rows, "offering", id)?;
     let data = json!({ "chain_id": offering.chain_id, "contract_address": token.to_checksum(None), "tx_hash": tx_hash.to_string() });
     event::write(tx, "offering.token_deployed", "offering", id, offering.version + 1, data).await
 }

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Move, Operation, Status, step_on, told};
-use crate::db::{Tx, all_touched};
+use super::{Move, Operation, Status, event_data, step_on};
+use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Result, event};
@@ -79,7 +79,7 @@ pub(super) async fn record_all(tx: &mut Tx, lines: &[Line<'_>]) -> Result<()> {
         subject_type: "operation",
         subject_id: op.id.clone(),
         sequence: op.version,
-        data: told(op, *from),
+        data: event_data(op, *from),
     };
     event::write_all(tx, &lines.iter().map(event).collect::<Vec<_>>()).await
 }
@@ -127,7 +127,7 @@ pub async fn save_all(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
         .push(") as v where operations.id = v.column1 and operations.version = v.column2 - 1")
         .execute(tx)
         .await?;
-        all_touched(rows, portion.len(), "operation", &portion[0].id)?;
+        expect_all_updated(rows, portion.len(), "operation", &portion[0].id)?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub use state::{Move, Status, picture};
 pub use stats::{oldest_at, percentile, stats, times_to_final};
 
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::{sql, update_table};
 pub use crate::step::DAMAGED;
 use crate::{Code, Error, Result};
@@ -225,7 +225,7 @@ pub async fn save(tx: &mut Tx, op: &mut Operation) -> Result<()> {
         .with(" and version = ", read)
         .execute(tx)
         .await?;
-    touched(rows, "operation", &op.id)
+    expect_updated(rows, "operation", &op.id)
 }
 
 /// Writes an operator's resolution, which leaves the status unchanged, with an entry in the history.
@@ -239,7 +239,7 @@ async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, 
 }
 
 /// The data of an event.
-fn told(op: &Operation, from: Option<Status>) -> serde_json::Value {
+fn event_data(op: &Operation, from: Option<Status>) -> serde_json::Value {
     json!({ "from": from, "status": op.status, "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
         "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": op.error_code.as_ref().map(|code| json!({ "code": code })) })
 }

@@ -68,5 +68,5 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Resu
 /// The number of matching operations, up to [`COUNTED_MAX`], because counting a whole table takes long.
 pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<i64> {
     let counted = matching(sql("select count(*) from (select 1"), filter);
-    counted.push(format_args!(" limit {COUNTED_MAX}) as counted")).scalar(tx).await
+    counted.push(format!(" limit {COUNTED_MAX}) as counted")).scalar(tx).await
 }

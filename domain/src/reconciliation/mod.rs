@@ -8,7 +8,7 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::json;
 
 use crate::column::Hex;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::narrow::Created;
 use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
@@ -217,7 +217,7 @@ pub async fn finish_part(tx: &mut Tx, run: &mut Run, part: &Part, findings: &[Fi
     .bind((&part.run_id, part.position, part.block_number, part.block_hash, part.compared, part.calls, now))
     .execute(tx)
     .await?;
-    touched(rows, "part of", &part.run_id)?;
+    expect_updated(rows, "part of", &part.run_id)?;
     let numbered: Vec<_> = (0i64..).zip(findings).collect();
     for chunk in numbered.chunks(ROWS_PER_STATEMENT) {
         sql("insert into reconciliation_findings (run_id, position, number, kind, severity, subject, expected, actual,
@@ -261,7 +261,7 @@ pub async fn save(tx: &mut Tx, run: &mut Run) -> Result<()> {
         .with(" and version = ", read)
         .execute(tx)
         .await?;
-    touched(rows, "run", &run.id)?;
+    expect_updated(rows, "run", &run.id)?;
     if run.status == Status::Completed && run.findings > 0 {
         let data = json!({ "findings": run.findings, "offering_id": run.offering_id });
         event::write(tx, "reconciliation.difference_found", "reconciliation_run", &run.id, run.version, data).await?;

@@ -31,18 +31,18 @@ pub(crate) struct Recorder {
     /// None for the engine.
     act: Option<Arc<Act>>,
     /// User and session of a caller who has just authenticated.
-    shown: Option<(String, String)>,
-    told: Vec<Told>,
+    authenticated: Option<(String, String)>,
+    events: Vec<RecordedEvent>,
     changes: Vec<(String, Change)>,
     status: Option<i64>,
     refused: Option<&'static str>,
-    aside: bool,
+    excluded: bool,
     marked: (usize, usize),
 }
 
 /// An event, as far as the audit entry needs it.
 #[derive(Debug)]
-struct Told {
+struct RecordedEvent {
     name: String,
     noun: &'static str,
     subject: String,
@@ -57,9 +57,9 @@ impl Recorder {
     }
 
     /// Records an event and the status change that it reports.
-    pub(crate) fn note(&mut self, name: &str, subject_type: &str, subject_id: &str, data: &Value) {
+    pub(crate) fn record_event(&mut self, name: &str, subject_type: &str, subject_id: &str, data: &Value) {
         let word = |value: &Value| value.as_str().map(str::to_owned);
-        self.told.push(Told {
+        self.events.push(RecordedEvent {
             name: name.to_owned(),
             noun: noun(subject_type, subject_id),
             subject: subject_id.to_owned(),
@@ -68,12 +68,12 @@ impl Recorder {
     }
 
     /// Whether a caller acts. For the engine an entry shows only the statuses, which saves a read of the row before the change.
-    pub(crate) const fn is_an_act(&self) -> bool {
+    pub(crate) const fn has_caller(&self) -> bool {
         self.act.is_some()
     }
 
     /// Records the fields of a row before and after a change. Several changes of one row become one, from the first to the last.
-    pub(crate) fn changed(&mut self, id: &str, before: Facts, after: Facts) {
+    pub(crate) fn record_change(&mut self, id: &str, before: Facts, after: Facts) {
         match self.changes.iter_mut().find(|(known, _)| known == id) {
             Some((_, change)) => change.after = after,
             None => self.changes.push((id.to_owned(), Change { before, after })),
@@ -81,39 +81,39 @@ impl Recorder {
     }
 
     /// Records the HTTP status of the response that is stored with the act.
-    pub(crate) const fn answered(&mut self, status: i64) {
+    pub(crate) const fn set_http_status(&mut self, status: i64) {
         self.status = Some(status);
     }
 
     /// Records who has just authenticated.
-    pub(crate) fn showed(&mut self, user_id: &str, session_id: &str) {
-        self.shown = Some((user_id.to_owned(), session_id.to_owned()));
+    pub(crate) fn set_authenticated(&mut self, user_id: &str, session_id: &str) {
+        self.authenticated = Some((user_id.to_owned(), session_id.to_owned()));
     }
 
     /// Records that the act was refused with this code and changed nothing.
-    pub(crate) const fn refuse(&mut self, code: &'static str) {
+    pub(crate) const fn record_refusal(&mut self, code: &'static str) {
         self.refused = Some(code);
     }
 
     /// This transaction is not part of the act and gets no entry.
     pub(crate) const fn set_aside(&mut self) {
-        self.aside = true;
+        self.excluded = true;
     }
 
     /// Marks the present state for [`rewind`](Self::rewind).
     pub(crate) const fn mark(&mut self) {
-        self.marked = (self.told.len(), self.changes.len());
+        self.marked = (self.events.len(), self.changes.len());
     }
 
     /// Drops everything recorded since the mark, because the database was rolled back to its savepoint.
     pub(crate) fn rewind(&mut self) {
-        self.told.truncate(self.marked.0);
+        self.events.truncate(self.marked.0);
         self.changes.truncate(self.marked.1);
     }
 
     /// The audit entries; none if nothing happened that anybody is accountable for.
-    pub(crate) fn lines(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> String) -> Vec<Line> {
-        if self.aside {
+    pub(crate) fn entries(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> String) -> Vec<Line> {
+        if self.excluded {
             return Vec::new();
         }
         let subjects = self.subjects();
@@ -121,18 +121,18 @@ impl Recorder {
             let act = Act { kind: ActorKind::Engine, ..Act::on_host(point.as_str()) };
             return subjects.iter().map(|subject| self.line(&act, subject, None, (new_id(), at))).collect();
         };
-        let nobody = act.kind == ActorKind::Anonymous && self.shown.is_none() && subjects.is_empty();
+        let nobody = act.kind == ActorKind::Anonymous && self.authenticated.is_none() && subjects.is_empty();
         if nobody {
             return Vec::new();
         }
         let mut act = act.as_ref().clone();
-        if let Some((user, session)) = self.shown.clone().filter(|_| act.actor.is_none()) {
+        if let Some((user, session)) = self.authenticated.clone().filter(|_| act.actor.is_none()) {
             (act.actor, act.session_id) = (Some(user), Some(session));
         }
         let named = act.object_id.clone().or_else(|| subjects.first().map(|subject| subject.id.to_owned()));
         let id = named.or_else(|| act.session_id.clone()).unwrap_or_default();
         let own = subjects.iter().find(|subject| subject.id == id);
-        let empty = Subject { id: &id, noun: noun("", &id), told: Vec::new() };
+        let empty = Subject { id: &id, noun: noun("", &id), events: Vec::new() };
         let mut lines = vec![self.line(&act, own.unwrap_or(&empty), self.status, (new_id(), at))];
         let others = subjects.iter().filter(|subject| subject.id != id);
         lines.extend(others.map(|subject| self.line(&act, subject, None, (new_id(), at))));
@@ -143,12 +143,12 @@ impl Recorder {
     fn subjects(&self) -> Vec<Subject<'_>> {
         let mut places = HashMap::new();
         let mut subjects: Vec<Subject<'_>> = Vec::new();
-        for told in &self.told {
-            let place = *places.entry(told.subject.as_str()).or_insert_with(|| {
-                subjects.push(Subject { id: &told.subject, noun: told.noun, told: Vec::new() });
+        for event in &self.events {
+            let place = *places.entry(event.subject.as_str()).or_insert_with(|| {
+                subjects.push(Subject { id: &event.subject, noun: event.noun, events: Vec::new() });
                 subjects.len() - 1
             });
-            subjects[place].told.push(told);
+            subjects[place].events.push(event);
         }
         subjects
     }
@@ -171,15 +171,15 @@ impl Recorder {
 
     fn detail(&self, act: &Act, subject: &Subject<'_>, status: Option<i64>) -> Value {
         let mut names: Vec<&str> = Vec::new();
-        for told in &subject.told {
-            if names.len() < EVENTS_MAX && !names.contains(&told.name.as_str()) {
-                names.push(&told.name);
+        for event in &subject.events {
+            if names.len() < EVENTS_MAX && !names.contains(&event.name.as_str()) {
+                names.push(&event.name);
             }
         }
         let mut detail = match self.changes.iter().find(|(id, _)| id == subject.id) {
             Some((_, change)) => change.shown(),
             None => {
-                let mut moves = subject.told.iter().filter_map(|told| told.moved.as_ref());
+                let mut moves = subject.events.iter().filter_map(|event| event.moved.as_ref());
                 let first = moves.next();
                 moved(first.map(|(from, _)| from.as_deref()), moves.next_back().or(first).map(|(_, to)| to.as_str()))
             }
@@ -203,11 +203,11 @@ impl Recorder {
 struct Subject<'a> {
     id: &'a str,
     noun: &'static str,
-    told: Vec<&'a Told>,
+    events: Vec<&'a RecordedEvent>,
 }
 
 /// The kind of an object: from the prefix of its id, else from the event.
-fn noun(told: &str, id: &str) -> &'static str {
+fn noun(subject_type: &str, id: &str) -> &'static str {
     const NOUNS: &[(&str, &str)] = &[
         ("apr", "approval"),
         ("dist", "distribution"),
@@ -228,8 +228,8 @@ fn noun(told: &str, id: &str) -> &'static str {
         ("whe", "webhook_endpoint"),
     ];
     let by_prefix = id.rsplit_once('_').and_then(|(prefix, _)| NOUNS.iter().find(|(known, _)| *known == prefix));
-    let by_name = NOUNS.iter().find(|(_, noun)| *noun == told);
-    by_prefix.or(by_name).map_or(if told == "chain" { "chain" } else { "" }, |(_, noun)| noun)
+    let by_name = NOUNS.iter().find(|(_, noun)| *noun == subject_type);
+    by_prefix.or(by_name).map_or(if subject_type == "chain" { "chain" } else { "" }, |(_, noun)| noun)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ fn recorder(kind: ActorKind, object_id: Option<&str>) -> Recorder {
 
 fn lines(recorder: &Recorder) -> Vec<Line> {
     let mut number = 0;
-    recorder.lines(Point::Timer, DateTime::UNIX_EPOCH, || {
+    recorder.entries(Point::Timer, DateTime::UNIX_EPOCH, || {
         number += 1;
         format!("aud_{number}")
     })
@@ -22,22 +22,27 @@ fn about(line: &Line) -> (Option<&str>, Option<&str>) {
 #[test]
 fn the_act_has_one_entry_and_every_other_object_has_its_own() {
     let mut named = recorder(ActorKind::Person, Some("ent_7"));
-    named.note("distribution.updated", "distribution", "dist_1", &json!({}));
-    named.note("distribution.entitlement_held", "entitlement", "ent_7", &json!({ "from": null, "status": "held" }));
-    let told = lines(&named);
+    named.record_event("distribution.updated", "distribution", "dist_1", &json!({}));
+    named.record_event(
+        "distribution.entitlement_held",
+        "entitlement",
+        "ent_7",
+        &json!({ "from": null, "status": "held" }),
+    );
+    let entries = lines(&named);
     assert_eq!(
-        told.iter().map(about).collect::<Vec<_>>(),
+        entries.iter().map(about).collect::<Vec<_>>(),
         [(Some("entitlement"), Some("ent_7")), (Some("distribution"), Some("dist_1"))]
     );
     let moved = r#""diff_redacted":{"status":{"from":null,"to":"held"}}"#;
-    assert_eq!(told[0].detail, format!(r#"{{{moved},"events":["distribution.entitlement_held"]}}"#));
-    assert_eq!(told[1].detail, r#"{"events":["distribution.updated"]}"#);
+    assert_eq!(entries[0].detail, format!(r#"{{{moved},"events":["distribution.entitlement_held"]}}"#));
+    assert_eq!(entries[1].detail, r#"{"events":["distribution.updated"]}"#);
     let mut made = recorder(ActorKind::Key, None);
-    made.note("api_key.created", "api_key", "key_3", &json!({}));
-    made.answered(201);
-    let told = lines(&made);
+    made.record_event("api_key.created", "api_key", "key_3", &json!({}));
+    made.set_http_status(201);
+    let entries = lines(&made);
     assert_eq!(
-        (told.len(), told[0].object_type.as_deref(), told[0].detail.contains("201")),
+        (entries.len(), entries[0].object_type.as_deref(), entries[0].detail.contains("201")),
         (1, Some("api_key"), true)
     );
 }
@@ -48,12 +53,12 @@ fn the_engine_writes_one_entry_for_each_object_with_the_commit_as_action() {
     assert_eq!(lines(&engine), []);
     for number in 0..100 {
         let data = json!({ "from": "accepted", "status": "minted" });
-        engine.note("subscription.minted", "subscription", &format!("sub_{number}"), &data);
-        engine.note("subscription.minted", "subscription", &format!("sub_{number}"), &data);
+        engine.record_event("subscription.minted", "subscription", &format!("sub_{number}"), &data);
+        engine.record_event("subscription.minted", "subscription", &format!("sub_{number}"), &data);
     }
-    let told = lines(&engine);
-    assert_eq!(told.len(), 100);
-    let line = &told[99];
+    let entries = lines(&engine);
+    assert_eq!(entries.len(), 100);
+    let line = &entries[99];
     assert_eq!((line.actor_kind, line.action.as_str(), &line.actor), (ActorKind::Engine, "timer", &None));
     assert_eq!(about(line), (Some("subscription"), Some("sub_99")));
     let moved = r#""diff_redacted":{"status":{"from":"accepted","to":"minted"}}"#;
@@ -64,11 +69,11 @@ fn the_engine_writes_one_entry_for_each_object_with_the_commit_as_action() {
 fn a_rewound_or_separate_change_leaves_no_entry() {
     let mut rewound = recorder(ActorKind::Person, None);
     rewound.mark();
-    rewound.note("user.created", "user", "usr_2", &json!({}));
-    rewound.changed("usr_2", Facts::default(), Facts::default());
+    rewound.record_event("user.created", "user", "usr_2", &json!({}));
+    rewound.record_change("usr_2", Facts::default(), Facts::default());
     rewound.rewind();
-    let told = lines(&rewound);
-    assert_eq!((told.len(), told[0].detail.as_str()), (1, r#"{"events":[]}"#));
+    let entries = lines(&rewound);
+    assert_eq!((entries.len(), entries[0].detail.as_str()), (1, r#"{"events":[]}"#));
     rewound.set_aside();
     assert_eq!(lines(&rewound), []);
 }
@@ -77,9 +82,9 @@ fn a_rewound_or_separate_change_leaves_no_entry() {
 fn two_changes_of_one_row_show_the_first_and_the_last_value() {
     let facts = |status: &str| Facts::new(json!({ "status": status }), json!({}));
     let mut changed = recorder(ActorKind::Person, Some("off_1"));
-    changed.note("offering.closed", "offering", "off_1", &json!({ "from": "open", "status": "closed" }));
-    changed.changed("off_1", facts("open"), facts("closed"));
-    changed.changed("off_1", facts("closed"), facts("settled"));
+    changed.record_event("offering.closed", "offering", "off_1", &json!({ "from": "open", "status": "closed" }));
+    changed.record_change("off_1", facts("open"), facts("closed"));
+    changed.record_change("off_1", facts("closed"), facts("settled"));
     let detail: Value = serde_json::from_str(&lines(&changed)[0].detail).unwrap();
     assert_eq!(detail["diff_redacted"], json!({ "status": { "from": "open", "to": "settled" } }));
     assert_eq!(detail["after_sha256"].as_str().unwrap().len(), 64);
@@ -87,9 +92,9 @@ fn two_changes_of_one_row_show_the_first_and_the_last_value() {
 
 #[test]
 fn an_anonymous_act_has_an_entry_only_after_a_change_or_a_login() {
-    let mut door = recorder(ActorKind::Anonymous, None);
-    assert_eq!(lines(&door), []);
-    door.showed("usr_9", "ses_9");
-    let told = lines(&door);
-    assert_eq!((told[0].actor.as_deref(), told[0].object_type.as_deref()), (Some("usr_9"), Some("session")));
+    let mut login = recorder(ActorKind::Anonymous, None);
+    assert_eq!(lines(&login), []);
+    login.set_authenticated("usr_9", "ses_9");
+    let entries = lines(&login);
+    assert_eq!((entries[0].actor.as_deref(), entries[0].object_type.as_deref()), (Some("usr_9"), Some("session")));
 }

@@ -61,17 +61,19 @@ pub async fn page(
     after: &Key,
     limit: i64,
 ) -> Result<(Vec<Line>, Option<Key>)> {
-    let mut lines = sql("select h.wallet_address, h.partition_id, h.balance, h.synced_block,
-            coalesce(a.frozen, false) as frozen, i.id as investor_id, i.legal_name, i.country
-        from holdings h left join token_accounts a on a.offering_id = h.offering_id
-            and a.wallet_address = h.wallet_address left join wallets w on w.address = h.wallet_address
-            and w.verified_at is not null left join investors i on i.id = w.investor_id
+    let mut lines =
+        sql("select h.wallet_address, h.partition_id, h.balance, h.synced_block, coalesce(a.frozen, false) as frozen,
+            i.id as investor_id, i.legal_name, i.country
+        from holdings h
+            left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address
+            left join wallets w on w.address = h.wallet_address and w.verified_at is not null
+            left join investors i on i.id = w.investor_id
         where h.offering_id = $1 and (h.balance <> '0' or h.synced_block > $2)
             and (h.wallet_address > $3 or (h.wallet_address = $3 and h.partition_id > $4))
         order by h.wallet_address, h.partition_id limit $5")
-    .bind((offering_id, block, &after.0, after.1, limit))
-    .rows::<Line>(tx)
-    .await?;
+        .bind((offering_id, block, &after.0, after.1, limit))
+        .rows::<Line>(tx)
+        .await?;
     let last = lines.last().map(|line| (line.wallet_address.to_string(), line.partition_id));
     if lines.iter().any(|line| line.synced_block > block) {
         back(tx, offering_id, block, &mut lines).await?;
@@ -97,8 +99,8 @@ async fn back(tx: &mut Tx, offering_id: &str, block: i64, lines: &mut [Line]) ->
                 line.balance.0 += units;
             }
             if to == wallet {
-                let misfit = || token_event::misfit(offering_id, line.wallet_address.0);
-                line.balance.0 = line.balance.0.checked_sub(units).ok_or_else(misfit)?;
+                let missing_event = || token_event::missing_event(offering_id, line.wallet_address.0);
+                line.balance.0 = line.balance.0.checked_sub(units).ok_or_else(missing_event)?;
             }
         }
     }

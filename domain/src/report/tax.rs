@@ -32,15 +32,17 @@ pub async fn page(tx: &mut Tx, f: &Filter, after: &str, window: i64) -> Result<(
         .scalar::<Option<String>>(tx)
         .await?;
     let Some(last) = last else { return Ok((Vec::new(), None)) };
-    let lines = sql("select i.id as investor_id, i.legal_name, i.country, i.tax_residency, i.tax_form,
-            i.treaty_country, p.currency, p.rate_basis_points, p.payments, p.gross, p.withholding, p.net
-        from investors i join (select e.investor_id, d.currency,
-            e.withholding_rate_basis_points as rate_basis_points, count(*) as payments,
-            cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding,
-            cast(sum(e.net) as bigint) as net from entitlements e
-            join distributions d on d.id = e.distribution_id where e.investor_id > $1 and e.investor_id <= $2
-            and e.status = 'paid' and e.paid_at >= $3 and e.paid_at < $4 and ($5 = '' or e.offering_id = $5)
-            group by e.investor_id, d.currency, e.withholding_rate_basis_points) as p on p.investor_id = i.id
+    let lines = sql("select i.id as investor_id, i.legal_name, i.country, i.tax_residency, i.tax_form, i.treaty_country, p.currency,
+            p.rate_basis_points, p.payments, p.gross, p.withholding, p.net
+        from investors i join (
+            select e.investor_id, d.currency, e.withholding_rate_basis_points as rate_basis_points, count(*) as payments,
+                cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding,
+                cast(sum(e.net) as bigint) as net
+            from entitlements e join distributions d on d.id = e.distribution_id
+            where e.investor_id > $1 and e.investor_id <= $2 and e.status = 'paid' and e.paid_at >= $3 and e.paid_at < $4
+                and ($5 = '' or e.offering_id = $5)
+            group by e.investor_id, d.currency, e.withholding_rate_basis_points
+        ) as p on p.investor_id = i.id
         order by i.id, p.currency, p.rate_basis_points")
     .bind((after, &last, f.from, f.to, f.offering_id.as_deref().unwrap_or_default()))
     .rows::<Line>(tx)

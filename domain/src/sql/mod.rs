@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
 
@@ -44,7 +45,6 @@ pub struct Sql {
 pub trait Row: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> {}
 
 impl<T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>> Row for T {}
-
 
 /// The answer of one engine or the other.
 enum Found<S, P> {
@@ -169,49 +169,33 @@ impl Sql {
 
     /// Runs it. Returns the number of rows that it wrote.
     pub async fn execute(self, conn: &mut Conn) -> Result<u64> {
-        let Self { text, values } = self;
-        let text = AssertSqlSafe(text);
         Ok(match conn {
-            Conn::Sqlite(conn) => {
-                let arguments = value::arguments::<SqliteArguments>(values)?;
-                sqlx::query_with(text, arguments).execute(&mut **conn).await?.rows_affected()
-            }
-            Conn::Postgres(conn) => {
-                let arguments = value::arguments::<PgArguments>(values)?;
-                sqlx::query_with(text, arguments).execute(&mut **conn).await?.rows_affected()
-            }
+            Conn::Sqlite(conn) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
+            Conn::Postgres(conn) => self.for_postgres()?.execute(&mut **conn).await?.rows_affected(),
         })
     }
 
-    // These two do not depend on the type of the row: the drivers' code is compiled here and nowhere else.
+    // These do not depend on the type of the row, so the code of the drivers is compiled here once and not for each type.
 
     async fn fetch_all(self, conn: &mut Conn) -> Result<Found<Vec<SqliteRow>, Vec<PgRow>>> {
-        let Self { text, values } = self;
-        let text = AssertSqlSafe(text);
         Ok(match conn {
-            Conn::Sqlite(conn) => {
-                let arguments = value::arguments::<SqliteArguments>(values)?;
-                Found::Sqlite(sqlx::query_with(text, arguments).fetch_all(&mut **conn).await?)
-            }
-            Conn::Postgres(conn) => {
-                let arguments = value::arguments::<PgArguments>(values)?;
-                Found::Postgres(sqlx::query_with(text, arguments).fetch_all(&mut **conn).await?)
-            }
+            Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
+            Conn::Postgres(conn) => Found::Postgres(self.for_postgres()?.fetch_all(&mut **conn).await?),
         })
     }
 
     async fn fetch_optional(self, conn: &mut Conn) -> Result<Found<Option<SqliteRow>, Option<PgRow>>> {
-        let Self { text, values } = self;
-        let text = AssertSqlSafe(text);
         Ok(match conn {
-            Conn::Sqlite(conn) => {
-                let arguments = value::arguments::<SqliteArguments>(values)?;
-                Found::Sqlite(sqlx::query_with(text, arguments).fetch_optional(&mut **conn).await?)
-            }
-            Conn::Postgres(conn) => {
-                let arguments = value::arguments::<PgArguments>(values)?;
-                Found::Postgres(sqlx::query_with(text, arguments).fetch_optional(&mut **conn).await?)
-            }
+            Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
+            Conn::Postgres(conn) => Found::Postgres(self.for_postgres()?.fetch_optional(&mut **conn).await?),
         })
+    }
+
+    fn for_sqlite(self) -> Result<Query<'static, Sqlite, SqliteArguments>> {
+        Ok(sqlx::query_with(AssertSqlSafe(self.text), value::arguments(self.values)?))
+    }
+
+    fn for_postgres(self) -> Result<Query<'static, Postgres, PgArguments>> {
+        Ok(sqlx::query_with(AssertSqlSafe(self.text), value::arguments(self.values)?))
     }
 }

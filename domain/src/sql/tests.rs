@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::column::{Dec, Hex};
 use crate::db::{Db, Tx};
 use crate::id::Ids;
+use crate::narrow::Created;
 
 const TABLE: &str = "create table things (id text primary key, number integer, flag boolean, at text, bytes blob,
     fields text, large text, word text)";
@@ -99,6 +100,18 @@ fn placeholders_count_on_from_the_values_that_are_bound_already() {
     assert!(sql("").page(20, 40).text.ends_with(" offset $2"));
     let change: Sql = update_table("things").set("number", 1).set("flag", false).with(" where id = ", "a");
     assert_eq!(change.text, "update things set number = $1, flag = $2 where id = $3");
+}
+
+#[test]
+fn a_filter_adds_only_the_conditions_that_are_asked_for() {
+    let all = sql("select 1 where 1 = 1").one_of::<&str>("status", &[]).created(Created::default(), "o.", "off");
+    assert_eq!(all.text, "select 1 where 1 = 1");
+    let from = Created { from: Some(DateTime::UNIX_EPOCH), to: None };
+    let some = sql("select 1 where 1 = 1").one_of("status", &["open", "closed"]).created(from, "o.", "off");
+    assert_eq!(
+        some.text,
+        "select 1 where 1 = 1 and status in ('open', 'closed') and o.created_at >= $1 and o.id >= $2"
+    );
 }
 
 #[test]

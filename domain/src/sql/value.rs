@@ -107,35 +107,20 @@ impl<T: ToSql> Bind for T {
     }
 }
 
-macro_rules! bind_tuple {
-    ($($name:ident)+) => {
-        impl<$($name: ToSql),+> Bind for ($($name,)+) {
+macro_rules! bind_tuples {
+    () => {};
+    ($first:ident $($rest:ident)*) => {
+        impl<$first: ToSql, $($rest: ToSql),*> Bind for ($first, $($rest,)*) {
             fn bind_to(self, values: &mut Vec<Value>) {
                 #[allow(non_snake_case)]
-                let ($($name,)+) = self;
-                values.extend([$($name.to_sql()),+]);
+                let ($first, $($rest,)*) = self;
+                values.extend([$first.to_sql(), $($rest.to_sql()),*]);
             }
         }
+        bind_tuples!($($rest)*);
     };
 }
-bind_tuple!(A B);
-bind_tuple!(A B C);
-bind_tuple!(A B C D);
-bind_tuple!(A B C D E);
-bind_tuple!(A B C D E F);
-bind_tuple!(A B C D E F G);
-bind_tuple!(A B C D E F G H);
-bind_tuple!(A B C D E F G H I);
-bind_tuple!(A B C D E F G H I J);
-bind_tuple!(A B C D E F G H I J K);
-bind_tuple!(A B C D E F G H I J K L);
-bind_tuple!(A B C D E F G H I J K L M);
-bind_tuple!(A B C D E F G H I J K L M N);
-bind_tuple!(A B C D E F G H I J K L M N O);
-bind_tuple!(A B C D E F G H I J K L M N O P);
-bind_tuple!(A B C D E F G H I J K L M N O P Q R S T);
-bind_tuple!(A B C D E F G H I J K L M N O P Q R S T U);
-bind_tuple!(A B C D E F G H I J K L M N O P Q R S T U V);
+bind_tuples!(A B C D E F G H I J K L M N O P Q R S T U V);
 
 /// The values as one driver takes them.
 pub(super) fn arguments<A>(values: Vec<Value>) -> Result<A>

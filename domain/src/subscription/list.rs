@@ -52,11 +52,15 @@ pub struct Listed {
     pub live_operation_status: Option<operation::Status>,
 }
 
-const COLUMNS: &str = "select s.*, f.name as offering_name, f.currency, f.unit_price, f.token_decimals, f.accreditation_required, \
-    i.kyc_status, w.verified_at as wallet_verified_at, m.operation_id as live_operation_id, o.status as live_operation_status from ";
-const BESIDE: &str = " join offerings f on f.id = s.offering_id join investors i on i.id = s.investor_id \
-    left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
-    left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live \
+const COLUMNS: &str = "select s.*, f.name as offering_name, f.currency, f.unit_price, f.token_decimals,
+    f.accreditation_required, i.kyc_status, w.verified_at as wallet_verified_at, m.operation_id as live_operation_id,
+    o.status as live_operation_status
+    from ";
+const BESIDE: &str = "
+    join offerings f on f.id = s.offering_id
+    join investors i on i.id = s.investor_id
+    left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id
+    left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live
     left join operations o on o.id = m.operation_id";
 const OF_PERSON: &str = "investor_id = (select id from investors where user_id = ";
 const OF_ISSUER: &str = "offering_id in (select id from offerings where issuer_id = ";
@@ -99,14 +103,14 @@ pub async fn list(
     let page = sql(COLUMNS).push("(select s.id as paged from subscriptions s");
     let rows = matching(page, scope, filter)
         // The limit is part of the text: for a page of unknown size the planner would plan anew each time.
-        .push(format_args!(" order by s.id desc limit {limit}"))
+        .push(format!(" order by s.id desc limit {limit}"))
         .with_some(" offset ", (offset > 0).then_some(offset))
         .push(") as page join subscriptions s on s.id = page.paged")
         .push(BESIDE)
         .push(" order by s.id desc")
         .rows(tx)
         .await?;
-    if let Some(total) = Total::told(rows.len(), limit, offset) {
+    if let Some(total) = Total::from_page(rows.len(), limit, offset) {
         return Ok((rows, total));
     }
     let counted = sql("select count(*) from (select 1 from subscriptions s");

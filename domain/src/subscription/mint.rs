@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 use super::eligibility::{Check, Facts, Investor, RULES_VERSION, Stage, Standing, evaluate};
-use super::{Status, Subscription, tell, told};
+use super::{Status, Subscription, new_event, tell};
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, all_touched};
+use crate::db::{Tx, expect_all_updated};
 use crate::investor::Screening;
 use crate::means::{self, Means};
 use crate::offering::Offering;
@@ -75,27 +75,31 @@ impl Candidate {
 
 const IDS_PER_STATEMENT: usize = 500;
 
-const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quantity, s.wallet_address, i.country, i.kyc_status, \
-    i.sanctions_status, i.accreditation_status, i.accreditation_expires_at, i.annual_income, i.net_worth, \
-    w.verified_at as wallet_verified_at, w.retired_at as wallet_retired_at, m.operation_id as live_operation_id, \
-    case o.exemption when 'reg_cf' then (select cast(coalesce(sum(x.amount), 0) as bigint) from subscriptions x \
-    join offerings p on p.id = x.offering_id where x.investor_id = s.investor_id and x.id <> s.id and p.exemption = 'reg_cf' \
-    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted') and x.created_at > ";
-const OF_OFFERING: &str = ") when 'reg_a_t2' then (select cast(coalesce(sum(x.amount), 0) as bigint) from subscriptions x \
-    where x.investor_id = s.investor_id and x.offering_id = s.offering_id and x.id <> s.id \
-    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')) else 0 end as used \
-    from subscriptions s join offerings o on o.id = s.offering_id join investors i on i.id = s.investor_id left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id \
-    left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live where s.offering_id = ";
+const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quantity, s.wallet_address, i.country,
+        i.kyc_status, i.sanctions_status, i.accreditation_status, i.accreditation_expires_at, i.annual_income, i.net_worth,
+        w.verified_at as wallet_verified_at, w.retired_at as wallet_retired_at, m.operation_id as live_operation_id,
+        case o.exemption
+            when 'reg_cf' then (
+                select cast(coalesce(sum(x.amount), 0) as bigint)
+                from subscriptions x join offerings p on p.id = x.offering_id
+                where x.investor_id = s.investor_id and x.id <> s.id and p.exemption = 'reg_cf' and x.created_at > $1
+                    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted'))
+            when 'reg_a_t2' then (
+                select cast(coalesce(sum(x.amount), 0) as bigint) from subscriptions x
+                where x.investor_id = s.investor_id and x.offering_id = s.offering_id and x.id <> s.id
+                    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted'))
+            else 0 end as used
+    from subscriptions s
+        join offerings o on o.id = s.offering_id
+        join investors i on i.id = s.investor_id
+        left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id
+        left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live
+    where s.offering_id = $2";
 
 /// The accepted subscriptions of an offering, oldest first: the candidates of "mint all".
 pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
-    let counted_from = means::window_from(tx.now());
-    sql(CANDIDATES)
-        .value(counted_from)
-        .with(OF_OFFERING, offering_id)
-        .push(" and s.status = 'accepted' order by s.id")
-        .rows(tx)
-        .await
+    let counted_from = means::crowdfunding_start(tx.now());
+    sql(CANDIDATES).bind((counted_from, offering_id)).push(" and s.status = 'accepted' order by s.id").rows(tx).await
 }
 
 /// Those of these subscriptions that belong to the offering, in any status, oldest first and without duplicates.
@@ -103,13 +107,12 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();
     ids.dedup();
-    let counted_from = means::window_from(tx.now());
+    let counted_from = means::crowdfunding_start(tx.now());
     let mut found = Vec::with_capacity(ids.len());
     for some in ids.chunks(IDS_PER_STATEMENT) {
         found.extend(
             sql(CANDIDATES)
-                .value(counted_from)
-                .with(OF_OFFERING, offering_id)
+                .bind((counted_from, offering_id))
                 .push(" and s.id in (")
                 .list(some)
                 .push(") order by s.id")
@@ -128,8 +131,7 @@ pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Res
                  created_at)")
         .values(portion, |id| (*id, "mint", RULES_VERSION, Json(checks), Json(json!([])), now))
         .push(
-            "
-             on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
+            " on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
                  checks = excluded.checks, created_at = excluded.created_at",
         )
         .execute(tx)
@@ -141,8 +143,8 @@ pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Res
 /// The total of an offering's active subscriptions, in minor units.
 pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
     sql("select cast(coalesce(sum(amount), 0) as bigint) from subscriptions
-         where offering_id = $1 and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted',
-             'minted')")
+         where offering_id = $1
+             and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
     .bind(offering_id)
     .scalar(tx)
     .await
@@ -175,11 +177,11 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
             .push(") returning *")
             .rows::<Subscription>(tx)
             .await?;
-        all_touched(minted.len() as u64, portion.len(), "subscription", portion[0])?;
+        expect_all_updated(minted.len() as u64, portion.len(), "subscription", portion[0])?;
         let beside =
             json!({ "from": Status::Accepted, "operation_id": m.operation_id, "tx_hash": m.tx_hash.to_string() });
-        let told: Vec<_> = minted.iter().map(|s| told(m.currency, s, "minted", beside.clone())).collect();
-        event::write_all(tx, &told).await?;
+        let events: Vec<_> = minted.iter().map(|s| new_event(m.currency, s, "minted", beside.clone())).collect();
+        event::write_all(tx, &events).await?;
     }
     Ok(())
 }
@@ -190,9 +192,11 @@ pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, succes
     let now = tx.now();
     let moved = sql("update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4
         where wallet_address = $2 and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted')
-            and (offering_id = $1 or offering_id not in (select h.offering_id from holdings h
-            where h.wallet_address = $2 and h.balance <> '0' union select a.offering_id from token_accounts a
-            where a.wallet_address = $2 and a.frozen and a.successor_address is null))
+            and (offering_id = $1 or offering_id not in (
+                select h.offering_id from holdings h where h.wallet_address = $2 and h.balance <> '0'
+                union
+                select a.offering_id from token_accounts a
+                where a.wallet_address = $2 and a.frozen and a.successor_address is null))
         returning *")
     .bind((offering_id, Hex(lost), Hex(successor), now))
     .rows::<Subscription>(tx)

@@ -25,11 +25,11 @@ pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, pay
 pub use state::{Move, Status};
 pub use window::{move_windows_of, renew_window};
 
-use crate::recorder::Facts;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::money::Money;
 use crate::offering::Offering;
+use crate::recorder::Facts;
 use crate::sql::update_table;
 use crate::{Error, Result, event};
 
@@ -113,13 +113,13 @@ pub async fn transition(
     if from.reserves() && !to.reserves() {
         reservation::release(tx, &s.offering_id, s.amount).await?;
     }
-    let told = if to == Status::PendingReconfirmation { "reconfirmation_required" } else { to.as_str() };
-    tell(tx, offering, s, told, json!({ "from": from, "actor": actor, "reason": s.status_reason })).await
+    let what = if to == Status::PendingReconfirmation { "reconfirmation_required" } else { to.as_str() };
+    tell(tx, offering, s, what, json!({ "from": from, "actor": actor, "reason": s.status_reason })).await
 }
 
 /// Writes the changed columns if the version is still the one that was read.
 pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
-    let before = if tx.recorder().is_an_act() { Some(facts(&find(tx, &Scope::All, &s.id).await?)) } else { None };
+    let before = if tx.recorder().has_caller() { Some(facts(&find(tx, &Scope::All, &s.id).await?)) } else { None };
     let read = s.version;
     s.version += 1;
     s.updated_at = tx.now();
@@ -144,9 +144,9 @@ pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
         .with(" and version = ", read)
         .execute(tx)
         .await?;
-    touched(rows, "subscription", &s.id)?;
+    expect_updated(rows, "subscription", &s.id)?;
     if let Some(before) = before {
-        tx.recorder().changed(&s.id, before, facts(s));
+        tx.recorder().record_change(&s.id, before, facts(s));
     }
     Ok(())
 }
@@ -164,11 +164,11 @@ fn facts(s: &Subscription) -> Facts {
 
 /// Writes an event of a subscription.
 pub async fn tell(tx: &mut Tx, offering: &Offering, s: &Subscription, what: &str, data: Value) -> Result<()> {
-    event::write_all(tx, &[told(&offering.currency, s, what, data)]).await
+    event::write_all(tx, &[new_event(&offering.currency, s, what, data)]).await
 }
 
 /// An event with the data that all events of a subscription have.
-fn told(currency: &str, s: &Subscription, what: &str, mut data: Value) -> event::New {
+fn new_event(currency: &str, s: &Subscription, what: &str, mut data: Value) -> event::New {
     data["offering_id"] = json!(s.offering_id);
     data["investor_id"] = json!(s.investor_id);
     data["status"] = json!(s.status);

@@ -1,6 +1,6 @@
 //! The reserved part of an offering's hard cap: one sum, updated in the commit of each move.
 
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::money::Money;
 use crate::offering::Offering;
 use crate::sql::sql;
@@ -36,7 +36,7 @@ pub async fn enter(tx: &mut Tx, offering_id: &str, amount: i64) -> Result<()> {
         .bind((offering_id, amount))
         .execute(tx)
         .await?;
-    touched(rows, "offering", offering_id)
+    expect_updated(rows, "offering", offering_id)
 }
 
 /// Releases the reserved amount of a subscription.
@@ -46,5 +46,5 @@ pub async fn release(tx: &mut Tx, offering_id: &str, amount: i64) -> Result<()> 
     .bind((offering_id, amount))
     .execute(tx)
     .await?;
-    touched(rows, "offering", offering_id)
+    expect_updated(rows, "offering", offering_id)
 }

@@ -7,9 +7,9 @@ pub mod url;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use crate::recorder::Facts;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::narrow::Created;
+use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
 
@@ -192,9 +192,9 @@ pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
         .push(" and slot is not null")
         .execute(tx)
         .await?;
-    touched(rows, "webhook endpoint", &e.id)?;
+    expect_updated(rows, "webhook endpoint", &e.id)?;
     let after = Endpoint { version: e.version + 1, updated_at: now, ..e.clone() };
-    tx.recorder().changed(&e.id, facts(&before), facts(&after));
+    tx.recorder().record_change(&e.id, facts(&before), facts(&after));
     tell(tx, &e.id, "updated", after.version).await?;
     Ok(after)
 }
@@ -208,10 +208,10 @@ pub async fn delete(tx: &mut Tx, e: &Endpoint) -> Result<()> {
     .bind((&e.id, e.version, now))
     .execute(tx)
     .await?;
-    touched(rows, "webhook endpoint", &e.id)?;
+    expect_updated(rows, "webhook endpoint", &e.id)?;
     sql("delete from webhook_secrets where endpoint_id = $1").bind(&e.id).execute(tx).await?;
     let after = Endpoint { status: Status::Deleted, headers_sealed: None, version: e.version + 1, ..e.clone() };
-    tx.recorder().changed(&e.id, facts(e), facts(&after));
+    tx.recorder().record_change(&e.id, facts(e), facts(&after));
     tell(tx, &e.id, "deleted", e.version + 1).await
 }
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::Endpoint;
-use crate::db::{Tx, touched};
+use crate::db::{Tx, expect_updated};
 use crate::sql::sql;
 use crate::{Result, event};
 
@@ -37,7 +37,7 @@ pub async fn rotate(tx: &mut Tx, endpoint: &Endpoint, id: &str, sealed: &str, un
         .bind((&endpoint.id, endpoint.version, version, now))
         .execute(tx)
         .await?;
-    touched(rows, "webhook endpoint", &endpoint.id)?;
+    expect_updated(rows, "webhook endpoint", &endpoint.id)?;
     sql("delete from webhook_secrets where endpoint_id = $1 and expires_at is not null")
         .bind(&endpoint.id)
         .execute(tx)

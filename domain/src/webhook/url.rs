@@ -33,9 +33,7 @@ pub fn check(text: &str, insecure: bool) -> Result<(String, u16), &'static str> 
     if !text.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
         || text.contains(['\\', '#', '"', '<', '>', '`', '{', '}', '|', '^'])
     {
-        return Err(
-            "it has characters that are not allowed in a URL; write an international name as xn--…",
-        );
+        return Err("it has characters that are not allowed in a URL; write an international name as xn--…");
     }
     let (scheme, rest) = text.split_once("://").ok_or("it does not begin with https://")?;
     let standard = match scheme {

@@ -1,4 +1,4 @@
-//! The actions that need a second person, each with the request that its operation takes: the one list.
+//! The actions that need an approval, each with its request. This is the only list of them.
 
 use muniment_domain::db::Tx;
 use muniment_domain::operation::Operation;
@@ -7,6 +7,7 @@ use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::approval_request::About;
 use crate::compliance;
 use crate::investor::{erasure, suspension};
 use crate::operator::abandon;
@@ -17,99 +18,82 @@ use crate::staff::{api_key, policy};
 use crate::token::{mint, mint_list};
 use crate::{offering, staff};
 
-/// What was asked for, as it is stored, hashed, shown and executed.
+/// A requested action, in the form in which it is stored, hashed, shown and executed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
-    /// A mint whose amount needs two persons: exactly this list.
+    /// Mints exactly this list, whose amount reaches the threshold.
     Mint(mint_list::MintList),
-    /// The execution of a payout from the threshold on: exactly this list.
+    /// Approves the payout of exactly this list, whose total reaches the threshold.
     Payout(payout_approval::PayoutList),
-    /// Taking somebody out of a distribution for good.
+    /// Excludes an entitlement permanently.
     ExcludeEntitlement(entitlement::Request),
-    /// Paying somebody anew whose payment was given up.
+    /// Pays a failed or released entitlement again.
     ReissueEntitlement(entitlement::Request),
-    /// Paying many anew: exactly this list.
+    /// Pays exactly this list of failed or released entitlements again.
     Reissue(reissue::ReissueList),
-    /// Ending a list early, so that its escrow comes back.
+    /// Ends a list early, so that its escrow is returned.
     Reclaim(reclaim::Request),
-    /// Giving up an operation that moves value.
+    /// Abandons an operation that moves value.
     Abandon(abandon::Request),
-    /// Calling an offering off.
+    /// Cancels an offering.
     CancelOffering(offering::Request),
-    /// Ending the suspension of an investor.
+    /// Ends the suspension of an investor.
     Reinstate(suspension::Reinstate),
-    /// Forgetting who an investor is.
+    /// Erases an investor's personal data.
     EraseInvestor(erasure::Request),
-    /// Somebody new on the staff.
+    /// Invites a new member of staff.
     Invite(staff::Invite),
-    /// Other roles for somebody, where staff is concerned.
+    /// Changes the roles of a member of staff.
     SetRoles(staff::SetRoles),
-    /// A key of the platform.
+    /// Creates a platform API key.
     CreateApiKey(api_key::Request),
-    /// Other business limits.
+    /// Replaces the business limits.
     ChangePolicies(policy::Change),
-    /// A compliance operation that needs two people. Its own `action` tells which.
+    /// Makes a compliance operation. Its own `action` field tells which.
     #[serde(untagged)]
     Compliance(compliance::Request),
 }
 
-/// What an action is about, for lists and for the one live approval of its subject.
-#[derive(Clone, Debug)]
-pub struct About {
-    /// What kind of thing.
-    pub subject_type: &'static str,
-    /// Which.
-    pub subject_id: String,
-    /// The offering that it belongs to.
-    pub offering_id: Option<String>,
-    /// Minor units and their currency, where money is meant.
-    pub amount: Option<(i64, String)>,
-    /// The maker's own words.
-    pub reason: Option<String>,
-    /// While an approval with this key is live, the same cannot be asked for again.
-    pub live_key: String,
-}
-
-/// What came of an action.
+/// The result of an executed action.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
-    /// The operation, if it is one.
+    /// The operation, if there is one.
     pub operation_id: Option<String>,
-    /// The batch, if it is several.
+    /// The batch, if there are several.
     pub batch_id: Option<String>,
 }
 
 impl Done {
-    /// One operation.
+    /// The result with one operation.
     fn operation(op: &Operation) -> Self {
         Self { operation_id: Some(op.id.clone()), batch_id: None }
     }
 }
 
 impl Action {
-    /// Its name.
+    /// The name of the action.
     pub const fn word(&self) -> &'static str {
         match self {
-            Self::Mint(_) => "mint",
-            Self::Payout(_) => "payout",
+            Self::Mint(_) => mint_list::ACTION,
+            Self::Payout(_) => payout_approval::ACTION,
             Self::ExcludeEntitlement(_) => "exclude_entitlement",
             Self::ReissueEntitlement(_) => "reissue_entitlement",
             Self::Reissue(_) => "reissue",
             Self::Reclaim(_) => "reclaim",
             Self::Abandon(_) => "abandon",
-            Self::CancelOffering(_) => "cancel_offering",
+            Self::CancelOffering(_) => offering::CANCEL,
             Self::Reinstate(_) => "reinstate",
             Self::EraseInvestor(_) => "erase_investor",
             Self::Invite(_) => "invite",
             Self::SetRoles(_) => "set_roles",
-            Self::CreateApiKey(_) => "create_api_key",
+            Self::CreateApiKey(_) => api_key::ACTION,
             Self::ChangePolicies(_) => "change_policies",
             Self::Compliance(request) => request.row().action,
         }
     }
 
-    /// Who may allow it.
+    /// The roles that can approve it.
     pub const fn checkers(&self) -> &'static [Role] {
         match self {
             Self::Mint(_)
@@ -127,17 +111,17 @@ impl Action {
         }
     }
 
-    /// Whether admins alone may allow it, of whom there may be one only.
+    /// Whether only admins can approve it. There may be only one admin.
     pub fn takes_admins(&self) -> bool {
         self.checkers() == [Role::Admin]
     }
 
-    /// Whether it can only be done by a look at the chain, and so by the engine and not by the commit that allows it.
+    /// Whether its execution must ask the chain. Such an action is executed by the engine, not in the commit of the approval.
     pub const fn asks_chain(&self) -> bool {
         matches!(self, Self::Abandon(_))
     }
 
-    /// What it is about.
+    /// What the approval shows.
     pub fn about(&self) -> About {
         match self {
             Self::Mint(list) => list.about(),
@@ -158,7 +142,7 @@ impl Action {
         }
     }
 
-    /// Refuses what could not be done now. Changes nothing.
+    /// Refuses an action that could not be executed now. Changes nothing.
     pub async fn check(&self, tx: &mut Tx, settings: &Settings) -> Result<()> {
         match self {
             Self::Mint(list) => mint_list::check(tx, settings, list).await,
@@ -179,7 +163,7 @@ impl Action {
         }
     }
 
-    /// Does it, by the ordinary request of its operation.
+    /// Executes the action.
     pub async fn execute(self, tx: &mut Tx, settings: &Settings, by: &Requester) -> Result<Done> {
         match self {
             Self::Mint(list) => {
@@ -190,7 +174,7 @@ impl Action {
             Self::EraseInvestor(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::Invite(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::SetRoles(request) => request.execute(tx).await.map(|()| Done::default()),
-            // Its maker takes it: the secret is for nobody else's eyes.
+            // The requester collects the key later, because nobody else may see its secret.
             Self::CreateApiKey(request) => request.check(tx).await.map(|()| Done::default()),
             Self::ChangePolicies(change) => change.execute(tx, settings, by).await.map(|()| Done::default()),
             Self::Compliance(request) => {
@@ -221,17 +205,17 @@ impl Action {
             Self::Abandon(request) => Err(Error::Unreadable {
                 what: "operation",
                 id: request.operation_id,
-                why: "it is given up by the engine alone, which asks the chain".to_owned(),
+                why: "only the engine can abandon it, because that asks the chain".to_owned(),
             }),
         }
     }
 
-    /// The value that is stored and hashed.
+    /// The payload that is stored and hashed.
     pub fn payload(&self) -> Result<Value> {
         serde_json::to_value(self).map_err(|e| unreadable("new", &e))
     }
 
-    /// The action of a stored payload.
+    /// Reads an action from a stored payload.
     pub fn read(approval_id: &str, payload: Value) -> Result<Self> {
         serde_json::from_value(payload).map_err(|e| unreadable(approval_id, &e))
     }

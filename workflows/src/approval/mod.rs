@@ -1,11 +1,10 @@
-//! Four eyes: what one person asked for is done when another one allows it, once, and exactly as it was asked for. What needs no look
-//! at the chain is done in the commit that allows it; the rest is done by the engine, woken by that commit.
+//! Approvals: an action that one person requested is executed when another person approves it, once, and exactly as requested. An action
+//! that does not ask the chain is executed in the commit of the approval. For the others that commit wakes the engine.
 
 pub mod action;
-pub(crate) mod lone_admin;
 
 use chrono::Duration;
-use muniment_domain::approval::{self, Approval, Move, NewApproval, Status};
+use muniment_domain::approval::{self, Approval, Move, Status};
 use muniment_domain::db::Tx;
 use muniment_domain::operation;
 use muniment_domain::point::Point;
@@ -13,76 +12,58 @@ use muniment_domain::user::Roles;
 use muniment_domain::{Code, Error, Result};
 
 use crate::approval::action::Action;
+use crate::approval_request::{self, NewRequest, lone_admin};
 use crate::engine::Engine;
 use crate::engine::queue;
 use crate::operator::abandon;
 use crate::payout::approval as payout_approval;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::policy;
 
-/// How many approvals one pass of the sweep wakes.
+/// Approvals that one pass of the sweep wakes.
 const WAKES_PER_PASS: i64 = 500;
 
-/// A second person, and what they saw when they decided.
+/// A decision about an approval.
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// The approval.
     pub approval_id: String,
-    /// Its version as they saw it.
+    /// The version that the person read.
     pub version: i64,
-    /// Who decides.
+    /// The person who decides.
     pub by: Requester,
-    /// What they are to the platform.
+    /// The person's roles.
     pub roles: Roles,
-    /// Why.
+    /// The person's comment.
     pub comment: Option<String>,
 }
 
-/// Asks for an action that a second person has to allow. It is refused now if it could not be done now.
+/// Requests an approval for an action. An action that could not be executed now is refused.
 pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requester) -> Result<Approval> {
     action.check(tx, settings).await?;
-    let about = action.about();
-    let hours = policy::limits(tx, settings).await?.approval_hours;
-    let expires_at = tx.now() + Duration::hours(hours.into());
-    let alone_from = lone_admin::from(tx, &action, &by.actor).await?;
-    let new = NewApproval {
-        action: action.word(),
-        subject_type: about.subject_type,
-        subject_id: about.subject_id,
-        offering_id: about.offering_id,
-        amount: about.amount,
-        payload: action.payload()?,
-        live_key: about.live_key,
-        maker: by.actor.clone(),
-        reason: about.reason,
-        request_id: by.request_id.clone(),
-        idempotency_key: by.idempotency_key.clone(),
-        expires_at,
-        alone_from,
-    };
-    let approval = approval::insert(tx, new).await?;
-    lone_admin::notify_staff(tx, &approval).await?;
-    queue::wake_id(tx, queue::APPROVAL, &approval.id, expires_at).await?;
-    Ok(approval)
+    let (by_admins, about, payload) = (action.takes_admins(), action.about(), action.payload()?);
+    let request = NewRequest { action: action.word(), by_admins, about, payload };
+    approval_request::store(tx, settings, request, by).await
 }
 
-/// Allows it, and does it. What the rules refuse by now ends it as `execution_failed`, with nothing else changed. A lone admin allows what he
-/// asked for himself, when he waited for it.
+/// Approves and executes the action. If the rules refuse the action by now, the approval ends as `execution_failed` and nothing else
+/// changes. A single admin can approve their own request after the waiting time.
 pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, Word::Yes).await?;
+    let mut a = decidable(tx, &d, Word::Approve).await?;
     let payload = a.sealed().inspect_err(|_| {
-        tracing::error!(approval.id = %a.id, "the payload of an approval was changed behind the platform's back");
+        tracing::error!(approval.id = %a.id, "the payload of an approval was changed outside the platform");
     })?;
     if payload_sha256 != a.payload_sha256 {
-        let detail =
-            format!("What was seen has the hash {payload_sha256}, what is stored {}. Read it again.", a.payload_sha256);
+        let detail = format!(
+            "The payload that you read has the hash {payload_sha256}, but the stored one has {}. Read the approval again.",
+            a.payload_sha256
+        );
         return Err(Error::refused(Code::SnapshotMismatch, detail));
     }
     let action = Action::read(&a.id, payload)?;
-    must_show(&a, &action)?;
+    validate_summary(&a, &action)?;
     if !d.roles.any_of(action.checkers()) {
-        let detail = format!("The role {} cannot allow {}.", d.roles, a.action);
+        let detail = format!("The role {} cannot approve {}.", d.roles, a.action);
         return Err(Error::refused(Code::RoleForbidden, detail));
     }
     a.checker = Some(d.by.actor.clone());
@@ -99,14 +80,15 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         queue::wake_id(tx, queue::APPROVAL, &a.id, now).await?;
         return Ok(a);
     }
-    // The operation is the maker's, under the key with which it was asked for; the request that brings it about is this one.
-    let maker = Requester {
+    // The operation belongs to the requester and keeps the key of that request. The request id is the approver's, whose request executes
+    // it.
+    let requester = Requester {
         actor: a.maker.clone(),
         request_id: d.by.request_id.clone(),
         idempotency_key: a.idempotency_key.clone(),
     };
     tx.mark().await?;
-    match action.execute(tx, settings, &maker).await {
+    match action.execute(tx, settings, &requester).await {
         Ok(done) => {
             a.operation_id = done.operation_id;
             a.batch_id = done.batch_id;
@@ -120,21 +102,21 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
     Ok(a)
 }
 
-/// Refuses an approval whose list entry shows something else than its payload says.
-fn must_show(a: &Approval, action: &Action) -> Result<()> {
+/// Refuses an approval whose summary differs from its payload.
+fn validate_summary(a: &Approval, action: &Action) -> Result<()> {
     let about = action.about();
     let amount = a.amount.zip(a.currency.clone());
     if (a.action.as_str(), &a.subject_id, &amount) == (action.word(), &about.subject_id, &about.amount) {
         return Ok(());
     }
-    tracing::error!(approval.id = %a.id, "an approval shows something else than what it would do");
-    let detail = format!("The approval {} shows something else than what it would do. Nothing was executed.", a.id);
+    tracing::error!(approval.id = %a.id, "the summary of an approval differs from its payload");
+    let detail = format!("The summary of the approval {} differs from its payload. It was not executed.", a.id);
     Err(Error::refused(Code::SnapshotMismatch, detail))
 }
 
-/// Says no.
+/// Rejects the request.
 pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, Word::No).await?;
+    let mut a = decidable(tx, &d, Word::Reject).await?;
     a.checker = Some(d.by.actor.clone());
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Reject, &d.by.actor, d.comment.as_deref().unwrap_or("rejected")).await?;
@@ -142,34 +124,34 @@ pub async fn reject(tx: &mut Tx, d: Decision) -> Result<Approval> {
     Ok(a)
 }
 
-/// Takes it back: its maker alone can.
+/// Cancels the request. Only the requester can.
 pub async fn cancel(tx: &mut Tx, d: Decision) -> Result<Approval> {
-    let mut a = decidable(tx, &d, Word::NeverMind).await?;
+    let mut a = decidable(tx, &d, Word::Cancel).await?;
     a.decision_reason.clone_from(&d.comment);
     approval::transition(tx, &mut a, Move::Cancel, &d.by.actor, d.comment.as_deref().unwrap_or("cancelled")).await?;
     payout_approval::lapse(tx, &a, &d.by.actor).await?;
     Ok(a)
 }
 
-/// What somebody says.
+/// The kind of a decision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Word {
-    Yes,
-    No,
-    NeverMind,
+    Approve,
+    Reject,
+    Cancel,
 }
 
-/// The approval, if this person may decide, saw what stands there, and it still waits.
+/// Finds an approval that is pending and that this person can decide in the version that they read.
 async fn decidable(tx: &mut Tx, d: &Decision, word: Word) -> Result<Approval> {
     let a = approval::find(tx, &d.approval_id).await?;
     payout_approval::lock_distribution_of(tx, &a).await?;
-    match (a.maker == d.by.actor, word == Word::NeverMind) {
-        // The right of a lone admin is looked at when all else is well.
-        (true, false) if word == Word::No || a.alone_from.is_none() => return Err(lone_admin::self_approval()),
-        // To whoever is none of the staff, what others asked for is not there.
+    match (a.maker == d.by.actor, word == Word::Cancel) {
+        // The right of a single admin is checked last, in `approve`.
+        (true, false) if word == Word::Reject || a.alone_from.is_none() => return Err(lone_admin::self_approval()),
+        // For a person outside the staff, the approvals of others do not exist.
         (false, true) if !d.roles.is_staff() => return Err(approval::missing(&a.id)),
         (false, true) => {
-            let detail = format!("{} asked for it, and only its maker takes it back. Reject it instead.", a.maker);
+            let detail = format!("Only the requester {} can cancel this approval. Reject it instead.", a.maker);
             return Err(Error::refused(Code::RoleForbidden, detail));
         }
         _ => {}
@@ -181,26 +163,25 @@ async fn decidable(tx: &mut Tx, d: &Decision, word: Word) -> Result<Approval> {
     if a.status != Status::Pending {
         return Err(approval::not_pending(&a));
     }
-    // The timer may be late; the time is over all the same.
+    // The timer may be late, but the approval has expired anyway.
     if a.expires_at <= tx.now() {
-        let detail = format!("The approval {} expired. Ask for it again.", a.id);
+        let detail = format!("The approval {} has expired. Request it again.", a.id);
         return Err(Error::refused(Code::ApprovalNotPending, detail));
     }
     Ok(a)
 }
 
-/// Ends it with the reason, if it is a refusal; any other error says nothing about what was allowed.
+/// Ends the approval as failed, if the error is a refusal. Any other error is returned, because it says nothing about the action.
 async fn fail(tx: &mut Tx, a: &mut Approval, error: Error) -> Result<()> {
     let Some((code, detail)) = error.refusal() else { return Err(error) };
-    tracing::warn!(approval.id = %a.id, error.code = code, "what was allowed cannot be done any more: {detail}");
+    tracing::warn!(approval.id = %a.id, error.code = code, "an approved action can no longer be executed: {detail}");
     a.error_code = Some(code.to_owned());
     a.error_message = Some(detail.to_owned());
     approval::transition(tx, a, Move::Fail, "engine", detail).await?;
     payout_approval::lapse(tx, a, "engine").await
 }
 
-/// What an approval is due without a person: its end, or the doing of what was allowed. A wake that comes early, late or twice finds
-/// nothing to do.
+/// Makes the due move of an approval: its expiry, or the execution by the engine. An early, late or repeated wake finds nothing to do.
 pub async fn act(engine: &Engine, approval_id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let a = match approval::find(&mut tx, approval_id).await {
@@ -215,7 +196,7 @@ pub async fn act(engine: &Engine, approval_id: &str) -> Result<()> {
         _ => Ok(()),
     };
     match acted {
-        // Somebody decided between our look and our write.
+        // A person decided between the read and the write.
         Err(Error::Stale { .. }) => Ok(()),
         acted => acted,
     }
@@ -229,7 +210,7 @@ async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
     tx.commit(Point::Approval).await
 }
 
-/// Does what was allowed and needs a look at the chain. While the chain cannot be asked, it waits.
+/// Executes an approved action that asks the chain. While the chain is not available, it waits.
 async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
     let outcome = match a.sealed().and_then(|payload| Action::read(&a.id, payload)) {
         Ok(Action::Abandon(request)) => {
@@ -238,19 +219,19 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
         Ok(other) => Err(Error::Unreadable {
             what: "approval",
             id: a.id.clone(),
-            why: format!("{} is done by the commit that allows it", other.word()),
+            why: format!("{} is executed in the commit of its approval", other.word()),
         }),
         Err(error) => Err(error),
     };
     let mut tx = engine.db.begin().await?;
     match outcome {
         Ok((examined, reason)) => {
-            let reason = format!("{reason} (asked for by {}, {})", a.maker, a.id);
+            let reason = format!("{reason} (requested by {}, {})", a.maker, a.id);
             abandon::write(&mut tx, examined, a.checker.as_deref().unwrap_or_default(), &reason).await?;
             approval::transition(&mut tx, &mut a, Move::Execute, "engine", "executed").await?;
         }
         Err(Error::Refused { code: Code::ChainUnavailable, detail }) => {
-            tracing::warn!(approval.id = %a.id, "what was allowed waits for the chain: {detail}");
+            tracing::warn!(approval.id = %a.id, "an approved action waits for the chain: {detail}");
             let later = tx.now() + Duration::seconds(engine.settings.outage_pause_seconds.cast_signed());
             approval::postpone(&mut tx, &a, later).await?;
         }
@@ -259,7 +240,7 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
     tx.commit(Point::Approval).await
 }
 
-/// Wakes approvals whose time has come; how many it was.
+/// Wakes overdue approvals, and returns their number.
 pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();

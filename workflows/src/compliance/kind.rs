@@ -6,11 +6,11 @@ use muniment_activities::receipt::Receipt;
 use muniment_activities::simulate::At;
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{Kind, Operation};
+use muniment_domain::operation::Operation;
 use muniment_domain::step::Step;
 
 use super::Call;
-use super::table::Row;
+use super::table::{People, Row};
 use crate::engine::Network;
 use crate::engine::effect::{Effect, Inclusion, Shown, shown};
 use crate::engine::kind::OperationKind;
@@ -22,7 +22,7 @@ impl OperationKind for Row {
     }
 
     fn abandon_takes_two(&self) -> bool {
-        matches!(self.kind, Kind::ForceTransfer | Kind::Recover)
+        self.abandon == People::Two
     }
 }
 

@@ -24,7 +24,7 @@ pub use request::{
 };
 pub use table::{People, Row, Subjects, TABLE, row};
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::engine::queue;
 use crate::requester::Requester;
 

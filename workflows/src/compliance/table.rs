@@ -16,8 +16,10 @@ pub struct Row {
     pub function: &'static str,
     /// The key of the call's arguments in the operation's payload.
     pub arguments: &'static str,
-    /// How many people it takes.
+    /// The people that it takes.
     pub people: People,
+    /// The people that it takes to abandon it.
+    pub abandon: People,
     /// What must have no other unfinished operation of this token.
     pub subject: Subjects,
     /// The checks before the request is accepted, in this order.
@@ -53,6 +55,7 @@ pub static FREEZE: Row = Row {
     function: "freezeAddress",
     arguments: "freeze",
     people: People::One,
+    abandon: People::One,
     subject: Subjects::Holder,
     rules: &[HolderAllowed, NoOperationInProgress],
     event: Some("wallet.frozen"),
@@ -65,6 +68,7 @@ pub static UNFREEZE: Row = Row {
     function: "unFreeze",
     arguments: "unfreeze",
     people: People::Two,
+    abandon: People::One,
     subject: Subjects::Holder,
     rules: &[HolderAllowed, HolderNotRecovered, NoOperationInProgress],
     event: Some("wallet.unfrozen"),
@@ -77,6 +81,7 @@ pub static LOCK: Row = Row {
     function: "lockTokens",
     arguments: "lock",
     people: People::One,
+    abandon: People::One,
     subject: Subjects::Holder,
     rules: &[
         HolderAllowed,
@@ -96,6 +101,7 @@ pub static UNLOCK: Row = Row {
     function: "unlockToken",
     arguments: "unlock",
     people: People::Two,
+    abandon: People::One,
     subject: Subjects::Holder,
     rules: &[HolderAllowed, PartitionExists, NoOperationInProgress],
     event: None,
@@ -108,6 +114,7 @@ pub static RESTRICT: Row = Row {
     function: "restrictTransfer",
     arguments: "restrict",
     people: People::One,
+    abandon: People::One,
     subject: Subjects::Partition,
     rules: &[PartitionExists, NoOperationInProgress],
     event: None,
@@ -120,6 +127,7 @@ pub static UNRESTRICT: Row = Row {
     function: "removeRestriction",
     arguments: "unrestrict",
     people: People::Two,
+    abandon: People::One,
     subject: Subjects::Partition,
     rules: &[PartitionExists, NoOperationInProgress, PartitionRestricted],
     event: None,
@@ -132,6 +140,7 @@ pub static FORCE_TRANSFER: Row = Row {
     function: "forceTransfer",
     arguments: "force_transfer",
     people: People::Two,
+    abandon: People::Two,
     subject: Subjects::Holder,
     rules: &[
         HolderAllowed,
@@ -154,6 +163,7 @@ pub static RECOVER: Row = Row {
     function: "recoveryAddress",
     arguments: "recovery",
     people: People::Two,
+    abandon: People::Two,
     subject: Subjects::HolderAndRecipient,
     rules: &[
         HolderAllowed,

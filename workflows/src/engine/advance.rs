@@ -1,5 +1,4 @@
-//! One wake, one move: load the operation, see what its status asks for, do that and no more. Wakes that come together are looked at
-//! together.
+//! One wake, one move: loads an operation and makes the one move that its status needs. Wakes that arrive together are handled together.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +13,26 @@ use crate::engine::failure::{self, Failure};
 use crate::engine::prepare::{self, Due, Prepared, Spare, Tried};
 use crate::engine::{Engine, Network};
 
-/// What is to be done after the look.
+/// The next action for an operation.
 #[derive(Debug)]
 pub enum Next {
-    /// Nothing, for now: it is finished, waits for the chain, or its failure was written down.
+    /// Nothing now: it is finished, waits for the chain, or its failure was recorded.
     Nothing,
-    /// A step was prepared and is to be signed in this lane.
+    /// A step was prepared, and its lane must sign it.
     Sign(Box<Prepared>),
 }
 
-/// Makes the move that an operation is due. A failure is recorded before this returns; an error means that nothing was.
+/// Makes the due move of an operation. A failure is recorded before this returns. An error means that nothing was recorded.
 pub async fn advance(engine: &Engine, operation_id: &str) -> Result<Next> {
     let mut moved = advance_all(engine, &[operation_id], &|_| 0).await?;
     moved.pop().map_or(Ok(Next::Nothing), |(_, next)| next)
 }
 
-/// Makes the moves that several operations are due, with one look into the database and one question to each chain. An operation that
-/// is not in the answer is due nothing.
+/// Makes the due moves of several operations, with one database read and one request to each chain. An operation that is missing in the
+/// answer has no due move.
 pub async fn advance_all(engine: &Engine, ids: &[&str], spare: Spare<'_>) -> Result<Vec<(String, Result<Next>)>> {
     let mut tx = engine.db.read().await?;
-    // A wake whose operation is gone is a wake of a rolled-back test or a restored backup: nothing to do.
+    // An operation without a row comes from a rolled-back test or a restored backup. There is nothing to do.
     let mut ops = operation::find_all(&mut tx, ids).await?;
     ops.retain(|op| op.status == Status::Pending || op.status == Status::Submitted && op.next_action_at.is_some());
     if ops.is_empty() {
@@ -50,7 +49,7 @@ pub async fn advance_all(engine: &Engine, ids: &[&str], spare: Spare<'_>) -> Res
             by_chain.entry(op.chain_id).or_default().push(Due { step: step.clone(), at, op });
         }
     }
-    // One chain that does not answer holds up no other.
+    // A chain that does not answer must not delay the others.
     let chains = by_chain.into_iter().map(|(chain_id, due)| {
         let met = met.iter().find(|c| c.chain_id == chain_id);
         async move {
@@ -76,12 +75,12 @@ fn reachable<'a>(engine: &'a Engine, chain_id: i64, met: Option<&Chain>) -> Resu
         }
         (_, Some(Chain { halted_reason: Some(reason), .. })) => Err(format!("chain_halted: {reason}")),
         (_, Some(Chain { blocked_reason: Some(reason), .. })) => Err(reason.clone()),
-        (Some(_), None) => Err("chain_unmet: first contact with the chain is still to come".to_owned()),
+        (Some(_), None) => Err("chain_unmet: this chain has not been contacted yet".to_owned()),
         (Some(network), Some(_)) => Ok(network),
     }
 }
 
-/// Records what did not get on: those that wait for the same thing together, every other by itself.
+/// Records the failures: those with the same reason in one commit, every other one by itself.
 async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(String, Result<Next>)>) -> Result<()> {
     let mut blocked: BTreeMap<String, Vec<Operation>> = BTreeMap::new();
     for (op, outcome) in tried {
@@ -105,14 +104,14 @@ async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(String, Result
 
 async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<Next> {
     match failure::record(&engine.db, &engine.settings, op, failure).await {
-        // Somebody else moved the row: what we saw is no longer so, and they have left a wake if one is needed.
+        // Another move changed the row, and it left a wake if one is needed.
         Ok(()) | Err(Error::Stale { .. }) => Ok(Next::Nothing),
         Err(error) => Err(error),
     }
 }
 
-/// The step that may be prepared now, and the block on which it is to be tried: the first unsigned one, if the step before it is at
-/// least included. Nonce order then keeps their order, even through a reorg.
+/// The step that can be prepared now, and the block for its trial call: the first unsigned step, if the step before it is at least
+/// included. The nonces then keep the order of the steps, even through a reorganisation.
 pub fn due<'a>(steps: &[&'a Step]) -> Option<(&'a Step, At)> {
     let index = steps.iter().position(|s| s.state == State::Unsigned)?;
     match index.checked_sub(1).map(|before| steps[before]) {

@@ -1,5 +1,5 @@
-//! How long to wait after a transient fault. The crate `backoff` is no longer maintained; it is used for its arithmetic alone, here alone:
-//! it never sleeps, never retries and never reads the clock for us, because every pause is stored and outlives the process.
+//! The pause after a transient fault. The crate `backoff` is no longer maintained. Only its arithmetic is used, and only here: it never
+//! sleeps, retries or reads the clock, because every pause is stored and outlives the process.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use backoff::backoff::Backoff as _;
 
 use crate::settings::Settings;
 
-/// The pause before attempt `faults + 1`: doubling, capped, ±20 % so that operations that failed together do not come back together.
-/// The same operation and count always give the same pause, which keeps replays exact.
+/// The pause before attempt `faults + 1`: it doubles up to a cap, with a spread of ±20 % so that operations that failed together do not
+/// return together. The same operation and count always give the same pause, which keeps replays exact.
 pub fn pause(settings: &Settings, operation_id: &str, faults: i64) -> Duration {
     let mut policy = ExponentialBackoff {
         initial_interval: Duration::from_secs(settings.backoff_base_seconds),
@@ -27,7 +27,7 @@ pub fn pause(settings: &Settings, operation_id: &str, faults: i64) -> Duration {
     step.mul_f64(0.8 + 0.4 * spread(operation_id, faults))
 }
 
-/// A number in 0..1 that the id and the count decide (FNV-1a).
+/// A number in 0..1 that depends only on the id and the count (FNV-1a).
 fn spread(operation_id: &str, faults: i64) -> f64 {
     let hash = operation_id
         .bytes()

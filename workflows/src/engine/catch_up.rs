@@ -1,5 +1,5 @@
-//! After a long absence: the blocks between are not walked. What our contracts logged there and the hashes that we sent tell what became of
-//! them, and a nonce that somebody else used is proved by the transaction that took it. Following goes on near the head.
+//! Catching up after a long absence without reading every block. The logs of the platform's contracts and the receipts of sent transactions
+//! show the results, and a nonce that somebody else used is proved by the transaction that took it. Following continues near the head.
 
 use std::collections::BTreeSet;
 
@@ -18,25 +18,25 @@ use muniment_domain::point::Point;
 
 use crate::engine::follow::{self, Pass, Walk};
 use crate::engine::{Engine, Network};
-use crate::engine::{foreign as stranger, lane};
+use crate::engine::{foreign, lane};
 
-/// How far below the head following goes on, so that an ordinary reorganisation is walked.
+/// Blocks below the head at which following continues, so that it covers an ordinary reorganisation.
 const WALK_BLOCKS: u64 = 64;
-/// How many receipts one question asks for.
+/// Receipts in one request.
 const RECEIPTS_PER_BATCH: usize = 100;
-/// How many nonces above its counter a lane is looked through for; a database that forgot more is told by `lane import`.
+/// Nonces above a lane's next nonce that are searched. After a longer gap `lane import` finds the rest.
 const NONCES_MAX: u64 = 64;
 
-/// What happened with one key in the gap.
+/// The use of one key in the gap.
 struct Seen {
     lane: Lane,
     open: Vec<Attempt>,
     count: u64,
 }
 
-/// Moves the cursor close to the head and takes in what became of every open attempt below.
+/// Moves the cursor close to the head, and records the result of every open attempt below it.
 pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &Heads) -> Result<Pass, Walk> {
-    still_ours(network, cursor).await?;
+    check_same_chain(network, cursor).await?;
     let to = heads.latest.number - WALK_BLOCKS;
     let gap = (cursor.final_number.cast_unsigned(), to);
     let landing = network.chain.header(to).await?.ok_or(Fault::UnknownBlock)?;
@@ -60,7 +60,7 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
         lane::note_foreign(&mut tx, proof).await?;
     }
     for one in &seen {
-        // In the commit that moves the cursor, so that the key is looked into from where it stood.
+        // In the commit that moves the cursor, so that a later search starts at the old position.
         let now = lanes::find(&mut tx, &one.lane.id).await?;
         lane::doubt(&mut tx, &now, one.count).await?;
     }
@@ -76,8 +76,8 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     Ok(Pass::Moved)
 }
 
-/// The final block that we knew must still be there, or this is another chain.
-async fn still_ours(network: &Network, cursor: &Cursor) -> Result<(), Walk> {
+/// The known final block must still be there. Otherwise this is another chain.
+async fn check_same_chain(network: &Network, cursor: &Cursor) -> Result<(), Walk> {
     let header = network.chain.header(cursor.final_number.cast_unsigned()).await?.ok_or(Fault::UnknownBlock)?;
     if header.hash == cursor.final_hash.0 {
         return Ok(());
@@ -90,7 +90,7 @@ async fn still_ours(network: &Network, cursor: &Cursor) -> Result<(), Walk> {
     .into())
 }
 
-/// Each lane with its open attempts, and how often its key was used up to the landing.
+/// Each lane with its open attempts, and its key's transaction count at the new cursor.
 async fn seen(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) -> Result<Vec<Seen>, Walk> {
     let mut tx = engine.db.read().await?;
     let mut all = Vec::new();
@@ -105,7 +105,7 @@ async fn seen(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) -> R
     Ok(all)
 }
 
-/// The receipts of our open attempts in the gap, found by their hashes. One that our contracts logged must be among them.
+/// The receipts of the open attempts in the gap, found by their hashes. Every attempt that the platform's contracts logged must have one.
 async fn receipts(engine: &Engine, network: &Network, seen: &[Seen], gap: (u64, u64)) -> Result<Vec<Receipt>, Walk> {
     let open: Vec<B256> = seen.iter().flat_map(|s| &s.open).map(|a| a.tx_hash.0).collect();
     if open.is_empty() {
@@ -126,12 +126,12 @@ async fn receipts(engine: &Engine, network: &Network, seen: &[Seen], gap: (u64, 
     if let Some(missing) = logged.iter().find(|hash| !found.iter().any(|r| r.tx_hash == **hash)) {
         return Err(Fault::Incomplete(format!("{missing} has an event and no receipt")).into());
     }
-    // What lies above the landing is found by walking there.
+    // Receipts above the new cursor are found by following.
     found.retain(|r| r.block_number <= gap.1);
     Ok(found)
 }
 
-/// The nonces that the chain counts and no receipt of ours explains, each with the transaction that took it.
+/// The used nonces that no known receipt explains, each with the transaction that took it.
 async fn foreign(
     network: &Network,
     seen: &[Seen],
@@ -141,9 +141,9 @@ async fn foreign(
     let mut strangers = Vec::new();
     for one in seen {
         for nonce in unexplained(one, receipts, gap.0) {
-            let Some((block, taken)) = stranger::find(network, one.lane.signer.0, nonce, gap).await? else { continue };
+            let Some((block, taken)) = foreign::find(network, one.lane.signer.0, nonce, gap).await? else { continue };
             if one.open.iter().any(|a| a.tx_hash.0 == taken.hash) {
-                // It is ours after all: an endpoint had kept its receipt to itself.
+                // The transaction is a known attempt: an endpoint had omitted its receipt.
                 let receipt = network.chain.receipts(&[taken.hash]).await?.pop().flatten();
                 receipts.push(receipt.ok_or_else(|| Fault::Incomplete(format!("{} has no receipt", taken.hash)))?);
             } else {

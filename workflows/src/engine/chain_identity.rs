@@ -1,17 +1,17 @@
-//! The last look before a key is used: is this still the chain that we follow? The same URL may have become another one since the
-//! operation was prepared, and bytes that were signed cannot be taken back.
+//! The last check before a key is used: is this still the followed chain? The URL may lead to another chain since the operation was
+//! prepared, and a signature cannot be taken back.
 
 use muniment_domain::{Result, chain};
 
 use crate::engine::{Engine, Network};
 
-/// Why nothing may be signed for this chain now, or none.
+/// The reason why nothing may be signed for this chain now, if any.
 pub async fn doubt(engine: &Engine, network: &Network) -> Result<Option<String>> {
     let mut tx = engine.db.read().await?;
     let cursor = chain::find(&mut tx, network.id()).await?;
     drop(tx);
     let Some(cursor) = cursor else {
-        return Ok(Some("chain_unmet: first contact with the chain is still to come".to_owned()));
+        return Ok(Some("chain_unmet: this chain has not been contacted yet".to_owned()));
     };
     if let Some(reason) = cursor.halted_reason {
         return Ok(Some(format!("chain_halted: {reason}")));
@@ -19,7 +19,7 @@ pub async fn doubt(engine: &Engine, network: &Network) -> Result<Option<String>>
     Ok(match network.chain.header(cursor.final_number.cast_unsigned()).await {
         Ok(Some(header)) if header.hash == cursor.final_hash.0 => None,
         Ok(_) => Some(format!(
-            "wrong_chain: the endpoints do not show the final block {} ({}); nothing is signed before they do",
+            "wrong_chain: the endpoints do not show the final block {} ({}). Nothing is signed until they do",
             cursor.final_number, cursor.final_hash
         )),
         Err(fault) => Some(format!("{}: {fault}", fault.code())),

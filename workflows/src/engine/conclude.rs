@@ -1,4 +1,4 @@
-//! The end of a step and of its operation: the one place where the chain's final word changes the domain.
+//! The end of a step and of its operation: the only place where a final result changes the domain.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use crate::engine::Engine;
 use crate::engine::effect::{Effect, Inclusion};
 use crate::engine::queue;
 
-/// Why the engine confirms.
+/// The reason of a confirmation by the engine.
 const FINAL: &str = "final on the chain";
 
-/// What became of a step, finally.
+/// The final result of a step.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// It had its effect.
+    /// The step had its effect.
     Done(Arc<dyn Effect>),
-    /// It did not, and the problem says why. The outcome is not success.
+    /// The step did not have its effect, for this problem. The outcome is not success.
     Undone(Outcome, Problem),
 }
 
-/// A step whose fate is final, with what is to be written about it.
+/// A final step, with its verdict.
 #[derive(Clone, Debug)]
 pub struct Settled {
-    /// Its operation, as it was read.
+    /// The operation, as it was read.
     pub op: Operation,
     /// The step.
     pub step: Step,
-    /// What became of it.
+    /// The final result.
     pub verdict: Verdict,
 }
 
-/// Writes final verdicts together. An operation whose only step had its effect is confirmed with all others like it; whatever is not so
-/// plain is settled by itself, and sees what was written before it.
+/// Writes final verdicts together. All operations whose only step had its effect are confirmed at once. Every other one is settled by
+/// itself and sees the writes before it.
 pub async fn settle_all(tx: &mut Tx, settled: &[Settled]) -> Result<()> {
     let ids: Vec<&str> = settled.iter().map(|one| one.op.id.as_str()).collect();
     let single: HashSet<String> = step::singles(tx, &ids).await?.into_iter().collect();
@@ -54,7 +54,7 @@ pub async fn settle_all(tx: &mut Tx, settled: &[Settled]) -> Result<()> {
     confirm_all(tx, &plain).await?;
     for one in other {
         let mut step = one.step.clone();
-        // Several steps of one operation may be among them: each sees what the one before it wrote.
+        // Several steps can belong to one operation, so each reads what the one before it wrote.
         let mut op = operation::find(tx, &one.op.id).await?;
         let hash = step.tx_hash.map(|h| h.0).unwrap_or_default();
         settle(tx, &mut op, &mut step, one.verdict.clone(), hash).await?;
@@ -80,7 +80,7 @@ async fn confirm_all(tx: &mut Tx, plain: &[&Settled]) -> Result<()> {
     item::release_all(tx, &ops.iter().map(|op| op.id.as_str()).collect::<Vec<_>>()).await
 }
 
-/// Writes a final verdict on a step. When it was the last open one, the operation ends with it, and the domain changes.
+/// Writes the final verdict on a step. The last open step also ends its operation.
 pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: Verdict, tx_hash: B256) -> Result<()> {
     let read = step.state;
     step.state = State::Final;
@@ -88,8 +88,8 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
     let problem = match verdict {
         Verdict::Done(effect) => {
             step.outcome = Some(Outcome::Success);
-            // An operation that was given up takes its last effect in the domain when a person confirms it. A step before the last does
-            // not confirm anything: it settles its own items now, because nobody will name it later.
+            // For a dead letter, a person's confirmation applies the last step's effect. An earlier step confirms nothing and settles its
+            // own items now, because no later move will do so.
             if op.status == Status::Submitted || !is_last_open(tx, step).await? {
                 take_effect(tx, op, step, effect.as_ref()).await?;
             }
@@ -105,7 +105,7 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
         attempt::close_nonces(tx, &[(lane_id, nonce)]).await?;
     }
     if op.status != Status::Submitted {
-        // That it took too long is no longer what is wrong with it, once its fate is known.
+        // `stuck` is no longer the problem once the result is known.
         if problem.is_some() && op.needs_attention() && op.error_code.as_deref() == Some("stuck") {
             op.set_problem(problem);
         }
@@ -123,17 +123,17 @@ async fn is_last_open(tx: &mut Tx, step: &Step) -> Result<bool> {
     Ok(steps.iter().all(|s| s.position == step.position || s.outcome == Some(Outcome::Success)))
 }
 
-/// Ends the operation if nothing of it is open any more. A terminal status waits for every signed step.
+/// Ends the operation if no step is open. A terminal status waits for every signed step.
 async fn conclude(tx: &mut Tx, op: &mut Operation, tx_hash: B256) -> Result<()> {
     let steps = step::of_operation(tx, &op.id).await?;
     if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
-        // Where nothing was learnt the row stays as it is: the next step may be under preparation, and must not find it moved.
+        // Without a problem the row stays unchanged: the next step may be in preparation, and a new version would make it stale.
         return if op.error_code.is_some() { operation::save(tx, op).await } else { Ok(()) };
     }
     let outcome = steps.iter().filter_map(|s| s.outcome).find(|o| *o != Outcome::Success);
     let by = match outcome {
         None if steps.iter().any(|s| s.state == State::Unsigned) => {
-            // The next step was woken when this one was included; a lying receipt or an adoption has no such moment.
+            // The inclusion of this step normally wakes the next one. After an adoption or a corrected receipt there was no such wake.
             if op.next_action_at.is_none() {
                 op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
                 operation::save(tx, op).await?;
@@ -148,7 +148,7 @@ async fn conclude(tx: &mut Tx, op: &mut Operation, tx_hash: B256) -> Result<()> 
     operation::transition(tx, op, by, "engine", &reason).await
 }
 
-/// Confirms an operation whose effect is final, and frees what it was about.
+/// Confirms an operation whose effect is final, and releases its subjects.
 pub async fn confirm(
     tx: &mut Tx,
     op: &mut Operation,
@@ -171,24 +171,24 @@ pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: &dyn 
     effect.settle(tx, op, Inclusion { tx_hash, block_number }).await
 }
 
-/// A late word from the chain about an operation that waits for a person: it is proposed, never applied.
+/// Handles a late result of an operation that waits for a person: it is suggested to the person, never applied.
 async fn propose(tx: &mut Tx, op: &mut Operation, step: &Step, tx_hash: B256) -> Result<()> {
     if step.outcome == Some(Outcome::Success) && op.resolution.is_none() && is_last_open(tx, step).await? {
         op.suggested_action = Some(Json(json!({ "action": "mark_confirmed", "tx_hash": tx_hash.to_string(),
-            "why": "The transaction was mined after the operation was given up. Its effect is final." })));
+            "why": "The transaction was included after the engine gave the operation up. Its effect is final." })));
         let data = json!({ "tx_hash": tx_hash.to_string() });
         event::write(tx, "operation.late_confirmation", "operation", &op.id, op.version + 1, data).await?;
-        tracing::warn!(operation.id = %op.id, tx.hash = %tx_hash, "late success waits for a person's word");
+        tracing::warn!(operation.id = %op.id, tx.hash = %tx_hash, "a late success waits for an operator");
     }
     operation::save(tx, op).await
 }
 
-/// Takes over the transaction that executed this very operation before: from here it is followed to finality like any other.
+/// Adopts the transaction that already executed this operation. It is then followed to finality like any other.
 pub async fn adopt(engine: &Engine, op: &Operation, step: &Step, receipt: &Receipt) -> Result<()> {
     let (mut op, mut step, read) = (op.clone(), step.clone(), step.state);
     let mut tx = engine.db.begin().await?;
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
-        // Its own transaction is final too: it was refused because this one came first.
+        // The operation's own transaction is final too: the contract refused it because this one came first.
         attempt::close_nonces(&mut tx, &[(lane_id, nonce)]).await?;
     }
     step.state = State::Included;

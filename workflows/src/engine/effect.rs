@@ -1,4 +1,4 @@
-//! What a final receipt did. A success without the effect that its step was sent for is no success.
+//! The effect of a final receipt. A successful transaction without the effect of its step is not a success.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use crate::engine::Network;
 use crate::engine::failure::Failure;
 
-/// Where an effect is final.
+/// The place of an effect on the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Inclusion {
     /// The transaction.
@@ -27,12 +27,12 @@ pub struct Inclusion {
     pub block_number: i64,
 }
 
-/// What a successful receipt did, read by the kind of its operation.
+/// The effect of a successful receipt, as the operation's kind reads it.
 pub trait Effect: Debug + Send + Sync {
     /// Applies it to the domain, in the commit that makes the step final.
     fn settle<'a>(&'a self, tx: &'a mut Tx, op: &'a Operation, at: Inclusion) -> BoxFuture<'a, Result<()>>;
 
-    /// Asks the chain for what the receipt does not show by itself. Returns what is missing.
+    /// Asks the chain for the part of the effect that the receipt does not show. Returns what is missing.
     fn missing<'a>(
         &'a self,
         _network: &'a Network,
@@ -42,7 +42,7 @@ pub trait Effect: Debug + Send + Sync {
         ready(Ok(None)).boxed()
     }
 
-    /// Returns what in the database contradicts it, when a person names its transaction as the proof.
+    /// Returns the contradiction in the database, when a person names the transaction as a proof.
     fn contradicted_by_records<'a>(
         &'a self,
         _tx: &'a mut Tx,
@@ -52,7 +52,7 @@ pub trait Effect: Debug + Send + Sync {
         ready(Ok(None)).boxed()
     }
 
-    /// Returns what on the chain contradicts it now: a freeze that was undone since proves nothing.
+    /// Returns the contradiction on the chain now: a freeze that was undone since proves nothing.
     fn contradicted_by_chain<'a>(
         &'a self,
         _network: &'a Network,
@@ -66,12 +66,12 @@ pub trait Effect: Debug + Send + Sync {
 /// The effect that a successful receipt shows, or what is missing of it.
 pub type Shown = std::result::Result<Arc<dyn Effect>, MissingEffect>;
 
-/// Makes an effect that a receipt shows one that the engine can settle.
+/// Boxes the effect of a receipt for the engine.
 pub fn shown<E: Effect + 'static>(effect: std::result::Result<E, MissingEffect>) -> Shown {
     effect.map(|effect| Arc::new(effect) as Arc<dyn Effect>)
 }
 
-/// Reads one field of an operation's payload. This program wrote it, so a misfit is a damaged row.
+/// Reads one field of an operation's payload. This program wrote it, so an unreadable one is a damaged row.
 pub fn payload<T: DeserializeOwned>(op: &Operation, field: &str) -> Result<T> {
     serde_json::from_value(op.payload.0[field].clone()).map_err(|e| Error::Unreadable {
         what: "operation",

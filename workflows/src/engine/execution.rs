@@ -1,4 +1,4 @@
-//! What the chain itself knows of a step: whether it was executed, and by which transaction.
+//! The chain's evidence of a step: whether it was executed, and by which transaction.
 
 use alloy_primitives::{B256, Bytes};
 use muniment_activities::fault::Fault;
@@ -15,11 +15,11 @@ use crate::engine::{Engine, Network};
 /// The transaction that executed a step.
 #[derive(Debug)]
 pub enum Executed {
-    /// Our call, in this receipt.
+    /// The step's own call, with its receipt.
     Ours(Box<Receipt>),
-    /// Another call took our operation number.
+    /// Another call used the operation number.
     Other(B256),
-    /// No trace of it was found.
+    /// No execution was found.
     NotFound,
 }
 
@@ -45,13 +45,12 @@ pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     Ok(receipt.map_or(Executed::NotFound, |receipt| Executed::Ours(Box::new(receipt))))
 }
 
-/// The same for a person who waits for an answer.
+/// The same, with an error for a person who waits for the answer.
 pub async fn trace(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
     answer(find(engine, network, op, step).await)
 }
 
-/// Whether the chain says at its final block that a step took effect, by any transaction: ours, or one that a restored database has
-/// forgotten.
+/// Whether a step took effect at the chain's final block, by any transaction: a known one, or one that a restored database does not know.
 pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<bool> {
     if !network.has_code(step.target.0).await.map_err(|fault| unavailable(&fault))? {
         return Ok(false);
@@ -64,7 +63,7 @@ pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, ste
     if !kind.is_executed(&network.chain, op, step, at).await.map_err(|fault| unavailable(&fault))? {
         return Ok(false);
     }
-    // Another call that took our operation number is not our effect: such an operation can only be abandoned.
+    // A foreign call under the same operation number is not this step's effect. Such an operation can only be abandoned.
     Ok(!kind.is_traced(step) || !matches!(trace(engine, network, op, step).await?, Executed::Other(_)))
 }
 
@@ -77,25 +76,27 @@ pub fn network_of<'a>(engine: &'a Engine, op: &Operation) -> Result<&'a Network>
 
 /// Turns a fault of the chain into an answer for a person.
 pub fn unavailable(fault: &Fault) -> Error {
-    Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now, and nothing was changed: {fault}"))
+    Error::refused(Code::ChainUnavailable, format!("The chain is not available: {fault}. Try again later."))
 }
 
 /// Turns a failed question to the chain into an answer for a person.
 pub fn answer<T>(asked: Result<T, Failure>) -> Result<T> {
     asked.map_err(|failure| match failure {
         Failure::Domain(error) => error,
-        other => Error::refused(Code::ChainUnavailable, format!("The chain cannot be asked now: {other:?}")),
+        other => {
+            Error::refused(Code::ChainUnavailable, format!("The chain is not available: {other:?}. Try again later."))
+        }
     })
 }
 
-/// The problem that only a person can solve: our operation number was used for something else.
+/// The problem of an operation number that a foreign call used. Only a person can solve it.
 pub fn op_id_conflict(step: &Step, tx_hash: B256) -> Problem {
     Problem {
         stage: Stage::Execution,
         code: "op_id_conflict".to_owned(),
         message: format!(
-            "What {} was to do at {} was done with another payload in {tx_hash}. Somebody else calls this contract with our ids.",
-            step.op_number.map_or_else(|| step.name.clone(), |number| format!("operation id {number}")),
+            "The call of {} at {} was executed with another payload in {tx_hash}. Somebody else uses the platform's operation numbers.",
+            step.op_number.map_or_else(|| step.name.clone(), |number| format!("operation number {number}")),
             step.target
         ),
         data: None,

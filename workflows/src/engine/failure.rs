@@ -1,4 +1,4 @@
-//! What a move may end in besides success. Whether to retry is decided where the fault happens, and recorded here, once.
+//! The failures of a move. The place of the fault decides whether it is retried. It is recorded here, once.
 
 use chrono::Duration;
 use muniment_activities::fault::{Fault, FaultClass};
@@ -11,18 +11,18 @@ use muniment_domain::{Error, Result};
 use crate::engine::{backoff, queue};
 use crate::settings::Settings;
 
-/// Why a move did not get on.
+/// The reason why a move failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Nobody can act now: endpoints, signer or lane. Not counted; it drains by itself.
+    /// The endpoints, the signer or the lane is not available. Not counted: it ends by itself.
     Blocked(String),
-    /// This time it did not work. Counted, with a growing pause, up to the limit.
+    /// A transient fault. Counted, with a growing pause, up to the limit.
     Retry(Problem),
-    /// A certain no, before anything was signed.
+    /// A definite refusal, before anything was signed.
     Refuse(Problem),
-    /// The engine may not decide this: a person must.
+    /// A decision that only a person can make.
     Dead(Problem),
-    /// The domain failed: somebody else moved the row, or the database is away.
+    /// An error of the domain: another move changed the row, or the database is not available.
     Domain(Error),
 }
 
@@ -33,12 +33,12 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// A certain no.
+    /// A definite refusal.
     pub fn refuse(stage: Stage, code: &str, message: impl Into<String>, data: Option<String>) -> Self {
         Self::Refuse(Problem { stage, code: code.to_owned(), message: message.into(), data })
     }
 
-    /// What a fault of the chain means for an operation that asked.
+    /// The failure that a chain's fault means for an operation.
     pub fn of_fault(fault: &Fault, stage: Stage) -> Self {
         match fault.class() {
             FaultClass::Outage | FaultClass::Fatal => Self::Blocked(format!("{}: {fault}", fault.code())),
@@ -49,7 +49,7 @@ impl Failure {
     }
 }
 
-/// Writes down why an operation did not get on, with its next time and wake in the same commit.
+/// Records the failure of an operation, with its next time and wake in the same commit.
 pub async fn record(db: &Db, settings: &Settings, op: Operation, failure: Failure) -> Result<()> {
     match failure {
         Failure::Domain(error) => Err(error),
@@ -60,18 +60,17 @@ pub async fn record(db: &Db, settings: &Settings, op: Operation, failure: Failur
     }
 }
 
-/// Leaves operations where they are, with the reason and a time to look again, in one commit. One that was moved meanwhile is left to
-/// whoever moved it.
+/// Keeps operations in their status, with the reason and the next time, in one commit. One that another move changed meanwhile is skipped.
 pub async fn block(db: &Db, settings: &Settings, mut ops: Vec<Operation>, reason: &str) -> Result<()> {
     let now = db.clock().now();
     let known = |op: &Operation| op.blocked_reason.as_deref() == Some(reason);
-    // A full lane is a queue at work, nothing to worry anybody about.
+    // A full lane is normal under load and needs no warning.
     if let Some(op) = ops.iter().find(|op| reason != operation::LANE_FULL && !known(op)) {
         tracing::warn!(operation.id = %op.id, reason, "{} operations wait", ops.len());
     }
-    // One that was woken early and waits for the same still has its time.
+    // One that was woken early and waits for the same reason keeps its time.
     ops.retain(|op| !(known(op) && op.next_action_at.is_some_and(|at| at > now)));
-    // The same order everywhere, so that two processes never wait for each other's rows.
+    // Always in the same order, so that two processes cannot deadlock.
     ops.sort_by(|a, b| a.id.cmp(&b.id));
     match block_together(db, settings, &ops, reason).await {
         Err(Error::Stale { .. }) if ops.len() > 1 => {
@@ -93,7 +92,7 @@ async fn block_together(db: &Db, settings: &Settings, ops: &[Operation], reason:
         return Ok(());
     }
     let (mut tx, mut ops) = (db.begin().await?, ops.to_vec());
-    // Whoever waits in a lane's line is taken from there, and woken only if nobody does.
+    // An operation in a lane's queue is taken by the lane. The wake is only a safeguard.
     let pause = match reason {
         operation::LANE_FULL => queue::LINE_SECONDS,
         _ => settings.outage_pause_seconds.cast_signed(),
@@ -128,7 +127,7 @@ async fn end(db: &Db, mut op: Operation, by: Move, problem: Problem, point: Poin
     let mut tx = db.begin().await?;
     let steps = step::of_operation(&mut tx, &op.id).await?;
     if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
-        // A terminal status waits for every signed step. When the step before this one is final, the no is said again, and counts.
+        // A terminal status waits for every signed step. When the step before this one is final, the refusal comes again and counts.
         op.blocked_reason = Some(format!("step_not_final: {}", problem.message));
         op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
         operation::save(&mut tx, &mut op).await?;

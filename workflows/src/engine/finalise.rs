@@ -1,4 +1,4 @@
-//! Letting final receipts take effect. Nothing in the domain changes before this.
+//! Applies final receipts. Nothing in the domain changes before this.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,24 +21,24 @@ use crate::engine::failure::Failure;
 use crate::engine::ledger::{self, Known};
 use crate::engine::{Engine, Network};
 
-/// An included step at or below the final block, with everything that its verdict needs.
+/// An included step at or below the final block, with the facts that its verdict needs.
 struct Final {
     op: Operation,
     step: Step,
     attempt: Option<Attempt>,
-    /// As it was stored when its block was followed; none for a transaction that was taken over.
+    /// The receipt that was stored when its block was followed. None for an adopted transaction.
     stored: Option<Receipt>,
-    /// The block that we follow at its height; none where its header was dropped.
+    /// The followed block at its height. None if its header was dropped.
     header: Option<B256>,
 }
 
-/// How often a verdict is written before the rows that it should move are called damaged.
+/// Attempts to write a verdict before its rows count as damaged.
 const WRITES: usize = 2;
 
-/// What cannot be settled because of what stands in its own rows. Its neighbours do not wait for it.
+/// Operations that cannot be settled because their own rows are damaged. The others do not wait for them.
 type Damaged = Vec<(Operation, Error)>;
 
-/// Settles what is final, a batch at most; how many it was.
+/// Settles up to one batch of final steps, and returns their number.
 pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     ledger::index(engine, network).await?;
     let mut tx = engine.db.read().await?;
@@ -55,7 +55,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     let mut known = Known::of(&mut tx, network, &stored).await?;
     drop(tx);
     let mut settled = Vec::with_capacity(finals.len());
-    // Steps of one operation are settled in their order: one that waits holds back those after it.
+    // The steps of one operation are settled in order, so one that waits delays the later ones.
     let mut waiting: BTreeSet<String> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
     for one in finals {
         let operation_id = one.step.operation_id.clone();
@@ -71,7 +71,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
                 damaged.push((op, error));
             }
             Err(Failure::Domain(error)) => return Err(error),
-            // The chain does not answer: what is final stays final, it is looked at again with the next head.
+            // The chain does not answer. The step stays final and is read again with the next head.
             Err(other) => {
                 tracing::info!(chain.id = cursor.chain_id, "a final receipt waits: {other:?}");
                 waiting.insert(operation_id);
@@ -86,12 +86,12 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         set_aside(engine, op, &error).await?;
     }
     for proof in foreign {
-        taken_by_stranger(engine, &proof).await?;
+        taken_by_foreign(engine, &proof).await?;
     }
     Ok(count)
 }
 
-/// Reads what the verdicts on these steps need, for all of them together.
+/// Reads the facts for the verdicts on these steps, for all of them together.
 async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final>, Damaged)> {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok((Vec::new(), Vec::new())) };
     let (from, to) = (first.block_number.unwrap_or(0), last.block_number.unwrap_or(i64::MAX));
@@ -122,17 +122,17 @@ async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final
     Ok((finals, damaged))
 }
 
-/// For how long one that was set aside is left alone.
+/// The pause before a damaged operation is tried again.
 fn rest(engine: &Engine) -> Duration {
     Duration::seconds(engine.settings.outage_pause_seconds.cast_signed())
 }
 
-/// Leaves an operation as it is, with the reason and an alert: its effect is final, and a person has to put its rows right. It rests from
-/// the time of this write on. One that was moved meanwhile is left to whoever moved it.
+/// Leaves an operation in its status, with the reason and an alert: its effect is final, and a person must repair its rows. The pause
+/// starts with this write. An operation that another move changed meanwhile is skipped.
 async fn set_aside(engine: &Engine, mut op: Operation, error: &Error) -> Result<()> {
     let reason = format!("{}: {error}", operation::DAMAGED);
     if op.blocked_reason.as_ref() != Some(&reason) {
-        tracing::error!(operation.id = %op.id, "what is final cannot be written: {error}");
+        tracing::error!(operation.id = %op.id, "a final result cannot be written: {error}");
     }
     let mut tx = engine.db.begin().await?;
     op.blocked_reason = Some(reason);
@@ -148,13 +148,13 @@ fn unreadable(step: &Step, why: &str) -> Error {
     Error::Unreadable { what: "step of", id: step.operation_id.clone(), why: why.to_owned() }
 }
 
-/// Decides what became of an included step, asking the chain where needed, with no transaction open.
+/// Decides the verdict on an included step, with no database transaction open. It asks the chain where needed.
 async fn judge(engine: &Engine, network: &Network, known: &mut Known, one: Final) -> Result<Option<Settled>, Failure> {
     let Final { op, step, attempt, stored, header } = one;
-    let tx_hash = step.tx_hash.ok_or_else(|| unreadable(&step, "it is included without a transaction"))?.0;
-    let number = step.block_number.ok_or_else(|| unreadable(&step, "it is included without a block"))?;
+    let tx_hash = step.tx_hash.ok_or_else(|| unreadable(&step, "it is included but has no transaction"))?.0;
+    let number = step.block_number.ok_or_else(|| unreadable(&step, "it is included but has no block"))?;
     let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
-    // The block must be the one that we follow, or, where its header was dropped, the one that the chain has there for good.
+    // The block must be the followed one or, if its header was dropped, the final block of the chain at that height.
     let canonical = match header {
         Some(hash) => Some(hash),
         None => network.chain.header(number.cast_unsigned()).await.map_err(fault)?.map(|h| h.hash),
@@ -164,7 +164,7 @@ async fn judge(engine: &Engine, network: &Network, known: &mut Known, one: Final
     }
     let receipt = match stored.clone() {
         Some(receipt) => receipt,
-        // A transaction that was taken over has no attempt of ours; its receipt is the chain's to tell.
+        // An adopted transaction has no stored attempt, so its receipt is read from the chain.
         None => match network.chain.receipts(&[tx_hash]).await.map_err(fault)?.pop().flatten() {
             Some(receipt) if Some(receipt.block_hash) == canonical => receipt,
             _ => return Ok(None),
@@ -189,11 +189,11 @@ async fn judge(engine: &Engine, network: &Network, known: &mut Known, one: Final
     Ok(Some(Settled { op, step, verdict }))
 }
 
-/// The receipt that the endpoints agree on, in the same block: the stored one, or the one they show now if the stored one was a lie.
+/// The receipt on which the endpoints agree, in the same block: the stored one, or the one that they show now if the stored one was wrong.
 async fn agreed(network: &Network, op: &Operation, stored: Receipt) -> Result<Option<Receipt>, Fault> {
     match network.chain.confirm_receipt(&stored).await? {
         Agreement::Agreed if stored.success => return Ok(Some(stored)),
-        // A revert is rare and grave: it is not told from one answer, which a single endpoint may have got wrong, but asked for again.
+        // A revert is rare and has grave results, so it is read again: a single endpoint may have been wrong.
         Agreement::Agreed => {}
         Agreement::Pending => return Ok(None),
         Agreement::Disputed(why) => {
@@ -214,8 +214,7 @@ async fn verdict(
     cancelled: bool,
 ) -> Result<Option<Verdict>, Failure> {
     if cancelled {
-        let message =
-            "A transfer of nothing took its nonce, as a person asked: it can no longer be executed.".to_owned();
+        let message = "A person cancelled its nonce, so the operation can no longer be executed.".to_owned();
         let problem =
             Problem { stage: Stage::Execution, code: "cancelled_by_operator".to_owned(), message, data: None };
         return Ok(Some(Verdict::Undone(Outcome::Cancelled, problem)));
@@ -229,7 +228,7 @@ async fn verdict(
             Err(missing) => Verdict::Undone(Outcome::Reverted, conclude::effect_mismatch(missing.to_string())),
         }));
     }
-    // Nobody keeps the reason of a revert: the call is tried again where it failed.
+    // A receipt has no revert reason, so the call is simulated again at the block where it failed.
     let call = Call { from: receipt.from, to: receipt.to, data: Bytes::from(step.calldata.clone()) };
     let reason = match network.chain.simulate(&call, At::Hash(receipt.block_hash)).await {
         Ok(Simulation::Reverts(revert)) => Some(revert),
@@ -253,7 +252,7 @@ async fn verdict(
     Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
 }
 
-/// Writes verdicts together; if one of them cannot be written, each by itself. Those that stay unwritten come back.
+/// Writes verdicts together or, if one of them cannot be written, each by itself. Returns the operations that could not be written.
 async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
     if settled.is_empty() {
         return Ok(Damaged::new());
@@ -265,7 +264,7 @@ async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
     }
     let mut unwritten = Damaged::new();
     for one in settled {
-        // Its steps are settled in their order.
+        // The steps of an operation are settled in order.
         if unwritten.iter().any(|(op, _)| op.id == one.op.id) {
             continue;
         }
@@ -276,10 +275,10 @@ async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
     Ok(unwritten)
 }
 
-/// Writes one verdict; what its own rows have against it comes back.
+/// Writes one verdict, and returns the error if its own rows prevent it.
 async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
     let mut stale = None;
-    // Somebody may move another row of its commit at the same moment, and that passes.
+    // Another move may change a row of this commit at the same moment. A repetition then succeeds.
     for _ in 0..WRITES {
         match write_together(engine, std::slice::from_ref(one)).await {
             Ok(()) => return Ok(None),
@@ -291,7 +290,7 @@ async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
             return Ok(None);
         }
     }
-    // Nobody moved the operation: it is one of its own rows that is not where it should be.
+    // Nothing else changed the operation, so one of its own rows is damaged.
     Ok(stale)
 }
 
@@ -301,8 +300,8 @@ async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {
     tx.commit(Point::Finalise).await
 }
 
-/// A stranger's transaction took the nonce of a step, finally and proved: the step can never be executed in this cycle.
-async fn taken_by_stranger(engine: &Engine, proof: &chain::Foreign) -> Result<()> {
+/// Ends a step whose nonce a final, proved foreign transaction took: it can never be executed in this cycle.
+async fn taken_by_foreign(engine: &Engine, proof: &chain::Foreign) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let lanes = muniment_domain::lane::of_chain(&mut tx, proof.chain_id).await?;
     let Some(lane) = lanes.iter().find(|l| l.signer == proof.signer) else { return Ok(()) };

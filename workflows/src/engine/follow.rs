@@ -1,5 +1,5 @@
-//! Following a chain: walk its blocks from where we stood, by parent hash, and find our transactions in them. Receipts and cursor move in
-//! one commit. That a receipt is absent says nothing and moves nothing.
+//! Following a chain: reads its blocks from the cursor on, checks their parent hashes, and finds the platform's transactions in them.
+//! Receipts and cursor are written in one commit. A missing receipt proves nothing and changes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -22,25 +22,25 @@ use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::{Engine, Network};
 use crate::engine::{catch_up, lane, queue};
 
-/// From this distance on the blocks between are not walked one by one.
+/// From this distance on, the blocks in between are not read one by one.
 const GAP_BLOCKS: u64 = 512;
 
-/// What a pass came to.
+/// The result of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// The chain stands where it stood.
+    /// There is no new block.
     Still,
-    /// The cursor moved; there may be more.
+    /// The cursor moved, and there may be more blocks.
     Moved,
-    /// The cursor moved to the newest block that there was.
+    /// The cursor moved to the newest block.
     Reached,
-    /// Nobody answers, or what was answered cannot be used yet.
+    /// No endpoint answers, or the answer cannot be used yet.
     Silent,
-    /// The chain was stopped, for a person to look at.
+    /// The chain was halted, and a person must decide.
     Halted,
 }
 
-/// Our transactions in one block.
+/// The platform's transactions in one block.
 struct Found {
     block: Block,
     receipts: Vec<Receipt>,
@@ -77,16 +77,16 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
     }
 }
 
-/// Changes how many blocks are asked for at once.
+/// Changes the number of blocks in one request.
 fn pace(network: &Network, change: impl Fn(u64) -> u64) {
     network.pass_blocks.store(change(network.pass_blocks.load(Ordering::Relaxed)), Ordering::Relaxed);
 }
 
-/// Why a walk stopped.
+/// The reason why a pass stopped.
 pub enum Walk {
-    /// The chain did not answer usefully.
+    /// The chain gave no usable answer.
     Fault(Fault),
-    /// The database did not.
+    /// The database failed.
     Domain(Error),
 }
 
@@ -121,7 +121,7 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
     }
     let mut ancestor = cursor.head_number;
     if newest < head {
-        // An endpoint that lags behind says nothing new; one that shows another block at its height does.
+        // An endpoint that lags behind is no news, but one with another block at the same height is.
         let same = header_at(engine, cursor, newest.cast_signed()).await?.is_none_or(|h| h == heads.latest.hash);
         if same {
             return Ok(Pass::Still);
@@ -137,11 +137,11 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
         blocks = next_blocks(network, above(ancestor), heads.latest.clone()).await?;
     }
     if ancestor < cursor.final_number {
-        // A node that is not as far itself may be stuck on a branch that all others left: that proves nothing.
+        // A node that lags behind may be on a branch that all others left, so its block proves nothing.
         let as_far = heads.finalized.as_ref().is_some_and(|h| h.number.cast_signed() >= cursor.final_number);
         return if as_far { halt(engine, cursor, ancestor).await } else { Err(Fault::UnknownBlock.into()) };
     }
-    // Blocks and ancestor may be the words of two endpoints on two branches: what does not join is not taken in.
+    // Blocks and ancestor may come from two endpoints on two branches. Blocks that do not connect are not accepted.
     let below = header_at(engine, cursor, ancestor).await?;
     if blocks.first().is_some_and(|b| below != Some(b.parent_hash)) {
         return Err(Fault::Incomplete(format!("the blocks above {ancestor} do not follow it")).into());
@@ -154,17 +154,17 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
         return Ok(Pass::Still);
     }
     let reached = blocks.last().is_none_or(|b| b.number == newest);
-    let found = look_into(engine, network, blocks).await?;
+    let found = find_transactions(engine, network, blocks).await?;
     commit(engine, network, cursor, ancestor, &found, last).await?;
     Ok(if reached { Pass::Reached } else { Pass::Moved })
 }
 
-/// The height from which blocks are asked for; where not even the first block is common, all of them.
+/// The height above which blocks are requested. If not even the first block is common, all of them.
 fn above(ancestor: i64) -> u64 {
     u64::try_from(ancestor).unwrap_or(0)
 }
 
-/// The blocks above a height, in order, a pass full at most. The newest one is at hand already.
+/// The blocks above a height, in order, up to the limit of a pass. The newest one is already read.
 async fn next_blocks(network: &Network, above: u64, newest: Block) -> Result<Vec<Block>, Fault> {
     let to = newest.number.min(above + network.pass_blocks.load(Ordering::Relaxed));
     if to <= above {
@@ -183,7 +183,7 @@ async fn header_at(engine: &Engine, cursor: &Cursor, number: i64) -> Result<Opti
     known_hash(&mut tx, cursor, number).await
 }
 
-/// The hash of the block that we hold for canonical at a height: in the cursor at its two ends, else among the headers.
+/// The hash of the known canonical block at a height: from the cursor at its two ends, otherwise from the headers.
 async fn known_hash(tx: &mut Tx, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
     Ok(match number {
         head if head == cursor.head_number => Some(cursor.head_hash.0),
@@ -192,7 +192,7 @@ async fn known_hash(tx: &mut Tx, cursor: &Cursor, number: i64) -> Result<Option<
     })
 }
 
-/// The highest block of ours that the chain still has. Below the final one there must be none to look for.
+/// The highest known block that the chain still has. It cannot be below the final block.
 async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor, newest: u64) -> Result<i64, Walk> {
     let mut number = cursor.head_number;
     while number >= cursor.final_number {
@@ -200,7 +200,7 @@ async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor, ne
         let theirs = network.chain.header(number.cast_unsigned()).await?.map(|h| h.hash);
         match (ours, theirs) {
             (Some(ours), Some(theirs)) if ours == theirs => return Ok(number),
-            // Only another block is proof of another branch. That a node left one out, below its own head, is not.
+            // Only a different block proves another branch. A block that a node omits below its own head does not.
             (_, None) if number.cast_unsigned() <= newest => return Err(Fault::UnknownBlock.into()),
             _ => number -= 1,
         }
@@ -221,7 +221,7 @@ async fn halt(engine: &Engine, cursor: &Cursor, ancestor: i64) -> Result<Pass, W
     Ok(Pass::Halted)
 }
 
-/// The block that the chain calls final, if we have walked that far and hold the same block there. Finality never goes back.
+/// The chain's final block, if it is followed that far and the known block there is the same. Finality never goes back.
 fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) -> Option<(i64, B256)> {
     let announced = heads.finalized.as_ref()?;
     let number = announced.number.cast_signed();
@@ -229,8 +229,8 @@ fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) 
     (cursor.final_number < number && number <= walked).then_some((number, announced.hash))
 }
 
-/// Finds our transactions in the blocks: attempts of ours with their receipts, and others that used our keys.
-async fn look_into(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Result<Vec<Found>, Walk> {
+/// Finds the platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys.
+async fn find_transactions(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Result<Vec<Found>, Walk> {
     let by_us = |t: &&BlockTx| network.signers.contains_key(&t.from);
     let hashes: Vec<B256> = blocks.iter().flat_map(|b| b.transactions.iter().filter(by_us).map(|t| t.hash)).collect();
     let mut known = HashSet::new();
@@ -239,7 +239,7 @@ async fn look_into(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Re
         known.extend(attempt::known(&mut tx, network.id(), &hashes).await?.into_iter().map(|hash| hash.0));
     }
     let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
-    // One question for all of them, and none where nothing of ours is in them.
+    // One request for all of them, or none if the blocks contain no transaction of the platform.
     let asked: Vec<(B256, Vec<B256>)> = blocks.iter().map(|b| (b.hash, ours(b))).collect();
     let receipts = network.chain.receipts_of_blocks(&asked).await?;
     let found = blocks.into_iter().zip(receipts).map(|(block, receipts)| {
@@ -250,7 +250,7 @@ async fn look_into(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Re
     Ok(found.collect())
 }
 
-/// The proof that a block holds a transaction of our key that we did not sign.
+/// The proof of a foreign transaction: one of a platform key that the platform did not sign.
 pub fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_hash: B256) -> Foreign {
     Foreign {
         chain_id,
@@ -303,7 +303,7 @@ async fn commit(
     Ok(())
 }
 
-/// Tells those who wait for a block: what is final can be settled, and lanes may have room.
+/// Notifies the finaliser and the lanes after a commit: steps may be final, and lanes may have room.
 pub fn tell(network: &Network, included: bool) {
     network.followed.notify_one();
     if included {
@@ -315,7 +315,7 @@ fn header_of(block: &Block) -> Header {
     Header { number: block.number.cast_signed(), hash: Hex(block.hash), parent_hash: Hex(block.parent_hash) }
 }
 
-/// Notes that blocks hold attempts of ours, and wakes the steps that waited for them.
+/// Marks attempts as included, and wakes the steps that waited for them.
 pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Result<()> {
     let hashes: Vec<B256> = receipts.iter().map(|receipt| receipt.tx_hash).collect();
     let mut found = attempt::find_all(tx, chain_id, &hashes).await?;
@@ -338,7 +338,7 @@ pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Resul
     let (mut included, mut next) = (Vec::with_capacity(found.len()), Vec::new());
     for attempt in &found {
         let own = steps.iter().find(|s| s.operation_id == attempt.operation_id && s.position == attempt.position);
-        // An attempt of an earlier cycle cannot be here: its nonce was finally taken before the new cycle began.
+        // An attempt of an earlier cycle cannot be here: its nonce was final before the new cycle started.
         let current = |s: &&Step| {
             s.state == State::Signed && s.nonce == Some(attempt.nonce) && s.lane_id.as_ref() == Some(&attempt.lane_id)
         };
@@ -369,7 +369,7 @@ pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Resul
 
 async fn silent(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Result<Pass> {
     if fault.class() == FaultClass::Transient {
-        tracing::info!(chain.id = cursor.chain_id, "the head is asked for again: {fault}");
+        tracing::info!(chain.id = cursor.chain_id, "the head is read again: {fault}");
         return Ok(Pass::Silent);
     }
     let reason = format!("{}: {fault}", fault.code());

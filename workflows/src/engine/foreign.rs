@@ -1,4 +1,5 @@
-//! Who used a nonce of ours in blocks that were not walked. That it was a stranger is proved by the transaction itself, never by a count.
+//! Finds the transaction that used a nonce in blocks that were not followed. Only the transaction itself proves that it is foreign, never a
+//! count.
 
 use alloy_primitives::Address;
 use muniment_activities::block::{Block, BlockTx};
@@ -7,12 +8,11 @@ use muniment_activities::fault::Fault;
 
 use crate::engine::Network;
 
-/// How many blocks are read one by one where the node no longer knows the counts in between.
+/// Blocks that are read one by one if the node has pruned the counts between them.
 const BLOCKS_READ_MAX: u64 = 4096;
 const BLOCKS_PER_READ: u64 = 64;
 
-/// The transaction that took a nonce somewhere above the first block and up to the last, with its block. None where the node has forgotten too
-/// much to tell.
+/// The transaction that took a nonce above the first block and up to the last, with its block. None if the node has pruned too much state.
 pub async fn find(
     network: &Network,
     signer: Address,
@@ -25,14 +25,14 @@ pub async fn find(
             read(network, signer, nonce, (between.0 + 1, between.1)).await
         }
         Err(Fault::Pruned(why)) => {
-            tracing::error!(lane.signer = %signer, lane.nonce = nonce, "nobody can say who took the nonce; ask an archive node: {why}");
+            tracing::error!(lane.signer = %signer, lane.nonce = nonce, "the transaction that took the nonce was not found; use an archive node: {why}");
             Ok(None)
         }
         Err(fault) => Err(fault),
     }
 }
 
-/// The block in which the count passed the nonce, by halves.
+/// The block in which the count passed the nonce, found by binary search.
 async fn narrow(network: &Network, signer: Address, nonce: u64, between: (u64, u64)) -> Result<u64, Fault> {
     let (mut low, mut high) = between;
     while high - low > 1 {
@@ -63,6 +63,6 @@ async fn read(
         }
         first = last + 1;
     }
-    // The count has passed the nonce, so some block has it: the endpoints do not agree.
+    // The count passed the nonce, so some block must contain it: the endpoints do not agree.
     Err(Fault::Incomplete(format!("no block up to {} shows nonce {nonce} of {signer}", blocks.1)))
 }

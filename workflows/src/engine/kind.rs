@@ -1,4 +1,4 @@
-//! What the engine asks of a kind of operation. Each kind implements it above the engine, which names none of them.
+//! The interface between the engine and the kinds of operations. The kinds implement it above the engine, which names none of them.
 
 use futures::future::{BoxFuture, FutureExt, ready};
 use muniment_activities::chain::Chain;
@@ -22,22 +22,22 @@ pub trait OperationKind: Send + Sync {
     /// Reads the effect of a step from its successful receipt.
     fn effect(&self, op: &Operation, step: &Step, receipt: &Receipt) -> Result<Shown>;
 
-    /// Whether two people must agree before an operation is abandoned: those that issue units or move what people own.
+    /// Whether abandoning an operation takes two people: true for kinds that issue units or move value.
     fn abandon_takes_two(&self) -> bool {
         false
     }
 
-    /// Whether a step moves nothing of value, so that the operation can still be abandoned after it.
+    /// Whether a step moves no value, so that the operation can still be abandoned after it.
     fn moves_nothing(&self, _step: &Step) -> bool {
         false
     }
 
-    /// The live key of another operation that ends this one: while somebody holds it, this one is not retried.
+    /// The live key of an operation that ends this one. While that operation is unfinished, this one is not retried.
     fn ended_by(&self, _op: &Operation) -> Option<String> {
         None
     }
 
-    /// Whether the chain keeps which transaction executed a step, so that the step is executed once.
+    /// Whether the contract itself executes a step only once and can name its transaction.
     fn is_traced(&self, step: &Step) -> bool {
         step.op_number.is_some()
     }
@@ -55,7 +55,7 @@ pub trait OperationKind: Send + Sync {
         }
     }
 
-    /// Asks the chain whether a step took effect. A step that the chain does not know by an id can be repeated without harm.
+    /// Asks the chain whether a step took effect. A step without an operation number can be repeated without harm.
     fn is_executed<'a>(
         &'a self,
         chain: &'a Chain,
@@ -69,7 +69,7 @@ pub trait OperationKind: Send + Sync {
         }
     }
 
-    /// Why a step that would revert now has to wait instead of failing.
+    /// The reason why a step that would revert now waits instead of failing.
     fn waits_for<'a>(
         &'a self,
         _tx: &'a mut Tx,
@@ -92,7 +92,7 @@ pub trait OperationKind: Send + Sync {
         ready(Ok(false)).boxed()
     }
 
-    /// Splits a page that needs more gas than one transaction may take. Returns whether it did.
+    /// Splits a page that needs more gas than one transaction can have. Returns whether it did.
     fn split_oversized<'a>(
         &'a self,
         _engine: &'a Engine,
@@ -103,12 +103,12 @@ pub trait OperationKind: Send + Sync {
         ready(Ok(false)).boxed()
     }
 
-    /// Requests again, in the commit of a retry, what the operation needs before it can be executed. Returns whether it waits for that.
+    /// Renews the preconditions of an operation, in the commit of its retry. Returns whether it waits for them.
     fn renew<'a>(&'a self, _tx: &'a mut Tx, _op: &'a mut Operation, _by: &'a Requester) -> BoxFuture<'a, Result<bool>> {
         ready(Ok(false)).boxed()
     }
 
-    /// Frees what the operation was about, when a person gives it up.
+    /// Releases the subjects of an operation that a person gives up.
     fn give_up<'a>(&'a self, _tx: &'a mut Tx, _op: &'a Operation) -> BoxFuture<'a, Result<()>> {
         ready(Ok(())).boxed()
     }

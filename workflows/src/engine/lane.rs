@@ -1,4 +1,4 @@
-//! The safety of a lane: when the chain knows more of a key than we do, nothing is signed with it until a person has looked.
+//! The safety of a lane: if the chain knows more transactions of a key than the database, nothing is signed with it until a person decides.
 
 use muniment_activities::chain::Tag;
 use muniment_domain::chain::{self, Foreign};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::engine::{Engine, Network};
 
-/// Compares the chain's count with ours. More on the chain means a restored database, or a key in other hands.
+/// Compares the chain's transaction count with the lane's next nonce. A higher count means a restored database, or a key in other hands.
 pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
@@ -24,7 +24,7 @@ pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<
     tx.commit(Point::Mode).await
 }
 
-/// Stops a lane if the chain has seen more transactions of its key than this database knows of.
+/// Quarantines a lane if the chain has more transactions of its key than this database knows.
 pub async fn doubt(tx: &mut Tx, lane: &Lane, count: u64) -> Result<()> {
     if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
         return Ok(());
@@ -53,7 +53,7 @@ async fn quarantine(tx: &mut Tx, lane: &Lane, reason: &str) -> Result<()> {
     lane::set_mode(tx, lane, Mode::Quarantined, reason, lane.next_nonce).await
 }
 
-/// A transaction of our key that we did not sign: kept as the proof, and the lane stops.
+/// Stores a foreign transaction as proof, and quarantines its lane.
 pub async fn note_foreign(tx: &mut Tx, foreign: &Foreign) -> Result<()> {
     if !chain::add_foreign(tx, foreign).await? {
         return Ok(());

@@ -1,6 +1,5 @@
-//! Reading our tokens: every event of every token, in final blocks and in order, goes into the books. So the balances that the platform
-//! shows are the chain's, also after transfers that the platform had no part in. What is final is settled only as far as the tokens are
-//! read: whoever sees a mint confirmed sees its balances.
+//! The ledger: every event of every token, from final blocks and in order. Balances are therefore the chain's own, also after transfers
+//! outside the platform. Operations are settled only as far as the tokens are read, so a confirmed mint is always in the balances.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,24 +19,24 @@ use muniment_domain::{Error, Result, chain};
 use crate::engine::follow::Walk;
 use crate::engine::{Engine, Network};
 
-/// How many blocks are asked for at once at most; a node that finds it too many says so, and the range is halved.
+/// Limit of blocks in one request. If a node refuses the range as too large, it is halved.
 const BLOCKS_PER_QUESTION: i64 = 2_000;
-/// Of how many tokens a question says the addresses. Of more it asks by the kind of event alone, and drops what is not ours.
+/// Limit of token addresses in one request. With more tokens the request filters by event only, and foreign events are dropped.
 const TOKENS_PER_QUESTION: usize = 200;
-/// How many events one commit takes in, a block's own being more or less.
+/// Events that one commit stores. A commit always contains whole blocks.
 const EVENTS_PER_COMMIT: usize = 2_000;
 
-/// One question: what some tokens told in a range of final blocks.
+/// One request: the events of some tokens in a range of final blocks.
 struct Question {
     from: i64,
     to: i64,
-    /// Those that are asked for by their addresses; none for everybody's events.
+    /// The tokens in the filter. None for the events of all contracts.
     tokens: Option<Vec<Cursor>>,
-    /// Those among them that have a place of their own.
+    /// The tokens with their own cursor.
     apart: Vec<Cursor>,
 }
 
-/// Reads every token on to the final block. One that cannot be read holds back nobody but itself.
+/// Reads every token up to the final block. A token that cannot be read delays only itself.
 pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
     loop {
         let mut tx = engine.db.read().await?;
@@ -65,7 +64,7 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
     }
 }
 
-/// The question for the tokens that are with the chain, and for new ones that are not far behind it.
+/// The request for the tokens at the chain's cursor, and for new tokens close behind it.
 async fn together(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) -> Result<Option<Question>> {
     let to = last.min(read.block_number + BLOCKS_PER_QUESTION);
     let near = |t: &&Cursor| t.pace == Pace::New && (to - BLOCKS_PER_QUESTION..to).contains(&t.block_number);
@@ -81,13 +80,13 @@ async fn together(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) ->
     Ok(Some(Question { from: read.block_number.min(behind) + 1, to, tokens, apart }))
 }
 
-/// The question for a token that is read by itself, up to the place of its chain; none while that is not as far as the token.
+/// The request for a token with its own cursor, up to the chain's cursor. None while the chain's cursor is behind it.
 fn alone(read: &TokenRead, token: Cursor) -> Option<Question> {
     let (from, to) = (token.block_number + 1, read.block_number.min(token.block_number + BLOCKS_PER_QUESTION));
     (from <= to + 1).then(|| Question { from, to, tokens: Some(vec![token.clone()]), apart: vec![token] })
 }
 
-/// Asks, and takes the answer in; whether anything moved.
+/// Makes a request and stores its events. Returns whether a cursor moved.
 async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, question: &Question) -> Result<bool> {
     let taken = match ask(engine, network, question).await {
         Ok(events) => take(engine, read, question, &events).await,
@@ -98,12 +97,12 @@ async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, quest
         Err(Walk::Domain(error)) => Err(error),
     };
     match taken {
-        // Another process read on, or a token was forgotten: what follows from our look is looked at anew.
+        // Another process continued, or a token was reset: the cursors are read again.
         Ok(()) | Err(Error::Stale { .. }) => Ok(true),
-        // What an endpoint showed before did not fit: the token that it is about is read again from its first block.
+        // The stored events are inconsistent, so the token is read again from its first block.
         Err(Error::Unreadable { id, what, why }) => match forget(engine, &id).await? {
             true => {
-                tracing::error!(offering.id = id, "its events do not fit together, the token is read again: {why}");
+                tracing::error!(offering.id = id, "the events of the token are inconsistent, it is read again: {why}");
                 Ok(false)
             }
             false => Err(Error::Unreadable { id, what, why }),
@@ -112,7 +111,7 @@ async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, quest
     }
 }
 
-/// Empties the books of an offering's token; whether it has one.
+/// Resets the ledger of an offering's token. Returns whether it has one.
 async fn forget(engine: &Engine, offering_id: &str) -> Result<bool> {
     let mut tx = engine.db.begin().await?;
     let Some(cursor) = token_read::cursor(&mut tx, offering_id).await? else { return Ok(false) };
@@ -121,7 +120,7 @@ async fn forget(engine: &Engine, offering_id: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// The events that a question is about, in order, without those that are in the books.
+/// The events of a request, in order, without those that are already stored.
 async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::result::Result<Vec<TokenEvent>, Walk> {
     let (from, to) = (question.from, question.to);
     let contracts: Vec<Address> = question.tokens.iter().flatten().map(|token| token.token_address.0).collect();
@@ -154,17 +153,17 @@ async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::re
         }
     }
     events.sort_by_key(|e| (e.block_number, e.log_index, e.line));
-    // What is shown twice happened once.
+    // An endpoint can return an event twice.
     events.dedup_by_key(|e| (e.block_number, e.log_index, e.line));
     Ok(events)
 }
 
-/// Those tokens of ours that told anything, where everybody was asked.
+/// The platform's tokens among the emitters of the events, if the request had no address filter.
 async fn ours(engine: &Engine, network: &Network, logs: &[PlacedLog], apart: &[Cursor]) -> Result<Vec<Cursor>> {
     let told: BTreeSet<Address> = logs.iter().map(|log| log.address).collect();
     let mut tx = engine.db.read().await?;
     let mut tokens = token_read::among(&mut tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
-    // Those that are not with the chain are asked for by their own questions.
+    // Tokens with their own cursor have their own requests.
     tokens.retain(|token| token.pace == Pace::Chain);
     tokens.extend_from_slice(apart);
     Ok(tokens)
@@ -203,7 +202,7 @@ const fn kind(change: Change) -> Kind {
     }
 }
 
-/// What the books have of some final receipts.
+/// The stored events of some final receipts.
 pub struct Known {
     tokens: BTreeMap<Address, String>,
     /// By transaction and offering.
@@ -211,7 +210,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Reads it, for all of them together.
+    /// Reads them for all receipts together.
     pub async fn of(tx: &mut Tx, network: &Network, receipts: &[&Receipt]) -> Result<Self> {
         let told: BTreeSet<Address> = receipts.iter().flat_map(|r| told(r).into_keys()).collect();
         let tokens = token_read::among(tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
@@ -223,7 +222,7 @@ impl Known {
         Ok(Self { tokens, counts: counts.into_iter().map(|(hash, id, count)| ((hash, id), count)).collect() })
     }
 
-    /// The offering of a token whose books lack something of a receipt.
+    /// The offering of a token whose ledger lacks an event of a receipt.
     fn lacking(&self, receipt: &Receipt) -> Option<String> {
         told(receipt).into_iter().find_map(|(token, told)| {
             let offering_id = self.tokens.get(&token)?;
@@ -233,7 +232,7 @@ impl Known {
     }
 }
 
-/// How many events that move books a receipt has of each contract.
+/// The number of ledger events in a receipt, for each contract.
 fn told(receipt: &Receipt) -> BTreeMap<Address, i64> {
     let mut told = BTreeMap::new();
     for log in receipt.logs.iter().filter(|log| moves_books(log)) {
@@ -242,40 +241,40 @@ fn told(receipt: &Receipt) -> BTreeMap<Address, i64> {
     told
 }
 
-/// Whether the books have what a final receipt told of a token. An endpoint that hid it once is not believed in what it showed before
-/// either: the token is read again from its first block.
+/// Whether the ledger has every event of a final receipt. If an endpoint hid one, its earlier answers are not trusted either: the token is
+/// read again from its first block.
 pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> Result<bool> {
     let Some(offering_id) = known.lacking(receipt) else { return Ok(true) };
     tracing::error!(tx.hash = %receipt.tx_hash, offering.id = offering_id, "an endpoint hid events; the token is read again");
     forget(engine, &offering_id).await?;
-    // Its other receipts wait as well: their events are no longer in the books.
+    // The other receipts of the token wait as well, because their events were removed with the reset.
     known.counts.retain(|(_, id), _| *id != offering_id);
     Ok(false)
 }
 
-/// When the blocks of the events were made. They must be the blocks that stand at those heights now: a final one stays.
+/// The times of the events' blocks. The blocks must still be the canonical ones at their heights.
 async fn times(network: &Network, logs: &[PlacedLog]) -> std::result::Result<BTreeMap<u64, DateTime<Utc>>, Fault> {
     let blocks: BTreeMap<u64, B256> = logs.iter().map(|log| (log.block_number, log.block_hash)).collect();
     let numbers: Vec<u64> = blocks.keys().copied().collect();
     let mut times = BTreeMap::new();
     for header in network.chain.headers(&numbers).await? {
         if logs.iter().any(|log| log.block_number == header.number && log.block_hash != header.hash) {
-            return Err(Fault::Incomplete(format!("block {} is another one than its events are of", header.number)));
+            return Err(Fault::Incomplete(format!("block {} has a different hash than its events", header.number)));
         }
         let at = DateTime::from_timestamp(header.timestamp.cast_signed(), 0)
-            .ok_or_else(|| Fault::Malformed(format!("block {} was made in no year", header.number)))?;
+            .ok_or_else(|| Fault::Malformed(format!("block {} has an invalid time", header.number)))?;
         times.insert(header.number, at);
     }
     Ok(times)
 }
 
-/// Takes the events in, a bounded number a commit, each commit ending with a block.
+/// Stores the events, a limited number in each commit. A commit ends with the last event of a block.
 async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events: &[TokenEvent]) -> Result<()> {
     let mut rest = events;
     loop {
         let (now, later) = match rest.get(EVENTS_PER_COMMIT) {
             None => (rest, &rest[..0]),
-            // Up to where the block of the last one begins, or, where one block has more than that, to its end.
+            // The commit ends before the block of the last event or, if that block alone is larger than the limit, after it.
             Some(cut) => {
                 let begins = rest.partition_point(|e| e.block_number < cut.block_number);
                 let at = if begins > 0 { begins } else { rest.partition_point(|e| e.block_number <= cut.block_number) };
@@ -283,7 +282,7 @@ async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events
             }
         };
         let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
-        // What was restricted once, long ago, is not news: only the books as they stand in the end say what may be sold.
+        // A restriction in the past may be lifted since. Only the final state of the ledger decides what may be sold.
         let reached = later.is_empty() && question.to >= read.block_number;
         let restricted = if reached { restricted(question, events) } else { BTreeSet::new() };
         let mut tx = engine.db.begin().await?;
@@ -302,7 +301,7 @@ async fn take(engine: &Engine, read: &mut TokenRead, question: &Question, events
     }
 }
 
-/// The offerings of which a partition was restricted here, or that have been read alone until now.
+/// The offerings with a new restriction in these events, or whose token had its own cursor until now.
 fn restricted<'a>(question: &'a Question, events: &'a [TokenEvent]) -> BTreeSet<&'a str> {
     let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.as_str());
     told.chain(question.apart.iter().map(|token| token.offering_id.as_str())).collect()

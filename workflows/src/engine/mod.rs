@@ -47,33 +47,33 @@ use crate::engine::kind::OperationKind;
 use crate::engine::platform::Platform;
 use crate::settings::Settings;
 
-/// Everything that a move needs.
+/// The dependencies of every move.
 #[derive(Clone)]
 pub struct Engine {
-    /// The truth.
+    /// The database.
     pub db: Db,
-    /// The limits.
+    /// The engine's settings.
     pub settings: Arc<Settings>,
     /// The chains, by id.
     pub networks: Arc<BTreeMap<i64, Network>>,
     /// This process, as a holder of leases.
     pub holder: Holder,
-    /// What it runs: the kinds of operations, the jobs, the timers.
+    /// The kinds of operations, the jobs and the timers.
     pub platform: &'static Platform,
 }
 
 impl Engine {
-    /// The chain that an operation is on.
+    /// The chain with this id, if it is configured.
     pub fn network(&self, chain_id: i64) -> Option<&Network> {
         self.networks.get(&chain_id)
     }
 
-    /// What the engine asks of an operation's kind.
+    /// The implementation of an operation's kind.
     pub fn kind(&self, op: &Operation) -> &'static dyn OperationKind {
         (self.platform.kind)(op.kind)
     }
 
-    /// The gate of a chain for calls of these targets, with the contracts that the platform has there now.
+    /// The signing policy of a chain for calls of these targets, with the platform's current contracts.
     pub async fn gate(&self, network: &Network, targets: &[Address]) -> Result<Gate, Error> {
         let mut tx = self.db.read().await?;
         let mut gate = Gate::of(&network.chain.config);
@@ -85,7 +85,7 @@ impl Engine {
                 Kind::Factory => gate = gate.with(address.0, Target::Factory),
                 Kind::Token => gate = gate.with(address.0, Target::Token),
                 Kind::Distributor => gate = gate.with(address.0, Target::Distributor),
-                // The registry is the administrator's, never this server's.
+                // The registry belongs to the administrator. This server never calls it.
                 Kind::Registry => {}
             }
         }

@@ -1,4 +1,4 @@
-//! One chain as the engine works on it.
+//! One chain, with the state that the engine keeps for it in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -12,35 +12,32 @@ use muniment_activities::fees::Fees;
 use muniment_activities::signer::Signer;
 use tokio::sync::{Mutex, Notify, watch};
 
-use crate::engine::Engine;
-
-/// How many shapes of calls are remembered.
+/// Limit of remembered call shapes.
 const SHAPES_MAX: usize = 4096;
-/// How many blocks the follower takes in at once, while no endpoint objects.
+/// Blocks that the follower reads in one pass.
 pub const BLOCKS_PER_PASS: u64 = 64;
 
 /// One chain with the keys that this process signs with there.
 pub struct Network {
     /// Its endpoints.
     pub chain: Chain,
-    /// The keys, each a lane of its own.
+    /// The keys. Each has its own lane.
     pub signers: BTreeMap<Address, Signer>,
-    /// Rung after a send, so that the follower looks at once.
+    /// Notified after a send, so that the follower reads at once.
     pub sent: Notify,
-    /// Whether it is this process that follows the chain.
+    /// Whether this process follows the chain.
     pub followed_here: AtomicBool,
-    /// Rung after the cursor moved, so that what is final is settled at once.
+    /// Notified after the cursor moved, so that final steps are settled at once.
     pub followed: Notify,
-    /// Changes when blocks have taken in transactions of ours: their lanes have room.
+    /// Changes when blocks include transactions of the platform, so that their lanes have room.
     pub room: watch::Sender<u64>,
-    /// How many blocks the follower takes in at once; fewer after a fault, so that an endpoint that limits its answers is not asked for
-    /// the same ones for ever.
+    /// Blocks that the follower reads in one pass. Fewer after a fault, because an endpoint may limit its answers.
     pub pass_blocks: AtomicU64,
-    /// What the market asked for last, and when: one question serves all operations of a second.
+    /// The last market fees, with their time. One request serves all operations of a second.
     market: Mutex<Option<(DateTime<Utc>, Fees)>>,
-    /// Addresses that were seen to have code; it never goes away.
+    /// Addresses with known code, which never disappears.
     contracts: Mutex<BTreeSet<Address>>,
-    /// The gas that calls were found to need, by contract, function and length.
+    /// The estimated gas of earlier calls, by contract, function and length.
     known_gas: StdMutex<HashMap<CallShape, u64>>,
 }
 
@@ -52,12 +49,12 @@ fn shape(target: Address, data: &[u8]) -> Option<CallShape> {
 }
 
 impl Network {
-    /// The chain's id as the database holds it.
+    /// The chain's id, in the database's type.
     pub fn id(&self) -> i64 {
         self.chain.config.chain_id.cast_signed()
     }
 
-    /// Whether a contract stands at an address. A call to an empty one succeeds and does nothing.
+    /// Whether there is a contract at an address. A call to an address without code succeeds and does nothing.
     pub async fn has_code(&self, address: Address) -> Result<bool, Fault> {
         if self.contracts.lock().await.contains(&address) {
             return Ok(true);
@@ -84,13 +81,13 @@ impl Network {
         }
     }
 
-    /// The gas that a call of this shape was found to need, with a little room for those that differ by a few bytes.
+    /// The estimated gas of a call of this shape, with a margin for calls that differ by a few bytes.
     pub fn known_gas(&self, target: Address, data: &[u8]) -> Option<u64> {
         let known = self.known_gas.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&shape(target, data)?).copied()
     }
 
-    /// Remembers an estimate for the next call of its shape.
+    /// Remembers an estimate for later calls of this shape.
     pub fn learn_gas(&self, target: Address, data: &[u8], estimate: u64) {
         let Some(shape) = shape(target, data) else { return };
         let mut known = self.known_gas.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,9 +97,8 @@ impl Network {
         known.insert(shape, estimate.saturating_add(estimate / 20));
     }
 
-    /// What the market asks for now.
-    pub async fn fees(&self, engine: &Engine) -> Result<Fees, Fault> {
-        let now = engine.db.clock().now();
+    /// The current market fees.
+    pub async fn fees(&self, now: DateTime<Utc>) -> Result<Fees, Fault> {
         let mut market = self.market.lock().await;
         match *market {
             Some((asked, fees)) if (Duration::zero()..Duration::seconds(1)).contains(&(now - asked)) => Ok(fees),

@@ -1,4 +1,4 @@
-//! How the signers stand on their chain, looked up from time to time so that no request has to wait for a node.
+//! The state of the signers on their chain, read from time to time so that no API request waits for a node.
 
 use muniment_domain::lane::{self, Observed};
 use muniment_domain::point::Point;
@@ -6,7 +6,7 @@ use muniment_domain::{Result, chain};
 
 use crate::engine::{Engine, Network};
 
-/// Looks once. A chain that does not answer leaves what was seen before, with its time.
+/// Reads the state once. If the chain does not answer, the last state stays, with its time.
 pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
@@ -16,7 +16,7 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
     let standings = match network.chain.standings(&addresses, cursor.final_number.cast_unsigned()).await {
         Ok(standings) => standings,
         Err(fault) => {
-            tracing::info!(chain.id = network.id(), "the signers are looked at again later: {fault}");
+            tracing::info!(chain.id = network.id(), "the signers are read again later: {fault}");
             return Ok(());
         }
     };

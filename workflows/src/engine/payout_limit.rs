@@ -1,5 +1,5 @@
-//! The day's ceiling of payouts. What was signed today is read from the database, and moves in the commit of the signed bytes: so it holds
-//! across processes and restarts, and two of them never spend the same room. A replacement pays nothing more than what it replaces.
+//! The daily payout limit. The sum signed today is in the database and is updated in the commit of the signed transaction, so it holds
+//! across processes and restarts, and two processes cannot use the same room. A replacement adds nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use muniment_domain::{Result, clock, payout_day};
 use crate::engine::prepare::Prepared;
 use crate::engine::{Engine, Network};
 
-/// What one day's payouts come to, by asset.
+/// The payouts signed today, by asset.
 #[derive(Debug, Default)]
 pub struct Day {
     chain_id: i64,
@@ -20,7 +20,7 @@ pub struct Day {
     now: BTreeMap<Address, U256>,
 }
 
-/// Today's sums, if anything of the batch pays out; a batch that does not asks nothing.
+/// Reads today's sums, if the batch contains a payout.
 pub async fn today(engine: &Engine, network: &Network, batch: &[Prepared]) -> Result<Day> {
     if !batch.iter().any(|prepared| moved(&prepared.step.calldata).is_some()) {
         return Ok(Day::default());
@@ -33,12 +33,12 @@ pub async fn today(engine: &Engine, network: &Network, batch: &[Prepared]) -> Re
 }
 
 impl Day {
-    /// What today's payouts of the call's asset come to without it.
+    /// Today's sum for the asset of a call, without this call.
     pub fn spent(&self, calldata: &[u8]) -> U256 {
         moved(calldata).and_then(|(asset, _)| self.now.get(&asset).copied()).unwrap_or_default()
     }
 
-    /// The call was signed.
+    /// Adds a signed call.
     pub fn add(&mut self, calldata: &[u8]) {
         if let Some((asset, amount)) = moved(calldata) {
             let sum = self.now.entry(asset).or_default();
@@ -46,7 +46,7 @@ impl Day {
         }
     }
 
-    /// Moves the sums, if nobody moved them since they were read.
+    /// Writes the sums, if they have not changed since they were read.
     pub async fn write(&self, tx: &mut Tx) -> Result<()> {
         for (asset, sum) in &self.now {
             let read = self.read.get(asset);
@@ -58,7 +58,7 @@ impl Day {
     }
 }
 
-/// The money that a call moves. One whose arguments cannot be read is refused by the gate, which reads them again.
+/// The asset and the amount of a call. If its arguments cannot be read, the signing policy refuses it.
 fn moved(calldata: &[u8]) -> Option<(Address, U256)> {
     payout::moved(calldata).ok().flatten()
 }

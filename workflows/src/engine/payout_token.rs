@@ -1,4 +1,4 @@
-//! The payout tokens of the configuration, each with the signer that pays in it.
+//! The payout tokens of the configuration, each with its payer.
 
 use alloy_primitives::Address;
 use muniment_activities::coin;
@@ -8,8 +8,8 @@ use muniment_domain::payout_token::PayoutToken;
 
 use crate::engine::{Network, StartError};
 
-/// The payout tokens of a chain. One whose contract has other decimals than the configuration stops the start: it would pay a hundred times
-/// too much.
+/// The payout tokens of a chain. A token with other decimals than in the configuration stops the start: its payouts could be a hundred
+/// times too high.
 pub async fn configured(network: &Network) -> Result<Vec<PayoutToken>, StartError> {
     let mut coins = Vec::new();
     for named in &network.chain.config.payout_tokens {
@@ -38,7 +38,7 @@ fn payer(network: &Network, named: &PayoutTokenConfig) -> Result<Address, StartE
     match (named.payer, network.signers.len()) {
         (Some(payer), _) => Ok(payer),
         (None, 1) => network.signers.keys().next().copied().ok_or_else(|| misfit(network, String::new())),
-        (None, _) => Err(misfit(network, format!("{} needs a payer: name one of the signers", named.symbol))),
+        (None, _) => Err(misfit(network, format!("{} needs a payer. Name one of the signers", named.symbol))),
     }
 }
 

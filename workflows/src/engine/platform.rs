@@ -1,4 +1,4 @@
-//! What the engine runs. The crate's own table of it is built above the engine, in [`crate::platform`], and handed in at the start.
+//! The table of everything that the engine runs. It is built above the engine, in `platform.rs` of the crate, and passed in at the start.
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -9,15 +9,15 @@ use muniment_domain::operation::Kind;
 use crate::engine::Engine;
 use crate::engine::kind::OperationKind;
 
-/// Everything that the engine calls above itself.
+/// The functions above the engine that the engine calls.
 pub struct Platform {
     /// The kinds of operations.
     pub kind: fn(Kind) -> &'static dyn OperationKind,
-    /// What a wake does that is not an operation's.
+    /// The jobs of wakes that do not belong to an operation.
     pub jobs: &'static [Job],
-    /// What happens when the time of a subject has come.
+    /// The timers.
     pub timers: &'static [Timer],
-    /// Wakes overdue rows in the commit of the sweep. Returns how many.
+    /// Wakes overdue rows in the commit of the sweep, and returns their number.
     pub overdue: &'static [Overdue],
     /// Wakes overdue rows in commits of their own. Each runs until it finds none.
     pub sweeps: &'static [Sweep],
@@ -25,9 +25,9 @@ pub struct Platform {
     pub on_restriction: for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<()>>,
 }
 
-/// The work of one kind of id that a wake may carry.
+/// The job of one kind of id that a wake can carry.
 pub struct Job {
-    /// The ids begin so.
+    /// The prefix of the ids.
     pub prefix: &'static str,
     /// Its name in the log.
     pub name: &'static str,
@@ -37,16 +37,19 @@ pub struct Job {
 
 /// The timer of one kind of subject.
 pub struct Timer {
-    /// The ids of the subjects begin so.
+    /// The prefix of the subjects' ids.
     pub prefix: &'static str,
-    /// Locks what its other moves lock first, so that two of them never wait for each other.
+    /// Locks the row that the subject's other moves lock first, so that two of them cannot deadlock.
     pub lock: for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<()>>,
-    /// Does what is due by now, a page of it at most. Returns the next time.
-    pub act: for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<Option<DateTime<Utc>>>>,
+    /// Makes the moves that are due, at most one page of them. Returns the next time.
+    pub act: Act,
 }
 
-/// Wakes what is overdue at a time.
+/// Wakes rows that are overdue at a time.
 pub type Overdue = for<'a> fn(&'a mut Tx, DateTime<Utc>) -> BoxFuture<'a, Result<usize>>;
 
-/// Wakes what is overdue.
+/// Wakes overdue rows.
 pub type Sweep = for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<usize>>;
+
+/// Makes the due move of a subject. Returns its next time.
+pub type Act = for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<Option<DateTime<Utc>>>>;

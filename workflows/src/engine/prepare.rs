@@ -1,4 +1,4 @@
-//! Before anything is signed: what would the chain do? A certain no ends here, and burns no nonce.
+//! Preparation: a trial call before anything is signed. A definite failure ends here and uses no nonce.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,55 +20,54 @@ use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
 
-/// A step that may be signed.
+/// A step that is ready to be signed.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// As it was read; its version guards the commit.
+    /// The operation as it was read. Its version guards the commit.
     pub op: Operation,
     /// The step.
     pub step: Step,
-    /// The lane that will sign.
+    /// The lane that signs it.
     pub lane_id: String,
     /// Its signer.
     pub signer: Address,
-    /// The most gas it may take.
+    /// The gas limit.
     pub gas_limit: u64,
-    /// What is offered for it.
+    /// The fees.
     pub fees: Fees,
-    /// When it was tried.
+    /// The time of the trial call.
     pub at: DateTime<Utc>,
 }
 
-/// What preparing came to.
+/// The result of preparing a step.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It may be signed.
+    /// The step is ready to be signed.
     Ready(Box<Prepared>),
-    /// The chain has executed it before; its transaction was taken over.
+    /// The step is already executed on the chain, and its transaction was adopted.
     Adopted,
-    /// Some of its lines would have failed all of them: two other operations have them now.
+    /// Some lines would have made the whole page fail, so it was split into other operations.
     Split,
 }
 
-/// A step that is due, with the state on which it is to be tried.
+/// A due step, with the block for its trial call.
 #[derive(Clone, Debug)]
 pub struct Due {
-    /// Its operation, as it was read.
+    /// The operation, as it was read.
     pub op: Operation,
     /// The step.
     pub step: Step,
-    /// Where it is tried.
+    /// The block of the trial call.
     pub at: At,
 }
 
-/// How many steps may be prepared for a lane beyond what it has in flight: as many as its submitter still holds.
+/// The number of steps that can be prepared for a lane in addition to those in flight: the room that its submitter has in memory.
 pub type Spare<'a> = &'a (dyn Fn(&str) -> i64 + Sync);
 
-/// What became of the steps that were tried, each with its operation.
+/// The results of the trial calls, each with its operation.
 pub type Tried = Vec<(Operation, Result<Outcome, Failure>)>;
 
-/// Tries steps of one chain, in one question where there are several. Whoever reads "ready" knows that it would have succeeded a moment
-/// ago.
+/// Tries the steps of one chain, several in one request. A ready step would have succeeded a moment ago.
 pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: Spare<'_>) -> Result<Tried, Error> {
     let mut lanes = Lanes::read(engine, network).await?;
     let (mut tried, mut ready) = (Tried::with_capacity(due.len()), Vec::with_capacity(due.len()));
@@ -78,7 +77,7 @@ pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: S
             Err(failure) => tried.push((due.op, Err(failure))),
         }
     }
-    // Of calls that are alike one is estimated, and the others are tried with what it needs.
+    // Of several calls of the same shape one is estimated, and the others are tried with its gas.
     let mut shapes = HashSet::new();
     let is_first = |(due, lane): &(Due, Lane)| {
         trial(network, due, lane).enough.is_some() || shapes.insert((due.step.target.0, due.step.calldata.len()))
@@ -108,7 +107,7 @@ async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare
         return Ok(lane);
     }
     let message = format!(
-        "There is no contract at {}. Is it the right chain, and the right address in the configuration?",
+        "There is no contract at {}. Check the chain and the address in the configuration.",
         due.step.target
     );
     Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
@@ -116,7 +115,7 @@ async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare
 
 fn trial(network: &Network, due: &Due, lane: &Lane) -> Trial {
     let (target, data) = (due.step.target.0, Bytes::from(due.step.calldata.clone()));
-    // What is above the cap would be refused; an estimate says by how much.
+    // A call above the gas cap would only be refused; an estimate gives its real need.
     let enough = network.known_gas(target, &data).filter(|gas| *gas <= network.chain.config.gas_cap);
     Trial { call: Call { from: lane.signer.0, to: Some(target), data }, at: due.at, enough }
 }
@@ -149,12 +148,12 @@ async fn judge(
         lane_id: lane.id,
         signer: lane.signer.0,
         gas_limit,
-        fees: allowed(network.fees(engine).await.map_err(fault)?, &due.op),
+        fees: allowed(network.fees(engine.db.clock().now()).await.map_err(fault)?, &due.op),
         at: engine.db.clock().now(),
     })))
 }
 
-/// A call that does not fit into one transaction. Both halves of a page may.
+/// Handles a call that is too large for one transaction. The halves of a page may fit.
 async fn too_large(engine: &Engine, due: &Due, why: String) -> Result<Outcome, Failure> {
     if engine.kind(&due.op).split_oversized(engine, &due.op, &due.step, &why).await? {
         return Ok(Outcome::Split);
@@ -162,13 +161,13 @@ async fn too_large(engine: &Engine, due: &Due, why: String) -> Result<Outcome, F
     Err(Failure::refuse(Stage::Preflight, "above_gas_cap", why, None))
 }
 
-/// What a person who retried allows counts instead of the market.
+/// The fees of a step. A fee that a person set with a retry replaces the market's.
 fn allowed(market: Fees, op: &Operation) -> Fees {
     let Some(asked) = op.max_fee_per_gas else { return market };
     Fees { max_fee_per_gas: asked.0, max_priority_fee_per_gas: market.max_priority_fee_per_gas.min(asked.0) }
 }
 
-/// The lanes of a chain that this process has the keys of, and how full they are.
+/// The lanes whose keys this process has, and their transactions in flight.
 struct Lanes {
     all: Vec<Lane>,
     under_way: HashMap<String, i64>,
@@ -183,7 +182,7 @@ impl Lanes {
         Ok(Self { all, under_way })
     }
 
-    /// An operation stays in its lane; a new one goes to one of those that sign and have room, spread by its id.
+    /// The lane of an operation. A new operation gets an active lane with room, spread by its id.
     fn choose(&mut self, network: &Network, op: &Operation, spare: Spare<'_>) -> Result<Lane, Failure> {
         let mine = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| &lane.id == own);
         let stopped = self
@@ -197,7 +196,7 @@ impl Lanes {
             let none = || format!("no_signer: this worker holds no key for chain {}; configure one", network.id());
             return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
         }
-        // A full lane is looked for before the chain is asked: the answer would be old by the time there is room.
+        // A full lane is detected before the chain is asked: the answer would be stale by the time there is room.
         let room = i64::from(network.chain.config.in_flight_max);
         let under_way = |lane: &Lane| self.under_way.get(&lane.id).copied().unwrap_or(0);
         let mut open: Vec<&Lane> = active.iter().copied().filter(|lane| under_way(lane) < room).collect();
@@ -231,19 +230,19 @@ async fn reverted(
         return Err(Failure::Blocked(reason.to_owned()));
     }
     drop(tx);
-    // On a block that may still be reorganised a revert is a certain no only if the newest head agrees.
+    // On a block that can still be reorganised, a revert is definite only if the newest head agrees.
     if at != At::Latest {
         let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
         if let Simulation::Gas(_) = network.chain.simulate(call, At::Latest).await.map_err(fault)? {
             return Err(Failure::Retry(Problem {
                 stage: Stage::Preflight,
                 code: "heads_disagree".to_owned(),
-                message: format!("one head says {}, a newer one does not; it is tried again", revert.sentence),
+                message: format!("the call reverts on one head ({}), but not on a newer one; it is tried again", revert.sentence),
                 data: None,
             }));
         }
     }
-    // What was retried may have been executed by somebody else meanwhile, and then no line of it is to blame for anything.
+    // A retried step may have been executed meanwhile. Then no line of it is the cause of the revert.
     if let Some(number) = step.op_number {
         let asked = is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), At::Latest).await;
         if asked.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
@@ -256,7 +255,8 @@ async fn reverted(
     Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence.clone(), Some(revert.data.to_string())))
 }
 
-/// The chain says that this operation id was executed. If its payload is ours, its transaction is taken over and followed to finality.
+/// Handles an operation number that is already executed on the chain. If the payload is the operation's own, its transaction is adopted and
+/// followed to finality.
 async fn adopt(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Outcome, Failure> {
     match execution::find(engine, network, op, step).await? {
         Executed::Ours(receipt) => {
@@ -264,11 +264,11 @@ async fn adopt(engine: &Engine, network: &Network, op: &Operation, step: &Step) 
             Ok(Outcome::Adopted)
         }
         Executed::Other(tx_hash) => Err(Failure::Dead(execution::op_id_conflict(step, tx_hash))),
-        // The node that answered the simulation knows more than the one that searched the logs: ask again.
+        // The node that answered the trial call is ahead of the one that searched the logs, so the search is repeated.
         Executed::NotFound => Err(Failure::Retry(Problem {
             stage: Stage::Preflight,
             code: "replay_not_found".to_owned(),
-            message: "the chain says that this operation was executed, but no log of it was found yet".to_owned(),
+            message: "the operation is executed on the chain, but its log was not found yet".to_owned(),
             data: None,
         })),
     }

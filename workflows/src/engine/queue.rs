@@ -1,4 +1,4 @@
-//! Wakes: an apalis job that carries an operation's id and nothing else. The row says what to do; a lost or doubled wake changes nothing.
+//! Wakes: queue jobs that carry an id and nothing else. The row decides what is done, so a lost or repeated wake changes nothing.
 
 use apalis_core::task::Task;
 use apalis_core::task::builder::TaskBuilder;
@@ -6,39 +6,38 @@ use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::operation::{self, Operation};
-use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result, id};
 
-/// The queues: one for each class, so that a flood in one does not delay another.
+/// The queues: one for each class of operations, so that many wakes in one do not delay another.
 pub const QUEUES: [&str; 8] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK, SNAPSHOT, TIMER];
 
-/// The queue of what people decide: its timers never delay an operation.
+/// The queue of approvals. Its timers never delay an operation.
 pub const APPROVAL: &str = "approval";
 
-/// The queue of what people ask for besides: wishes, bulks, runs that compare chain and database.
+/// The queue of commands, bulk retries and reconciliation runs.
 pub const DESK: &str = "desk";
 
-/// The channel on which the queue tells of new jobs.
+/// The channel on which the queue notifies about new jobs.
 pub const PUSHED: &str = "apalis::job::insert";
-/// The channel on which a process tells that it has sent something, with the chain's id.
+/// The channel on which a process notifies that it sent transactions, with the chain's id.
 pub const SENT: &str = "muniment::sent";
 
-/// The queue of the balances of record dates.
+/// The queue of snapshots.
 pub const SNAPSHOT: &str = "snapshot";
 
-/// The queue of what a calendar moves: offerings, subscriptions, investors.
+/// The queue of timers: offerings, subscriptions, investors.
 pub const TIMER: &str = "timer";
 
-/// How many of a line of operations are woken at once: as many as a lane holds in memory. The queue would carry the wakes of all of them
-/// again and again, and none of them would get on sooner.
+/// Operations of one lane that are woken at once: as many as a lane holds in memory. Waking all of them would load the queue without any
+/// gain.
 const WOKEN_OF_A_LINE: usize = 64;
-/// After this time an operation that waits for its lane is woken all the same, should nobody have taken it.
+/// After this time an operation that waits for its lane is woken, if the lane has not taken it.
 pub const LINE_SECONDS: i64 = 300;
 
-/// By how much the clock of the database may be behind ours before a wake comes late.
+/// The lag of the database's clock up to which a wake is not late.
 const CLOCKS_APART_SECONDS: i64 = 3600;
 
-/// The first wake of an operation carries the operation's own id, so that it is visibly a job of the queue.
+/// Pushes the first wake of an operation. The job has the operation's own id, so that it is visible in the queue.
 pub async fn first_wake(tx: &mut Tx, op: &Operation) -> Result<()> {
     let now = tx.now();
     push(tx, op.kind.queue(), &op.id, id::ulid_of(&op.id), now).await
@@ -56,7 +55,7 @@ pub async fn wake_at(tx: &mut Tx, op: &Operation, at: DateTime<Utc>) -> Result<(
     push(tx, op.kind.queue(), &op.id, fresh, at).await
 }
 
-/// Wakes what is no operation, by its id.
+/// Wakes a row that is not an operation.
 pub async fn wake_id(tx: &mut Tx, queue: &str, id: &str, at: DateTime<Utc>) -> Result<()> {
     let fresh = id::ulid_of(&tx.new_id("wake"));
     push(tx, queue, id, fresh, at).await
@@ -77,7 +76,7 @@ pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
     Ok(())
 }
 
-/// Of many operations of one lane the first are woken; the others wait in its line, from where it takes them when it has room.
+/// Wakes the first of many operations of one lane. The others wait in the lane's queue, and the lane takes them when it has room.
 pub async fn line_up(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
     let now = tx.now();
     let (first, rest) = ops.split_at_mut(ops.len().min(WOKEN_OF_A_LINE));
@@ -102,9 +101,9 @@ fn task(now: DateTime<Utc>, operation_id: &str, task_id: &str, at: DateTime<Utc>
     let unreadable = |why: String| Error::Unreadable { what: "operation", id: operation_id.to_owned(), why };
     let ulid = ulid::Ulid::from_string(task_id).map_err(|e| unreadable(e.to_string()))?;
     let payload = serde_json::to_vec(&operation_id).map_err(|e| unreadable(e.to_string()))?;
-    // The queue counts in whole seconds: a wake that is due now must not wait for the next one, a later one must not come early.
+    // The queue works in whole seconds: a wake that is due now must not wait for the next second, and a later one must not be early.
     let late = i64::from(at > now && at.timestamp_subsec_nanos() > 0);
-    // Whoever looks into the queue goes by a clock of its own: what is due now must be due there too, also if that clock is behind.
+    // The queue uses the database's clock. A wake that is due now must be due there too, even if that clock is behind.
     let ahead = if at <= now { CLOCKS_APART_SECONDS } else { 0 };
     let seconds = u64::try_from(at.timestamp() + late - ahead).unwrap_or(0);
     Ok(TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build())
@@ -124,7 +123,7 @@ async fn push_all(tx: &mut Tx, queue: &str, tasks: Vec<Task<Vec<u8>>>, at: DateT
     }
 }
 
-/// Brings the queue's own tables up. Its SQLite set-up would switch durability off, so its migrations are run without it.
+/// Migrates the queue's own tables. The queue's SQLite set-up would switch durability off, so only its migrations are run.
 pub async fn migrate(db: &Db) -> Result<()> {
     let failed = |e: &dyn std::fmt::Display| {
         Error::Migration(format!(
@@ -144,32 +143,35 @@ fn queue_failed(error: &dyn std::fmt::Display) -> Error {
     Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {error}")))
 }
 
-/// Deletes finished jobs and the workers that are long gone. The queue never does so itself.
+/// Deletes finished jobs and workers that ended long ago. The queue never does so itself.
 pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
     let oldest = tx.now() - Duration::hours(hours.cast_signed());
-    let (jobs, workers) = match tx.conn {
-        Conn::Sqlite(_) => (
-            sql("delete from Jobs where status in ('Done', 'Killed') and done_at < $1").bind(oldest.timestamp()),
-            sql("delete from Workers
-                 where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
-            .bind(oldest.timestamp()),
-        ),
-        Conn::Postgres(_) => (
-            sql("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1").bind(oldest),
-            sql("delete from apalis.workers w
-                 where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
-            .bind(oldest),
-        ),
-    };
-    jobs.execute(tx).await?;
-    workers.execute(tx).await?;
+    match &mut tx.conn {
+        Conn::Sqlite(conn) => {
+            sqlx::query("delete from Jobs where status in ('Done', 'Killed') and done_at < $1")
+                .bind(oldest.timestamp())
+                .execute(&mut **conn)
+                .await?;
+            sqlx::query("delete from Workers where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
+                .bind(oldest.timestamp()).execute(&mut **conn).await?;
+        }
+        Conn::Postgres(conn) => {
+            sqlx::query("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1")
+                .bind(oldest)
+                .execute(&mut **conn)
+                .await?;
+            sqlx::query("delete from apalis.workers w where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
+                .bind(oldest).execute(&mut **conn).await?;
+        }
+    }
     Ok(())
 }
 
-/// Tells whichever process follows the chain that something was sent, when the commit is done. SQLite serves one process, which knows.
+/// Notifies the process that follows the chain of a send, after the commit. With SQLite there is only one process, which needs no
+/// notification.
 pub async fn tell_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
-    if matches!(tx.conn, Conn::Postgres(_)) {
-        sql("select pg_notify($1, $2)").bind((SENT, chain_id.to_string())).execute(tx).await?;
+    if let Conn::Postgres(conn) = &mut tx.conn {
+        sqlx::query("select pg_notify($1, $2)").bind(SENT).bind(chain_id.to_string()).execute(&mut **conn).await?;
     }
     Ok(())
 }

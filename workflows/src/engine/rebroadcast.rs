@@ -1,6 +1,6 @@
-//! Tending the transactions that are on their way: the same bytes again when a node may have lost them, a higher fee for the lowest nonce
-//! when it takes too long, and a person when nothing more can be done. Every attempt is tended until its nonce is final, whatever the
-//! operation's status says, so that one dead letter never jams its lane.
+//! Rebroadcast and fee bumps: the same transaction is sent again when a node may have lost it, the lowest nonce gets a higher fee when it
+//! takes too long, and a person is asked when nothing else is left. This continues until the nonce is final, whatever the operation's
+//! status is, so that a dead letter never blocks its lane.
 
 use alloy_primitives::{Bytes, U256};
 use chrono::{DateTime, Duration, Utc};
@@ -18,27 +18,27 @@ use muniment_domain::{Error, Result, chain, wish};
 
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
-use crate::engine::{chain_identity as identity, submit};
+use crate::engine::{chain_identity, submit};
 
 /// Looks after every lane of a chain that this process has the key of.
-pub async fn tend(engine: &Engine, network: &Network) -> Result<()> {
+pub async fn rebroadcast(engine: &Engine, network: &Network) -> Result<()> {
     let mut tx = engine.db.read().await?;
-    // A chain that was halted may be another one: it gets nothing, not even what it was sent before.
+    // A halted chain may be a different chain, so nothing is sent to it, not even a known transaction.
     if chain::find(&mut tx, network.id()).await?.is_none_or(|c| c.halted_reason.is_some()) {
         return Ok(());
     }
     let lanes = lane::of_chain(&mut tx, network.id()).await?;
     drop(tx);
     for lane in lanes {
-        // In quarantine nothing is sent, not even again: the chain and this database disagree about the key.
+        // In quarantine nothing is sent, not even again: the chain and the database disagree about the key.
         if lane.mode != Mode::Quarantined && network.signers.contains_key(&lane.signer.0) {
-            tend_lane(engine, network, &lane).await?;
+            rebroadcast_lane(engine, network, &lane).await?;
         }
     }
     Ok(())
 }
 
-async fn tend_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<()> {
+async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let signed = step::signed_of_lane(&mut tx, &lane.id).await?;
     if signed.is_empty() {
@@ -49,7 +49,7 @@ async fn tend_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<()
     let now = engine.db.clock().now();
     if let Some(lowest) = signed.first() {
         let own: Vec<&Attempt> = open.iter().filter(|a| Some(a.nonce) == lowest.nonce).collect();
-        hurry(engine, network, lane, lowest, &own, now).await?;
+        bump_lowest(engine, network, lane, lowest, &own, now).await?;
     }
     let mut again = Vec::new();
     for step in &signed {
@@ -61,8 +61,8 @@ async fn tend_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<()
     submit::send(engine, network, again).await
 }
 
-/// The lowest nonce holds up all behind it: it alone is bumped, and it alone can be stuck.
-async fn hurry(
+/// Bumps the lowest nonce. It delays all later ones, so only it is bumped, and only it can be stuck.
+async fn bump_lowest(
     engine: &Engine,
     network: &Network,
     lane: &Lane,
@@ -88,19 +88,20 @@ async fn hurry(
     }
 }
 
-/// Fees that replace the newest attempt's in every pool, or none while the cap or the market's silence leaves no room.
+/// Fees with which every node accepts a replacement of the newest attempt. None if the fee cap leaves no room or the market fees are
+/// unknown.
 pub async fn raise(engine: &Engine, network: &Network, newest: &Attempt) -> Option<Fees> {
     let config = &network.chain.config;
     let old =
         Fees { max_fee_per_gas: newest.max_fee_per_gas.0, max_priority_fee_per_gas: newest.max_priority_fee_per_gas.0 };
-    let market = network.fees(engine).await.ok()?;
+    let market = network.fees(engine.db.clock().now()).await.ok()?;
     match fees::bump(old, config.bump_percent, market, config.max_fee_per_gas_cap()) {
         Bump::Raised(fees) => Some(fees),
         Bump::AtCap => None,
     }
 }
 
-/// The same call as an attempt, with other fees.
+/// The call of an attempt, with other fees.
 pub fn call(config: &ChainConfig, step: &Step, newest: &Attempt, fees: Fees) -> Transaction {
     Transaction {
         chain_id: config.chain_id,
@@ -123,7 +124,7 @@ async fn replace(
     fees: Fees,
 ) -> Result<()> {
     let transaction = match newest.kind {
-        // Once a cancel is stored, the call itself must not be made more likely than the cancel.
+        // Once a cancel is stored, the original must not get a better chance than the cancel.
         Kind::Cancel => Transaction::cancel(config_id(network), lane.signer.0, newest.nonce.cast_unsigned(), fees),
         Kind::Original | Kind::Bump => call(&network.chain.config, step, newest, fees),
     };
@@ -132,16 +133,16 @@ async fn replace(
     Ok(())
 }
 
-/// Whether a replacement was stored, and if not, why.
+/// The result of a replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// It is stored, and was sent.
+    /// The replacement is stored and was sent.
     Yes,
-    /// Nothing was written.
+    /// Nothing was written, for this reason.
     No(String),
 }
 
-/// Stores a replacement for an attempt, and sends it when it is stored. If the step moved meanwhile, nothing is written.
+/// Stores a replacement of an attempt, and then sends it. If the step changed meanwhile, nothing is written.
 pub async fn store_and_send(
     engine: &Engine,
     network: &Network,
@@ -154,7 +155,7 @@ pub async fn store_and_send(
     if lane.mode == Mode::Quarantined {
         return Ok(Stored::No(format!("lane_quarantined: {}", lane.mode_reason.clone().unwrap_or_default())));
     }
-    if let Some(doubt) = identity::doubt(engine, network).await? {
+    if let Some(doubt) = chain_identity::doubt(engine, network).await? {
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
         return Ok(Stored::No(doubt));
     }
@@ -167,7 +168,7 @@ pub async fn store_and_send(
             return Ok(Stored::No(format!("{}: {}", why.code, why.message)));
         }
     }
-    // An allowance names a contract that it does not call: the gate has to know that one too.
+    // An allowance names a contract that it does not call. The signing policy needs that contract too.
     let named = transaction.to.into_iter().chain(spender(&transaction.data)).collect::<Vec<_>>();
     let gate = engine.gate(network, &named).await?;
     let signed = match submit::sign_one(network, &gate, lane.signer.0, transaction, U256::ZERO).await {
@@ -185,13 +186,13 @@ pub async fn store_and_send(
     let all = attempt::of_operation(&mut tx, &op.id).await?;
     let last = all.iter().rfind(|a| a.position == newest.position && a.cycle == newest.cycle);
     if !open || last.is_none_or(|a| a.tx_hash != newest.tx_hash) {
-        return Ok(Stored::No("the step moved meanwhile".to_owned()));
+        return Ok(Stored::No("the step changed meanwhile".to_owned()));
     }
     let number = newest.number + 1;
     let mut attempt = submit::new_attempt(engine, &op, newest.position, number, kind, &lane.id, transaction, &signed);
     attempt.cycle = newest.cycle;
     attempt::insert(&mut tx, std::slice::from_ref(&attempt)).await?;
-    // Noted here, so that a wish whose answer was lost is not carried out twice.
+    // Marked in this commit, so that a command whose answer was lost is not carried out twice.
     if kind == Kind::Cancel {
         wish::fulfil(&mut tx, &op.id, wish::Kind::Noop, "racing").await?;
     }
@@ -204,17 +205,18 @@ pub async fn store_and_send(
     Ok(Stored::Yes)
 }
 
-/// Fees at the cap and time spent: a person is told. The bytes stay in force, are sent again, and count if they are mined.
+/// Asks for a person when the fees are at the cap and the time is over. The transaction stays valid: it is sent again, and counts if it is
+/// included.
 async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, stuck_after_seconds: u64) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let mut op = operation::find(&mut tx, &step.operation_id).await?;
-    // A person who retried has begun a new wait with the same bytes.
+    // A retry by a person started a new waiting time with the same transaction.
     let waited = op.submitted_at.is_none_or(|at| tx.now() - at >= Duration::seconds(stuck_after_seconds.cast_signed()));
     if op.status != Status::Submitted || !waited {
         return Ok(());
     }
     let message = format!(
-        "Nonce {} is not mined although the fee is at its cap of {} wei. It may still be: raise the cap, speed it up, or cancel it.",
+        "Nonce {} is not included although the fee is at its cap of {} wei. Wait, raise the cap and speed it up, or cancel it.",
         newest.nonce, newest.max_fee_per_gas
     );
     op.set_problem(Some(Problem {

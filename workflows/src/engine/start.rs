@@ -19,34 +19,34 @@ use crate::engine::platform::Platform;
 use crate::engine::{Engine, Network, lane, payout_token, queue};
 use crate::settings::Settings;
 
-/// Up to this height a chain may have no final block yet.
+/// Up to this height a chain can be without a final block.
 const YOUNG_BLOCKS: u64 = 512;
 
-/// Why the engine does not start, with what to do about it.
+/// The reason why the engine does not start, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration cannot work.
+    /// The configuration is invalid.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// A chain could not be reached or is another one.
+    /// A chain could not be reached, or its answer is not usable.
     #[error("chain {chain_id}: {fault}")]
     Chain {
-        /// Which.
+        /// The chain.
         chain_id: i64,
-        /// What it said.
+        /// The fault.
         fault: Fault,
     },
-    /// Another chain stands behind the URL.
+    /// The URL leads to another chain than before.
     #[error(
         "chain {chain_id} is not the one this database was used with: its genesis was {known}, the endpoints now show {found}. Correct \
          the endpoint, or use a database of its own for this chain. Nothing was signed."
     )]
     OtherChain {
-        /// Which.
+        /// The chain.
         chain_id: i64,
-        /// What was stored at first contact.
+        /// The genesis hash that was stored at first contact.
         known: String,
-        /// What is there now.
+        /// The genesis hash now.
         found: String,
     },
     /// The database failed.
@@ -55,8 +55,8 @@ pub enum StartError {
 }
 
 impl Engine {
-    /// Migrates, makes contact with every chain and notes its lanes and contracts. A chain that cannot be reached does not stop the
-    /// others: its operations wait. A chain that is another one than before stops the start.
+    /// Migrates the database, contacts every chain and stores its lanes and contracts. The operations of a chain that cannot be reached
+    /// wait. A chain with another genesis than before stops the start.
     pub async fn start_with(
         platform: &'static Platform,
         db: Db,
@@ -87,8 +87,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// An engine without keys and without loops: it asks the chains what a person's decision needs to know. It makes no contact now, so
-    /// that the interface starts while a chain is away.
+    /// An engine without keys and loops, for the checks behind a person's decisions. It does not contact the chains now, so that the API
+    /// starts during an outage.
     pub fn reader_with(platform: &'static Platform, db: Db, settings: Settings, chains: Vec<Chain>) -> Self {
         let network = |chain: Chain| Network::of(chain, BTreeMap::new());
         let networks = chains.into_iter().map(network).map(|network| (network.id(), network)).collect();
@@ -96,7 +96,7 @@ impl Engine {
         Self { db, settings: Arc::new(settings), networks: Arc::new(networks), holder, platform }
     }
 
-    /// First contact, or the proof that it is still the same chain.
+    /// Makes first contact, or checks that it is still the same chain.
     pub async fn meet(&self, network: &Network) -> Result<(), StartError> {
         let chain_id = network.id();
         let fault = |fault| StartError::Chain { chain_id, fault };
@@ -109,13 +109,13 @@ impl Engine {
         let implementation = implementation(network).await.map_err(fault)?;
         let payout_tokens = payout_token::configured(network).await?;
         let mut tx = self.db.begin().await?;
-        // Following begins at the head: nothing of ours can be below it, because no lane existed.
+        // Following starts at the head: no transaction of the platform can be below it, because no lane existed.
         let head = (heads.latest.number.cast_signed(), heads.latest.hash);
         let last = match heads.finalized {
             Some(header) => (header.number.cast_signed(), header.hash),
-            // A young chain has no final block but its first. Taking the head for one would halt the chain at the next reorganisation.
+            // On a young chain only the first block is final. Using the head would halt the chain at the next reorganisation.
             None if heads.latest.number <= YOUNG_BLOCKS => (0, contact.genesis),
-            None => return Err(fault(Fault::Incomplete("it names no final block".to_owned()))),
+            None => return Err(fault(Fault::Incomplete("the chain has no final block".to_owned()))),
         };
         chain::meet(&mut tx, chain_id, contact.genesis, head, last).await?;
         let known = chain::find(&mut tx, chain_id).await?.map(|c| c.genesis_hash.0).unwrap_or(contact.genesis);
@@ -128,7 +128,7 @@ impl Engine {
         }
         for (address, count) in counts {
             let lane = lanes::ensure(&mut tx, chain_id, address, count.cast_signed()).await?;
-            // Before the first move of this process, so that no wake overtakes the look at the key.
+            // Before the first move of this process, so that no wake signs before the key is checked.
             lane::doubt(&mut tx, &lane, count).await?;
         }
         let config = &network.chain.config;
@@ -153,13 +153,13 @@ impl Engine {
     }
 }
 
-/// The code that every token of the configured factory is a clone of. A factory that is none has no answer, which `doctor` tells.
+/// The implementation that every token of the configured factory clones. None if the address is not a factory, which `doctor` reports.
 async fn implementation(network: &Network) -> Result<Option<Address>, Fault> {
     let Some(factory) = network.chain.config.factory else { return Ok(None) };
     match factory::implementation(&network.chain, factory).await {
         Ok(implementation) => Ok(Some(implementation)),
         Err(Fault::Refused(why)) => {
-            tracing::error!(chain.id = network.id(), "the factory does not answer as one: {why}");
+            tracing::error!(chain.id = network.id(), "the configured factory is not a factory: {why}");
             Ok(None)
         }
         Err(fault) => Err(fault),

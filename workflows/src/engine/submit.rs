@@ -21,27 +21,27 @@ use muniment_domain::point::{self, Point, When};
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
-use crate::engine::chain_identity as identity;
+use crate::engine::chain_identity;
 use crate::engine::failure::{self, Failure};
+use crate::engine::payout_limit::{self, Day};
 use crate::engine::prepare::Prepared;
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
-use crate::engine::{payout_limit as ceiling, payout_limit::Day};
 
-/// How often a commit is tried again when another process took nonces of the lane at the same time.
+/// Attempts to commit when another process takes nonces of the lane at the same time.
 const RACES_MAX: usize = 8;
-/// How long one signature may take; a remote signer that hangs must not hold the lane.
+/// Time limit of one signature. A remote signer that hangs must not block the lane.
 const SIGN_SECONDS: u64 = 10;
 
-/// Signs what was prepared for one lane in one commit, as far as the lane has room, and sends it. What does not fit comes back.
+/// Signs prepared steps of one lane in one commit, as far as the lane has room, and sends them. Returns the steps that do not fit.
 pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
     let (stored, rest) = store(engine, network, lane_id, batch, &[]).await?;
     send(engine, network, stored.iter().collect()).await?;
     Ok(rest)
 }
 
-/// Signs and stores what was prepared for one lane, as far as the lane has room; what is to be sent, and what does not fit. The answers
-/// to earlier sends are noted in the same commit, or, where there is none, not at all.
+/// Signs and stores prepared steps of one lane, as far as the lane has room. Returns the attempts to send, and the steps that do not fit.
+/// The answers to earlier sends are stored in the same commit. Without a commit they are dropped.
 pub async fn store(
     engine: &Engine,
     network: &Network,
@@ -54,7 +54,7 @@ pub async fn store(
         let lane = lane::find(&mut tx, lane_id).await?;
         let under_way = step::in_flight(&mut tx, lane_id).await?;
         let unfunded = attempt::is_unfunded(&mut tx, lane_id).await?;
-        // Somebody may have moved an operation since it was prepared; its nonce would be wasted.
+        // An operation that changed since its preparation would waste its nonce.
         batch = unmoved(&mut tx, batch).await?;
         drop(tx);
         if lane.mode != Mode::Active || unfunded {
@@ -67,12 +67,12 @@ pub async fn store(
         if batch.is_empty() {
             return Ok((Vec::new(), rest));
         }
-        if let Some(doubt) = identity::doubt(engine, network).await? {
+        if let Some(doubt) = chain_identity::doubt(engine, network).await? {
             batch.extend(rest);
             park(engine, batch, &doubt).await?;
             return Ok((Vec::new(), Vec::new()));
         }
-        let mut day = ceiling::today(engine, network, &batch).await?;
+        let mut day = payout_limit::today(engine, network, &batch).await?;
         let (signed, refused) = sign(engine, network, &lane, batch, &mut day).await?;
         for (prepared, failure) in refused {
             record(engine, prepared.op, failure).await?;
@@ -82,7 +82,7 @@ pub async fn store(
         }
         match commit(engine, &lane, &signed, &day, answers).await {
             Ok(()) => return Ok((signed.into_iter().map(|(_, attempt)| attempt).collect(), rest)),
-            // Nothing was written and nothing was sent: the bytes are forgotten and the nonces never existed.
+            // Nothing was written and nothing was sent, so the signed transactions can be dropped and their nonces used again.
             Err(Error::Stale { .. }) => {
                 batch = signed.into_iter().map(|(prepared, _)| prepared).collect();
                 batch.extend(rest);
@@ -96,7 +96,7 @@ pub async fn store(
 fn stopped(lane: &Lane, unfunded: bool) -> String {
     if unfunded {
         return format!(
-            "signer_unfunded: the account {} cannot pay for its next transaction; send it funds",
+            "signer_unfunded: the account {} cannot pay for its next transaction; fund it",
             lane.signer
         );
     }
@@ -106,12 +106,12 @@ fn stopped(lane: &Lane, unfunded: bool) -> String {
 async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
     let ids: Vec<&str> = batch.iter().map(|prepared| prepared.op.id.as_str()).collect();
     let mut now: HashMap<String, i64> = operation::versions(tx, &ids).await?.into_iter().collect();
-    // Taken out of the map, so that an operation that was prepared twice is signed once.
+    // Removed from the map, so that an operation that was prepared twice is signed once.
     batch.retain(|prepared| now.remove(&prepared.op.id) == Some(prepared.op.version));
     Ok(batch)
 }
 
-/// Leaves operations where they are, with the reason and a time to look again.
+/// Keeps operations in their status, with the reason and the next time.
 pub async fn park(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
     let ops = batch.into_iter().map(|prepared| prepared.op).collect();
     failure::block(&engine.db, &engine.settings, ops, reason).await
@@ -126,7 +126,7 @@ async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<()> 
 
 type SignedBatch = Vec<(Prepared, Attempt)>;
 
-/// Signs for the lane's next nonces, in order. One that cannot be signed is left out, and those behind it move up.
+/// Signs for the lane's next nonces, in order. A step that cannot be signed is skipped, and the later ones get its nonce.
 async fn sign(
     engine: &Engine,
     network: &Network,
@@ -134,7 +134,7 @@ async fn sign(
     batch: Vec<Prepared>,
     day: &mut Day,
 ) -> Result<(SignedBatch, Vec<(Prepared, Failure)>)> {
-    // An allowance names a contract that it does not call: the gate has to know that one too.
+    // An allowance names a contract that it does not call. The signing policy needs that contract too.
     let named = |p: &Prepared| [Some(p.step.target.0), spender(&p.step.calldata)];
     let targets: BTreeSet<Address> = batch.iter().flat_map(named).flatten().collect();
     let gate = engine.gate(network, &targets.into_iter().collect::<Vec<_>>()).await?;
@@ -168,8 +168,7 @@ async fn sign(
     Ok((signed, refused))
 }
 
-/// What stands in the rows must be what was accepted, and where two people were asked what they allowed: a call or a payload that somebody
-/// changed since is not signed.
+/// Compares the rows with their hashes from the acceptance. A call or a payload that was changed since is not signed.
 pub fn changed(op: &Operation, step: &Step) -> Option<Problem> {
     let data = Bytes::from(step.calldata.clone());
     let is_ours = step.payload_hash.is_none_or(|hash| hash.0 == payload_hash(&data));
@@ -177,16 +176,16 @@ pub fn changed(op: &Operation, step: &Step) -> Option<Problem> {
         return None;
     }
     let what = if is_ours { "payload".to_owned() } else { format!("call of step {}", step.position) };
-    tracing::error!(operation.id = %op.id, "its {what} was changed behind the platform's back");
+    tracing::error!(operation.id = %op.id, "the {what} was changed outside the platform");
     Some(Problem {
         stage: Stage::Preflight,
         code: "payload_changed".to_owned(),
-        message: format!("The {what} is not what was accepted: its hash differs. It was not signed."),
+        message: format!("The {what} differs from the accepted one: the hashes do not match. It was not signed."),
         data: None,
     })
 }
 
-/// Asks the gate, then the key. What this day's payouts came to before decides whether there is room for another one.
+/// Checks the signing policy and the daily payout limit, then signs.
 pub async fn sign_one(
     network: &Network,
     gate: &Gate,
@@ -198,7 +197,7 @@ pub async fn sign_one(
         .check(signer, transaction, spent)
         .map_err(|refusal| Failure::refuse(Stage::Preflight, refusal.code(), refusal.to_string(), None))?;
     let key =
-        network.signers.get(&signer).ok_or_else(|| Failure::Blocked("no_signer: the key is not here".to_owned()))?;
+        network.signers.get(&signer).ok_or_else(|| Failure::Blocked("no_signer: this process does not have the key".to_owned()))?;
     match tokio::time::timeout(Duration::from_secs(SIGN_SECONDS), key.sign(&permit)).await {
         Ok(Ok(signed)) => Ok(signed),
         Ok(Err(fault)) => Err(Failure::Blocked(format!("signer_down: {fault}"))),
@@ -206,7 +205,7 @@ pub async fn sign_one(
     }
 }
 
-/// An attempt as it will be stored.
+/// A new attempt, ready to be stored.
 #[allow(clippy::too_many_arguments)] // Each is a column of the row.
 pub fn new_attempt(
     engine: &Engine,
@@ -243,7 +242,7 @@ pub fn new_attempt(
     }
 }
 
-/// Nonces, bytes and statuses in one commit, or none of them.
+/// Stores nonces, signed transactions and statuses in one commit.
 async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, answers: &[Answered]) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
@@ -275,23 +274,23 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, a
     tx.commit(Point::Sign).await
 }
 
-/// Puts stored bytes on the wire and notes what was answered. No answer decides anything.
+/// Sends stored transactions and records the answers. No answer decides anything.
 pub async fn send(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<()> {
     let told = put(engine, network, attempts).await?;
     note(engine, network, &told).await
 }
 
-/// What came of a send, and whether the chain knew more of the lane's nonces than we do.
+/// The answers to a send, and whether the chain reported a nonce as already used.
 pub struct Told {
-    /// The answers, one for each transaction.
+    /// One answer for each transaction.
     pub answers: Vec<Answered>,
-    /// Whether every one of them was taken: then nothing hangs on when they are noted.
+    /// Whether every transaction was accepted. Then it does not matter when the answers are recorded.
     pub all_taken: bool,
     doubted: Option<String>,
 }
 
 impl Told {
-    /// Answers that nothing hangs on.
+    /// Answers to transactions that were all accepted.
     pub fn taken(answers: Vec<Answered>) -> Self {
         Self { answers, all_taken: true, doubted: None }
     }
@@ -302,7 +301,7 @@ impl Told {
     }
 }
 
-/// Puts stored bytes on the wire, lowest nonce first.
+/// Sends stored transactions, lowest nonce first.
 pub async fn put(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<Told> {
     let mut told = Told::nothing();
     if attempts.is_empty() {
@@ -319,7 +318,7 @@ pub async fn put(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>
         let text = in_words(answer);
         if !matches!(answer, Sent::Accepted(_) | Sent::AlreadyKnown) {
             told.all_taken = false;
-            tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not take it: {text}");
+            tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not accept the transaction: {text}");
         }
         if matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow) {
             told.doubted = Some(attempt.lane_id.clone());
@@ -329,7 +328,7 @@ pub async fn put(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>
     Ok(told)
 }
 
-/// Notes what was answered, and looks at a lane whose nonce the chain calls too low.
+/// Records the answers, and checks a lane whose nonce the chain reports as too low.
 pub async fn note(engine: &Engine, network: &Network, told: &Told) -> Result<()> {
     if told.answers.is_empty() {
         return Ok(());
@@ -341,7 +340,7 @@ pub async fn note(engine: &Engine, network: &Network, told: &Told) -> Result<()>
     }
     tx.commit(Point::Answer).await?;
     if let Some(lane_id) = &told.doubted {
-        // Either it is mined and the follower will see it, or somebody else has our key or our past.
+        // Either the transaction is included and the follower will find it, or the key is used elsewhere, or the database was restored.
         crate::engine::lane::check(engine, network, lane_id).await?;
     }
     Ok(())
@@ -359,7 +358,7 @@ fn in_words(answer: &Sent) -> String {
     }
 }
 
-/// Whether an attempt was sent so long ago that it is sent again.
+/// Whether the last send of an attempt is long enough ago to send it again.
 pub fn is_silent(attempt: &Attempt, now: chrono::DateTime<chrono::Utc>, seconds: u64) -> bool {
     attempt.sent_at.is_none_or(|sent| now - sent >= Span::seconds(seconds.cast_signed()))
 }

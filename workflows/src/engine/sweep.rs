@@ -1,5 +1,5 @@
-//! The sweep: every unfinished operation has its next time, and one whose time has passed gets a wake. It never reads the queue's tables:
-//! if they were emptied, nothing is lost.
+//! The sweep: every unfinished operation has its next time, and an overdue one gets a wake. The sweep never reads the queue's tables, so
+//! nothing is lost if they are emptied.
 
 use std::collections::HashSet;
 
@@ -13,16 +13,16 @@ use muniment_domain::{
 use crate::engine::Engine;
 use crate::engine::queue;
 
-/// How many rows of a table one commit forgets.
+/// Rows of a table that one commit deletes.
 const FORGOTTEN_PER_PASS: i64 = 500;
-/// How many operations one commit wakes.
+/// Operations that one commit wakes.
 const WAKES_PER_PASS: i64 = 500;
-/// How many lines of the audit log one commit seals.
+/// Audit entries that one commit chains.
 const SEALS_PER_PASS: i64 = 500;
-/// How many a starting process wakes at once; the sweep has the rest.
+/// Operations that a starting process wakes at once. The sweep wakes the rest.
 const WAKES_AT_START: i64 = 5000;
 
-/// Wakes what is overdue; how many it was.
+/// Wakes overdue rows, and returns their number.
 pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
@@ -34,7 +34,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     if overdue.is_empty() && woken == 0 {
         return Ok(0);
     }
-    // One that acted between our look and our write has a time of its own.
+    // An operation that moved between the read and the write has a new time already.
     let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
     let postponed: HashSet<String> = operation::postpone_all(&mut tx, &overdue, soon).await?.into_iter().collect();
     let due: Vec<&Operation> = overdue.iter().filter(|op| postponed.contains(&op.id)).collect();
@@ -44,7 +44,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     Ok(woken)
 }
 
-/// Seals lines of the audit log; how many it were.
+/// Computes the chain hashes of new audit entries, and returns their number.
 pub async fn seal(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let sealed = audit::seal(&mut tx, SEALS_PER_PASS).await?;
@@ -54,15 +54,15 @@ pub async fn seal(engine: &Engine) -> Result<usize> {
     Ok(sealed)
 }
 
-/// Later than any pause that begins now can end.
+/// A time after the end of any pause that starts now.
 fn far(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     let settings = &engine.settings;
     let longest = 2 * settings.backoff_cap_seconds + settings.outage_pause_seconds;
     now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::PATIENCE_SECONDS)
 }
 
-/// Forgets what nobody asks for any more: answers past their day, counters and attempts of old, what ended long ago, finished jobs of the
-/// queue. A commit takes a part of each, so that whoever writes beside it does not wait for the whole.
+/// Deletes expired rows: idempotency answers, old counters and login attempts, ended sessions and links, and finished jobs. Each commit
+/// deletes a limited part, so that other writers do not wait long.
 pub async fn prune(engine: &Engine) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     queue::prune(&mut tx, engine.settings.queue_retention_hours).await?;
@@ -84,7 +84,8 @@ pub async fn prune(engine: &Engine) -> Result<()> {
     }
 }
 
-/// Wakes, at start, every operation that was about to act: whoever had its wake may be gone. Those in a pause keep their time.
+/// Wakes, at the start, every operation that was about to move: the process with its wake may be gone. Operations in a pause keep their
+/// time.
 pub async fn wake_all(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();

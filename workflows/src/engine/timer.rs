@@ -1,5 +1,5 @@
-//! Timers ring: a subject whose time has come is looked at by its own noun, in one commit that also sets its next time. A wake makes that
-//! punctual, the sweep makes it sure.
+//! Timers: a due subject makes its moves in one commit that also sets its next time. The wake makes this punctual, and the sweep makes it
+//! reliable.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
@@ -9,12 +9,12 @@ use muniment_domain::{Error, Result, timer as timers};
 use crate::engine::Engine;
 use crate::engine::queue;
 
-/// How many one pass of the sweep rings.
+/// Timers that one pass of the sweep runs.
 const RINGS_PER_PASS: i64 = 200;
-/// How long one that failed is left alone, in seconds.
+/// Pause after a failed timer, in seconds.
 const PAUSE_SECONDS: i64 = 60;
 
-/// Sets when a subject is looked at next, with a wake at that time; none means never.
+/// Sets the next time of a subject, with a wake at that time. None means never.
 pub async fn set(tx: &mut Tx, subject_id: &str, at: Option<DateTime<Utc>>) -> Result<()> {
     timers::set(tx, subject_id, at).await?;
     match at {
@@ -23,19 +23,19 @@ pub async fn set(tx: &mut Tx, subject_id: &str, at: Option<DateTime<Utc>>) -> Re
     }
 }
 
-/// Looks at a subject if its time has come. A ring too many, or too early, changes nothing.
+/// Runs the timer of a subject if it is due. A superfluous or early call changes nothing.
 pub async fn ring(engine: &Engine, subject_id: &str) -> Result<()> {
     let rung = act(engine, subject_id).await;
     match &rung {
         Ok(()) | Err(Error::Crashed(_)) => {}
-        // Whoever moved it meanwhile has set its time too.
+        // Another move changed the subject meanwhile, and has set its time.
         Err(Error::Stale { .. }) => return Ok(()),
         Err(_) => pause(engine, subject_id).await?,
     }
     rung
 }
 
-/// Does what is due by now, and sets the next time, in one commit. A timer does at most a page of work: what is left has the next time now.
+/// Makes the due moves and sets the next time, in one commit. A timer does at most one page of work. If more is left, the next time is now.
 async fn act(engine: &Engine, subject_id: &str) -> Result<()> {
     let timer = engine.platform.timers.iter().find(|timer| subject_id.starts_with(timer.prefix));
     let mut tx = engine.db.begin().await?;
@@ -49,7 +49,7 @@ async fn act(engine: &Engine, subject_id: &str) -> Result<()> {
     let next = match timer {
         Some(timer) => (timer.act)(&mut tx, subject_id).await?,
         None => {
-            tracing::error!(timer.subject = subject_id, "no timer is known for this subject; its time was removed");
+            tracing::error!(timer.subject = subject_id, "this subject has no known timer; its time was removed");
             None
         }
     };
@@ -57,7 +57,7 @@ async fn act(engine: &Engine, subject_id: &str) -> Result<()> {
     tx.commit(Point::Timer).await
 }
 
-/// One that cannot be done must not keep the sweep from the others.
+/// Postpones a failed timer, so that it does not keep the sweep from the others.
 async fn pause(engine: &Engine, subject_id: &str) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let later = tx.now() + Duration::seconds(PAUSE_SECONDS);
@@ -65,7 +65,7 @@ async fn pause(engine: &Engine, subject_id: &str) -> Result<()> {
     tx.commit(Point::Timer).await
 }
 
-/// Rings what is overdue, wake or no wake; how many it was.
+/// Runs overdue timers, and returns their number.
 pub async fn sweep(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.read().await?;
     let now = tx.now();
@@ -73,7 +73,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     drop(tx);
     for subject_id in &overdue {
         if let Err(error) = ring(engine, subject_id).await {
-            tracing::error!(timer.subject = subject_id, "it is looked at again later: {error}");
+            tracing::error!(timer.subject = subject_id, "the timer is run again later: {error}");
         }
     }
     Ok(overdue.len())

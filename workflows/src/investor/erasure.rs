@@ -4,7 +4,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::{Code, Error, Result, erasure, investor};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::engine::timer;
 
 /// A request to erase an investor's personal data.

@@ -9,10 +9,10 @@ use muniment_domain::policy::Limits;
 use muniment_domain::{Code, Error, Result, country};
 
 use crate::engine::timer;
+use crate::limits;
 use crate::payout::entitlement;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::policy;
 
 /// After a rejection an investor waits this long before the next submission.
 const REJECTED_DAYS: i64 = 30;
@@ -78,7 +78,7 @@ pub async fn decide(
 ) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
     if matches!(d.word, Move::Approve | Move::Renew) {
-        let limits = policy::limits(tx, settings).await?;
+        let limits = limits::current(tx, settings).await?.1;
         approve(tx, &limits, &mut i, d)?;
         if let Some(finding) = finding(d, by) {
             finding.apply(&mut i);

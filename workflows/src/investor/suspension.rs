@@ -7,7 +7,7 @@ use muniment_domain::kyc::{self, Cause, Ground};
 use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::engine::timer;
 use crate::investor::kyc::ends_at;
 use crate::payout::entitlement;

@@ -72,8 +72,8 @@ pub async fn ask(engine: &Engine, tx: &mut Tx, claim: &Claim<'_>) -> Result<Wall
     Ok(challenge)
 }
 
-/// Verifies a signature. A contract wallet is asked on the chain, with no database transaction open. The challenge is consumed in the commit
-/// that verifies the wallet.
+/// Verifies a signature. A contract wallet is asked on the chain, with no database transaction open. The challenge is consumed in the
+/// commit that verifies the wallet.
 pub async fn verify(engine: &Engine, investor_id: &str, wallet_id: &str, signature: &[u8]) -> Result<Wallet> {
     id::check("wal", wallet_id)?;
     let mut tx = engine.db.read().await?;

@@ -7,10 +7,12 @@ use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{hold, moved};
-use crate::approval;
-use crate::approval::action::{About, Action};
+use crate::approval_request::{self, About, NewRequest};
 use crate::requester::Requester;
 use crate::settings::Settings;
+
+/// The name of the action that an approval of a cancellation executes.
+pub const CANCEL: &str = "cancel_offering";
 
 /// A request to cancel an offering.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,7 +59,9 @@ pub async fn cancel(
     if alone || o.status.next(Move::Cancel).is_none() {
         return Ok(Ended::Cancelled(Box::new(end(tx, &request, by).await?)));
     }
-    let asked = approval::ask(tx, settings, Action::CancelOffering(request), by).await?;
+    check(tx, &request).await?;
+    let request = NewRequest::new(CANCEL, request.about(), &request)?;
+    let asked = approval_request::store(tx, settings, request, by).await?;
     Ok(Ended::Asked(Box::new(asked)))
 }
 

@@ -1,4 +1,5 @@
-//! Changing an offering: every field of a draft, fewer fields later, and the terms of an open offering only if its subscribers confirm again.
+//! Changing an offering: every field of a draft, fewer fields later, and the terms of an open offering only if its subscribers confirm
+//! again.
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -116,8 +117,8 @@ fn validate_public_change(before: &Offering, after: &Offering, changed: &[String
     validate_notice(before, after, now)
 }
 
-/// Refuses an earlier end without the notice that the exemption requires. Where the withdrawal period is counted back from the end, the notice
-/// leaves every subscriber time to withdraw.
+/// Refuses an earlier end without the notice that the exemption requires. Where the withdrawal period is counted back from the end, the
+/// notice leaves every subscriber time to withdraw.
 fn validate_notice(before: &Offering, after: &Offering, now: DateTime<Utc>) -> Result<()> {
     let notice = before.exemption.profile().early_end_notice_days;
     let Some(days) = notice.filter(|_| after.closes_at < before.closes_at) else { return Ok(()) };

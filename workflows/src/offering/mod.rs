@@ -13,7 +13,7 @@ use muniment_domain::operation::Operation;
 use muniment_domain::{Error, Result, holding, issuer};
 
 pub use calendar::on_timer;
-pub use cancel::{Ended, Request, cancel, check, end};
+pub use cancel::{CANCEL, Ended, Request, cancel, check, end};
 pub use change::{add_document, change, create, material_change};
 pub use review::{approve, request_changes, submit};
 

@@ -1,5 +1,5 @@
-//! Abandoning an operation. The abandon check requires that the operation can never take effect and that none of its value moved; or that its
-//! transaction is final and lacks its effect, and two people have seen what is missing.
+//! Abandoning an operation. The abandon check requires that the operation can never take effect and that none of its value moved; or that
+//! its transaction is final and lacks its effect, and two people have seen what is missing.
 
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Operation, Resolution, Status};
@@ -9,7 +9,7 @@ use muniment_domain::{Code, Error, Result, event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::engine::Engine;
 use crate::engine::execution;
 use crate::operations;

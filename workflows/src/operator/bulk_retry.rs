@@ -1,5 +1,5 @@
-//! Bulk retry: each operation passes its own retry check, in the order of nonces, five a second. The rows hold the due times, so that a restart
-//! continues at the same place.
+//! Bulk retry: each operation passes its own retry check, in the order of nonces, five a second. The rows hold the due times, so that a
+//! restart continues at the same place.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;

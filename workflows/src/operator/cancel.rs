@@ -1,5 +1,5 @@
-//! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself, which
-//! competes with the original. The chain decides which of the two is included.
+//! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself,
+//! which competes with the original. The chain decides which of the two is included.
 
 use muniment_activities::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
@@ -11,7 +11,7 @@ use muniment_domain::{Code, Error, Result, item, lane, wish};
 
 use crate::engine::Engine;
 use crate::engine::rebroadcast::Stored;
-use crate::engine::{execution, rebroadcast as tend};
+use crate::engine::{execution, rebroadcast};
 use crate::operations;
 use crate::operator::command;
 
@@ -52,8 +52,10 @@ pub fn check_unsent(op: &Operation) -> Result<()> {
     if op.status == Status::Pending {
         return Ok(());
     }
-    let detail =
-        format!("The operation is {}. Only a pending operation can be cancelled before it is signed. Use noop to cancel a signed nonce.", op.status);
+    let detail = format!(
+        "The operation is {}. Only a pending operation can be cancelled before it is signed. Use noop to cancel a signed nonce.",
+        op.status
+    );
     Err(Error::refused(Code::InvalidState, detail))
 }
 
@@ -118,15 +120,14 @@ pub async fn noop(engine: &Engine, operation_id: &str, actor: &str, reason: &str
     if newest.kind == Kind::Cancel {
         return Ok(Stored::Yes);
     }
-    let Some(fees) = tend::raise(engine, network, &newest).await else {
-        let detail =
-            "The fee is already at its cap, so a cancel could not replace the sent transaction. Raise the chain's fee cap first.";
+    let Some(fees) = rebroadcast::raise(engine, network, &newest).await else {
+        let detail = "The fee is already at its cap, so a cancel could not replace the sent transaction. Raise the chain's fee cap first.";
         return Err(Error::refused(Code::FeeCapReached, detail));
     };
     let transaction =
         Transaction::cancel(network.chain.config.chain_id, lane.signer.0, newest.nonce.cast_unsigned(), fees);
     tracing::warn!(operation.id = %op.id, actor, "cancel of the nonce stored: {reason}");
-    tend::store_and_send(engine, network, &lane, &newest, Kind::Cancel, &transaction, Point::Cancel).await
+    rebroadcast::store_and_send(engine, network, &lane, &newest, Kind::Cancel, &transaction, Point::Cancel).await
 }
 
 /// The newest attempt of the step whose nonce is open.
@@ -136,7 +137,6 @@ async fn open_attempt(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Att
     let own = attempt::of_operation(tx, &op.id).await?;
     let signed = steps.iter().find(|s| s.state == State::Signed);
     let newest = signed.and_then(|step| own.into_iter().rfind(|a| a.position == step.position && a.cycle == op.cycle));
-    let none =
-        || Error::refused(Code::InvalidState, "The operation has no open signed transaction to cancel.");
+    let none = || Error::refused(Code::InvalidState, "The operation has no open signed transaction to cancel.");
     newest.map(|newest| (op, newest)).ok_or_else(none)
 }

@@ -1,5 +1,5 @@
-//! Commands: accepted instructions of operators that a worker carries out later. A command is a row. Its wake carries the row's id, and the sweep
-//! repeats a lost wake.
+//! Commands: accepted instructions of operators that a worker carries out later. A command is a row. Its wake carries the row's id, and the
+//! sweep repeats a lost wake.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::Result;

@@ -43,8 +43,8 @@ pub async fn resume(engine: &Engine, lane_id: &str, actor: &str, reason: &str) -
     tx.commit(Point::Mode).await
 }
 
-/// Checks that a lane can sign again. After a quarantine its nonce and its contracts' operation numbers are raised above those on the chain, so
-/// that no used nonce or number is used again.
+/// Checks that a lane can sign again. After a quarantine its nonce and its contracts' operation numbers are raised above those on the
+/// chain, so that no used nonce or number is used again.
 pub async fn may_resume(engine: &Engine, lane_id: &str) -> Result<Resumable> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;

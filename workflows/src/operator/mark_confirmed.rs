@@ -1,5 +1,5 @@
-//! Marking an operation confirmed. A transaction hash is accepted as its confirmation proof only if every check passes. The response lists all
-//! checks, passed or not.
+//! Marking an operation confirmed. A transaction hash is accepted as its confirmation proof only if every check passes. The response lists
+//! all checks, passed or not.
 
 use std::sync::Arc;
 
@@ -203,7 +203,11 @@ fn closed(step: &Step, tx_hash: B256) -> Check {
     check(
         "nonce_closed",
         !open,
-        if open { "the step's own nonce is not final yet: wait, or cancel the nonce" } else { "the step has no open nonce" },
+        if open {
+            "the step's own nonce is not final yet: wait, or cancel the nonce"
+        } else {
+            "the step has no open nonce"
+        },
     )
 }
 

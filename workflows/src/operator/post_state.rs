@@ -1,5 +1,5 @@
-//! The last check of a confirmation proof: the current state must not contradict the effect. Nodes prune old state, so the ledger, which is read
-//! from final events, decides. The chain is asked only about effects that can be undone, such as a freeze.
+//! The last check of a confirmation proof: the current state must not contradict the effect. Nodes prune old state, so the ledger, which is
+//! read from final events, decides. The chain is asked only about effects that can be undone, such as a freeze.
 
 use muniment_activities::receipt::Receipt;
 use muniment_activities::simulate::At;
@@ -12,8 +12,8 @@ use crate::engine::execution::unavailable;
 use crate::engine::ledger::{self, Known};
 use crate::engine::{Engine, Network};
 
-/// The contradiction of a proof that is final and on which the endpoints agree, if any. An endpoint may have hidden its events from the ledger,
-/// and a foreign transaction's receipt is read here for the first time.
+/// The contradiction of a proof that is final and on which the endpoints agree, if any. An endpoint may have hidden its events from the
+/// ledger, and a foreign transaction's receipt is read here for the first time.
 pub async fn contradiction(
     engine: &Engine,
     network: &Network,
@@ -28,7 +28,10 @@ pub async fn contradiction(
     let by_records = effect.contradicted_by_records(&mut tx, op, step).await?;
     drop(tx);
     if !ledger::has_read(engine, &mut known, receipt).await? {
-        return Ok(Some(format!("the ledger lacked events of {}. The token is being read again. Try again later", receipt.tx_hash)));
+        return Ok(Some(format!(
+            "the ledger lacked events of {}. The token is being read again. Try again later",
+            receipt.tx_hash
+        )));
     }
     if by_records.is_some() {
         return Ok(by_records);

@@ -71,8 +71,8 @@ pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &st
     Ok(retried)
 }
 
-/// Whether the retry check always refuses: a transaction without its effect, or a foreign payload under the same operation number, must not be
-/// repeated.
+/// Whether the retry check always refuses: a transaction without its effect, or a foreign payload under the same operation number, must not
+/// be repeated.
 pub fn is_hopeless(op: &Operation) -> bool {
     matches!(op.error_code.as_deref(), Some("effect_mismatch" | "op_id_conflict"))
 }
@@ -80,7 +80,10 @@ pub fn is_hopeless(op: &Operation) -> bool {
 /// The refusal that needs only the database, if any.
 pub fn refusal(op: &Operation, steps: &[Step]) -> Option<(Code, &'static str)> {
     if !op.needs_attention() {
-        return Some((Code::InvalidState, "Only a failed or dead-letter operation that is not resolved can be retried."));
+        return Some((
+            Code::InvalidState,
+            "Only a failed or dead-letter operation that is not resolved can be retried.",
+        ));
     }
     let step = steps.iter().find(|s| s.outcome != Some(Outcome::Success))?;
     match step.state {
@@ -162,7 +165,8 @@ pub async fn apply(
     }
 }
 
-/// The transaction that executed a step, if there is one. An existing deployment is not searched: its repetition finds the token at little cost.
+/// The transaction that executed a step, if there is one. An existing deployment is not searched: its repetition finds the token at little
+/// cost.
 async fn executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<B256>> {
     if !engine.kind(op).is_traced(step) {
         return Ok(None);
@@ -212,6 +216,7 @@ async fn same_nonce(tx: &mut Tx, mut op: Operation, actor: &str, reason: &str) -
     op.faults = 0;
     op.set_problem(None);
     operation::transition(tx, &mut op, Move::Retry, actor, reason).await?;
-    operation::transition(tx, &mut op, Move::Sign, actor, "the nonce is open: the stored transaction is used again").await?;
+    operation::transition(tx, &mut op, Move::Sign, actor, "the nonce is open: the stored transaction is used again")
+        .await?;
     Ok(Retried::SameNonce)
 }

@@ -13,7 +13,7 @@ use muniment_domain::{Code, Error, Result, lane};
 
 use crate::engine::Engine;
 use crate::engine::execution;
-use crate::engine::{rebroadcast as tend, rebroadcast::Stored};
+use crate::engine::rebroadcast::{self, Stored};
 use crate::operator::command;
 
 /// Accepts the command. The operation must have a sent transaction, and its fee must be below the cap.
@@ -60,16 +60,16 @@ pub async fn speed_up(engine: &Engine, operation_id: &str, bump_percent: Option<
     drop(tx);
     let network = execution::network_of(engine, &op)?;
     let config = &network.chain.config;
-    let market = network.fees(engine).await.map_err(|fault| execution::unavailable(&fault))?;
+    let market = network.fees(engine.db.clock().now()).await.map_err(|fault| execution::unavailable(&fault))?;
     let raised = fees::bump(fees_of(&newest), percent(config, bump_percent), market, config.max_fee_per_gas_cap());
     let Bump::Raised(fees) = raised else { return Err(at_cap(config)) };
     let nonce = newest.nonce.cast_unsigned();
     // Once a cancel is stored, the original must not get a better chance than the cancel.
     let (kind, transaction) = match newest.kind {
         Kind::Cancel => (Kind::Cancel, Transaction::cancel(config.chain_id, lane.signer.0, nonce, fees)),
-        Kind::Original | Kind::Bump => (Kind::Bump, tend::call(config, &step, &newest, fees)),
+        Kind::Original | Kind::Bump => (Kind::Bump, rebroadcast::call(config, &step, &newest, fees)),
     };
-    tend::store_and_send(engine, network, &lane, &newest, kind, &transaction, Point::SpeedUp).await
+    rebroadcast::store_and_send(engine, network, &lane, &newest, kind, &transaction, Point::SpeedUp).await
 }
 
 async fn newest(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Step, Attempt)> {

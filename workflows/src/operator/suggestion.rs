@@ -27,10 +27,7 @@ fn by_failure(op: &Operation, steps: &[Step]) -> Suggestion {
     let suggest = |action, why| Suggestion { action, why };
     let code = op.error_code.as_deref().unwrap_or_default();
     if steps.iter().any(|step| step.state == State::Included) {
-        return suggest(
-            "wait",
-            "The transaction is in a block that is not final yet. Decide when it is final.",
-        );
+        return suggest("wait", "The transaction is in a block that is not final yet. Decide when it is final.");
     }
     if steps.iter().any(|step| step.state == State::Signed) {
         return suggest(
@@ -45,9 +42,10 @@ fn by_failure(op: &Operation, steps: &[Step]) -> Suggestion {
             "The transaction succeeded without its effect. Find the cause. Mark it confirmed with the transaction that had the effect, or abandon it: two people \
              are shown what is missing.",
         ),
-        "op_id_conflict" => {
-            suggest("abandon", "Its operation number was executed with another payload, so this operation can never be executed.")
-        }
+        "op_id_conflict" => suggest(
+            "abandon",
+            "Its operation number was executed with another payload, so this operation can never be executed.",
+        ),
         "cancelled_by_operator" => {
             suggest("abandon", "A person cancelled its nonce. Abandoning it frees its subject for other operations.")
         }

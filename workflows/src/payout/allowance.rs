@@ -1,5 +1,5 @@
-//! Allowances: before a platform contract can pull a coin from the payer, the payer approves it, once and without a limit. The contracts pull
-//! only from their caller, so an unlimited allowance gives nobody else access to the money.
+//! Allowances: before a platform contract can pull a coin from the payer, the payer approves it, once and without a limit. The contracts
+//! pull only from their caller, so an unlimited allowance gives nobody else access to the money.
 
 use alloy_primitives::Address;
 use muniment_activities::coin;
@@ -56,7 +56,8 @@ pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, 
     Ok(Ensured::Asked(Box::new(op)))
 }
 
-/// Makes sure that a retried page has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the page waits.
+/// Makes sure that a retried page has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the page
+/// waits.
 pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bool> {
     let is_page = op.kind == Kind::Payout && op.subject_type == "distribution";
     if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {

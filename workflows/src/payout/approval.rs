@@ -1,5 +1,5 @@
-//! Approval of a payout: from the threshold on, a second person approves exactly this snapshot, these amounts, this coin, this payer and this
-//! list.
+//! Approval of a payout: from the threshold on, a second person approves exactly this snapshot, these amounts, this coin, this payer and
+//! this list.
 
 use muniment_domain::approval::{self as approvals, Approval, Status as Approved};
 use muniment_domain::db::Tx;
@@ -8,12 +8,14 @@ use muniment_domain::entitlement;
 use muniment_domain::{Code, Error, Result, unaided_day};
 use serde::{Deserialize, Serialize};
 
-use crate::approval;
-use crate::approval::action::{About, Action};
+use crate::approval_request::{self, About, NewRequest};
+use crate::limits;
 use crate::payout::entitlement::Request as Named;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::policy;
+
+/// The name of the action that an approval of a payout executes.
+pub const ACTION: &str = "payout";
 
 /// The payout that a second person approves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +85,7 @@ pub async fn submit(
     }
     let gross_total = entitlement::totals(tx, id).await?.gross;
     d.list_sha256 = Some(agreed.sha256());
-    let threshold = policy::limits(tx, settings).await?.payout_dual_control_threshold;
+    let threshold = limits::current(tx, settings).await?.1.payout_dual_control_threshold;
     if unaided_day::add(tx, &d.offering_id, "payout", gross_total, threshold).await? {
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold for a second person")
             .await?;
@@ -96,7 +98,9 @@ pub async fn submit(
         currency: d.currency.clone(),
         agreement: agreed,
     };
-    let asked = approval::ask(tx, settings, Action::Payout(list), by).await?;
+    check(tx, &list).await?;
+    let request = NewRequest::new(ACTION, list.about(), &list)?;
+    let asked = approval_request::store(tx, settings, request, by).await?;
     d.approval_id = Some(asked.id.clone());
     distribution::transition(tx, &mut d, Move::Ask, &by.actor, "an approval was requested").await?;
     Ok((d, Some(asked)))

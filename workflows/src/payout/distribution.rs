@@ -16,10 +16,10 @@ use muniment_domain::{Code, Error, Result, holding, merkle, payout_token, share,
 use crate::compliance::TokenContext;
 use crate::engine::queue;
 use crate::engine::timer;
+use crate::limits;
 use crate::payout::approval as payout_approval;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::policy;
 
 /// A request to create a distribution.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ pub async fn calculate(
     if d.status == Status::Snapshotted {
         let total = total(&d, &offering, &holders)?;
         d.total_amount = Some(total);
-        let mut parts = parts(policy::limits(tx, settings).await?.payout_dust_threshold, total, holders);
+        let mut parts = parts(limits::current(tx, settings).await?.1.payout_dust_threshold, total, holders);
         for part in parts.iter_mut().filter(|part| part.payee != part.wallet) {
             part.payee = last_successor(tx, part.payee).await?;
         }

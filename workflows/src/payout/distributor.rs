@@ -1,5 +1,5 @@
-//! Payout through the distributor: the allowance if it is missing, then the declaration of the list with its sum in escrow, then the pages. All
-//! of it is one operation. Each step is prepared when the one before it is included.
+//! Payout through the distributor: the allowance if it is missing, then the declaration of the list with its sum in escrow, then the pages.
+//! All of it is one operation. Each step is prepared when the one before it is included.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::distributor::{self, Declaration, EscrowPage};

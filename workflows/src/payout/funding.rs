@@ -1,5 +1,5 @@
-//! The funding check before a payout: does the payer have enough of the coin, the allowance and the gas? The chain is asked with no database
-//! transaction open. The answer guarantees nothing, but it avoids a list of pages that would fail one by one.
+//! The funding check before a payout: does the payer have enough of the coin, the allowance and the gas? The chain is asked with no
+//! database transaction open. The answer guarantees nothing, but it avoids a list of pages that would fail one by one.
 
 use alloy_primitives::{Address, U256};
 use muniment_activities::chain::Tag;
@@ -78,7 +78,7 @@ async fn ask(engine: &Engine, network: &Network, need: &Need) -> Result<Found, F
         Some(spender) => Some(coin::allowance(chain, asset, payer, spender, At::Latest).await?),
         None => None,
     };
-    let price = network.fees(engine).await?.max_fee_per_gas;
+    let price = network.fees(engine.db.clock().now()).await?.max_fee_per_gas;
     Ok(Found {
         balance: coin::balance_of(chain, asset, payer, At::Latest).await?,
         allowance,

@@ -1,5 +1,5 @@
-//! Payout: an approved list becomes operations. A direct payout has one operation for each page, and each page succeeds or fails by itself. A
-//! payout through the distributor is one operation, because the contract accepts the pages of a list only in order.
+//! Payout: an approved list becomes operations. A direct payout has one operation for each page, and each page succeeds or fails by itself.
+//! A payout through the distributor is one operation, because the contract accepts the pages of a list only in order.
 
 pub mod allowance;
 pub mod approval;

@@ -1,5 +1,5 @@
-//! The database's view of payees: the owner of each wallet, whether the owner's identity is approved, and which wallets are frozen. It is read
-//! once for a whole list.
+//! The database's view of payees: the owner of each wallet, whether the owner's identity is approved, and which wallets are frozen. It is
+//! read once for a whole list.
 
 use std::collections::{BTreeSet, HashMap};
 

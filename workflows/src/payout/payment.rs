@@ -75,7 +75,8 @@ pub async fn execute(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester)
     Ok(Accepted { distribution: d, operations })
 }
 
-/// Splits a list into pages, each an operation. If the token has no allowance from the payer yet, the allowance comes first and the pages wait.
+/// Splits a list into pages, each an operation. If the token has no allowance from the payer yet, the allowance comes first and the pages
+/// wait.
 pub async fn pay(
     tx: &mut Tx,
     settings: &Settings,

@@ -1,5 +1,5 @@
-//! Reclaiming an escrow: two people end a list early that cannot be finished. The distributor returns the unpaid pages' money to the payer, and
-//! the unpaid holders can be paid by a reissue. Amounts withheld for a holder stay in escrow to be claimed.
+//! Reclaiming an escrow: two people end a list early that cannot be finished. The distributor returns the unpaid pages' money to the payer,
+//! and the unpaid holders can be paid by a reissue. Amounts withheld for a holder stay in escrow to be claimed.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::distributor;
@@ -12,7 +12,7 @@ use muniment_domain::{Code, Error, Result, event, item};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::engine::queue;
 use crate::payout;
 use crate::payout::distributor::{CREATE, PAGE};

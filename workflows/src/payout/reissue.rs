@@ -1,5 +1,5 @@
-//! Reissue of many entitlements: all of a distribution whose payment failed or that were released after the others were paid, or the named ones
-//! of them. A second person approves exactly this list, and it is split into pages like the first payment.
+//! Reissue of many entitlements: all of a distribution whose payment failed or that were released after the others were paid, or the named
+//! ones of them. A second person approves exactly this list, and it is split into pages like the first payment.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use muniment_domain::operation::Operation;
 use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::payout;
 use crate::payout::entitlement::resume;
 use crate::payout::payee::Payees;

@@ -1,5 +1,5 @@
-//! A shortfall: the part of its effect that an executed payment lacks, by its final receipt. A retry could pay some lines twice, so the only
-//! ways out are a proof, or two people who see the missing lines and abandon the operation.
+//! A shortfall: the part of its effect that an executed payment lacks, by its final receipt. A retry could pay some lines twice, so the
+//! only ways out are a proof, or two people who see the missing lines and abandon the operation.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::direct_payout::{self, Said};
@@ -31,8 +31,8 @@ pub type Lines = Vec<(Address, Said)>;
 
 /// The shortfall of an executed payment. None if it has its whole effect, or if no receipt is found.
 pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<Shortfall>> {
-    // The platform's own contracts execute completely or not at all; only the coin of a payout is foreign code. For other kinds a receipt that
-    // shows less is wrong, and a mint that was abandoned because of it would be minted again.
+    // The platform's own contracts execute completely or not at all; only the coin of a payout is foreign code. For other kinds a receipt
+    // that shows less is wrong, and a mint that was abandoned because of it would be minted again.
     if !matches!(op.kind, Kind::Payout | Kind::DistributorPayout) {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
-//! Splitting a payout page that would certainly fail, before anything is signed. If it would revert because of some of its lines, the frozen
-//! payees are held, the other named payees become one operation, and the rest another. If it needs more gas than a transaction can have, it is
-//! cut in half.
+//! Splitting a payout page that would certainly fail, before anything is signed. If it would revert because of some of its lines, the
+//! frozen payees are held, the other named payees become one operation, and the rest another. If it needs more gas than a transaction can
+//! have, it is cut in half.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Compares the payouts of an offering with the chain: each receipt and the sums of each distribution with the coin's transfers, and the pages
-//! of each declared list with the distributor.
+//! Compares the payouts of an offering with the chain: each receipt and the sums of each distribution with the coin's transfers, and the
+//! pages of each declared list with the distributor.
 
 use std::collections::BTreeMap;
 

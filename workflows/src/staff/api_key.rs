@@ -7,8 +7,11 @@ use muniment_domain::user;
 use muniment_domain::{Code, Error, Result, api_key};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::action::{About, Action};
+use crate::approval_request::About;
 use crate::requester::Requester;
+
+/// The name of the action that an approval of a key executes.
+pub const ACTION: &str = "create_api_key";
 
 /// The key that another admin approves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,13 +64,16 @@ pub async fn collect(
     by: &Requester,
 ) -> Result<(String, String)> {
     let a = approval::see(tx, Some(&by.actor), approval_id).await?;
-    let action = Action::read(&a.id, a.sealed()?)?;
-    let Action::CreateApiKey(request) = action else {
-        return Err(Error::refused(
-            Code::InvalidState,
-            format!("The approval {} is not for an API key, but for {}.", a.id, a.action),
-        ));
-    };
+    let payload = a.sealed()?;
+    if payload["action"] != ACTION {
+        let detail = format!("The approval {} is not for an API key, but for {}.", a.id, a.action);
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    let request: Request = serde_json::from_value(payload).map_err(|e| Error::Unreadable {
+        what: "approval",
+        id: a.id.clone(),
+        why: e.to_string(),
+    })?;
     if a.status != Status::Executed {
         return Err(Error::refused(
             Code::InvalidState,

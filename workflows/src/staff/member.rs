@@ -22,8 +22,8 @@ pub async fn invite(tx: &mut Tx, issuer_id: &str, email: &str, name: &str) -> Re
     user::find(tx, &id).await
 }
 
-/// Removes a member: their access, sessions and keys end in this commit. An account without another role is disabled; an investor remains an
-/// investor. The issuer's row is locked, so that two members who remove each other at once do not both disappear.
+/// Removes a member: their access, sessions and keys end in this commit. An account without another role is disabled; an investor remains
+/// an investor. The issuer's row is locked, so that two members who remove each other at once do not both disappear.
 pub async fn remove(tx: &mut Tx, issuer_id: &str, user_id: &str) -> Result<()> {
     issuer::hold(tx, issuer_id).await?;
     let person = member::find(tx, issuer_id, user_id).await?;

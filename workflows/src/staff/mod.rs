@@ -10,7 +10,7 @@ use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{Code, Error, Result, session};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 
 /// A request to invite a new member of staff.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -12,9 +12,9 @@ use muniment_domain::{Code, Error, Result, exemption, issuer, principal};
 
 use super::wallet;
 use crate::engine::timer;
+use crate::limits;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::policy;
 
 /// A request to subscribe.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ pub async fn warn(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<()> {
 
 /// The payment deadline. It is counted from the end of the cooling-off period, because nobody pays while withdrawal is possible.
 pub async fn payment_due_at(tx: &mut Tx, settings: &Settings, from: DateTime<Utc>) -> Result<DateTime<Utc>> {
-    let days = policy::limits(tx, settings).await?.payment_due_days;
+    let days = limits::current(tx, settings).await?.1.payment_due_days;
     Ok(from + Duration::days(days.into()))
 }
 

@@ -49,8 +49,8 @@ pub async fn cancel(
     Ok((offering, s))
 }
 
-/// Refuses a withdrawal after the cooling-off period, even if the calendar has not moved the subscription yet. While the investor is asked to
-/// confirm changed terms, withdrawal is possible.
+/// Refuses a withdrawal after the cooling-off period, even if the calendar has not moved the subscription yet. While the investor is asked
+/// to confirm changed terms, withdrawal is possible.
 fn can_withdraw(tx: &Tx, s: &Subscription) -> Result<()> {
     let elapsed = match s.status {
         Status::Committed => s.cooling_off_expires_at <= tx.now(),

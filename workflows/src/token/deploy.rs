@@ -120,8 +120,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
 /// The refusal with the id of the unfinished operation. It is only read after a conflict, because most requests have none.
 async fn in_progress(tx: &mut Tx, live_key: &str, detail: String) -> Result<Error> {
     let live = operation::find_live(tx, live_key).await?;
-    let detail =
-        live.map_or(detail, |live| format!("The operation {} already deploys this token. It is {}.", live.id, live.status));
+    let detail = live
+        .map_or(detail, |live| format!("The operation {} already deploys this token. It is {}.", live.id, live.status));
     Ok(Error::refused(Code::OperationInProgress, detail))
 }
 
@@ -133,9 +133,7 @@ async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Dep
     let own = usize::try_from(offering.partition_id).map_err(unsigned)?;
     let asked = r.partitions.clone().unwrap_or_else(|| vec![Partition::default(); own]);
     if !(own..=PARTITIONS_MAX).contains(&asked.len()) {
-        let detail = format!(
-            "The offering sells partition {own}. Name {own} to {PARTITIONS_MAX} partitions."
-        );
+        let detail = format!("The offering sells partition {own}. Name {own} to {PARTITIONS_MAX} partitions.");
         return Err(Error::field("/partitions", "count_out_of_range", detail));
     }
     let mut partitions = Vec::with_capacity(asked.len());
@@ -154,7 +152,8 @@ async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Dep
     };
     for (pointer, cap) in [("/caps/supply_units", total_cap), ("/partitions", partitions[own - 1].cap)] {
         if cap < needed {
-            let detail = format!("The subscriptions of this offering can need {needed} units. A cap of {cap} is too low.");
+            let detail =
+                format!("The subscriptions of this offering can need {needed} units. A cap of {cap} is too low.");
             return Err(Error::field(pointer, "below_minimum", detail));
         }
     }

@@ -1,5 +1,5 @@
-//! Mint: one transaction whitelists a page of holders, mints their units and locks them, under one operation number. Ten thousand holders are
-//! fifty operations of one batch, and each of them succeeds or fails by itself.
+//! Mint: one transaction whitelists a page of holders, mints their units and locks them, under one operation number. Ten thousand holders
+//! are fifty operations of one batch, and each of them succeeds or fails by itself.
 
 use std::collections::BTreeSet;
 
@@ -22,13 +22,12 @@ use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms,
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::approval;
-use crate::approval::action::Action;
+use crate::approval_request::{self, NewRequest};
 use crate::engine::queue;
+use crate::limits;
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::policy;
-use crate::token::mint_list::MintList;
+use crate::token::mint_list::{self, MintList};
 
 /// A request to mint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -104,12 +103,14 @@ pub struct Skipped {
 pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Asked> {
     let offering = offering::hold(tx, &r.offering_id).await?;
     let (release_at, chosen) = look(tx, &offering, &r).await?;
-    let threshold = policy::limits(tx, settings).await?.mint_dual_control_threshold;
+    let threshold = limits::current(tx, settings).await?.1.mint_dual_control_threshold;
     if unaided_day::add(tx, &offering.id, "mint", chosen.amount(), threshold).await? {
         return Ok(Asked::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
     }
     let list = MintList::bind(&offering, release_at, &chosen);
-    let approval = approval::ask(tx, settings, Action::Mint(list), by).await?;
+    mint_list::check(tx, settings, &list).await?;
+    let request = NewRequest::new(mint_list::ACTION, list.about(), &list)?;
+    let approval = approval_request::store(tx, settings, request, by).await?;
     Ok(Asked::Approval(Box::new(approval), chosen.skipped))
 }
 

@@ -9,9 +9,12 @@ use muniment_domain::offering::Offering;
 use muniment_domain::{Code, Error, Result, offering};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::action::About;
+use crate::approval_request::About;
 use crate::settings::Settings;
 use crate::token::mint::{self, Request};
+
+/// The name of the action that an approval of a mint executes.
+pub const ACTION: &str = "mint";
 
 /// Changed subscriptions that a refusal names.
 const NAMED_MAX: usize = 5;

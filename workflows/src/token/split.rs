@@ -1,5 +1,5 @@
-//! Splitting a mint page: a page that would certainly revert because of some of its lines is split once, before anything is signed. The lines
-//! that the contract names become one operation of the batch, the other lines another. A bad line then fails nearly alone.
+//! Splitting a mint page: a page that would certainly revert because of some of its lines is split once, before anything is signed. The
+//! lines that the contract names become one operation of the batch, the other lines another. A bad line then fails nearly alone.
 
 use std::collections::BTreeSet;
 

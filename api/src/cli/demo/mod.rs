@@ -14,8 +14,7 @@ use muniment_domain::audit::{Act, acting};
 use crate::auth::password::Passwords;
 use crate::auth::totp;
 use crate::cli::run::Running;
-use crate::config::Config;
-use crate::config::database;
+use crate::config::{Config, database};
 use crate::failure::Failure;
 use crate::server::serve;
 

@@ -4,8 +4,7 @@ use muniment_domain::db::Db;
 use muniment_domain::{migrate, wall};
 
 use super::Check;
-use crate::config::Config;
-use crate::config::database;
+use crate::config::{Config, database};
 
 /// The extensions of PostgreSQL that the queue's tables are made with.
 const EXTENSIONS: [&str; 2] = ["hstore", "pgcrypto"];

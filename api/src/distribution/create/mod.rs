@@ -18,8 +18,9 @@ use utoipa::ToSchema;
 use super::{Shown, running, shown, unnamed};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::cause::Partition;
@@ -99,7 +100,7 @@ pub async fn create(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_offering_id(&self.offering_id)?;
         match (self.total_amount, self.per_unit_amount) {
@@ -131,7 +132,9 @@ impl Intent for Body {
         }
         Ok(())
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let Some(whose) = &self.whose else { return Err(unnamed()) };
         let draft = Draft {

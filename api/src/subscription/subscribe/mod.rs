@@ -21,9 +21,10 @@ use utoipa::ToSchema;
 
 use crate::access::principal::Principal;
 use crate::app::App;
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::code::Code;
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::id::location;
@@ -109,7 +110,7 @@ impl Body {
     }
 }
 
-impl Intent for Body {
+impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let too_long = |text: &String, most| text.chars().count() > most;
         if self.reference.as_ref().is_some_and(|text| too_long(text, REFERENCE_CHARACTERS_MAX)) {
@@ -132,7 +133,9 @@ impl Intent for Body {
         }
         Ok(())
     }
+}
 
+impl ChangeRequest for Body {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let (offering, s) = subscription::subscribe(tx, &app.settings, &self.asked(), &by).await?;
         let body = serde_json::to_string(&Created::of(&offering, &s)).unwrap_or_default();

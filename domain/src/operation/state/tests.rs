@@ -33,5 +33,9 @@ fn the_migration_checks_the_same_words() {
 #[test]
 fn the_picture_in_the_architecture_is_this_table() {
     let architecture = include_str!("../../../../ARCHITECTURE.md");
-    assert!(architecture.contains(&picture()), "ARCHITECTURE.md shows a different table; the correct one is:\n{}", picture());
+    assert!(
+        architecture.contains(&picture()),
+        "ARCHITECTURE.md shows a different table; the correct one is:\n{}",
+        picture()
+    );
 }

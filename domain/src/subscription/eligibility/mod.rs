@@ -233,7 +233,8 @@ fn whole_units(f: &Facts<'_>) -> Option<Error> {
 
 fn one_subscription(f: &Facts<'_>) -> Option<Error> {
     let again = f.offering.one_subscription_per_investor && f.standing.own_count > 0;
-    again.then(|| Error::refused(Code::DuplicateSubscription, "The offering allows one subscription for each investor."))
+    again
+        .then(|| Error::refused(Code::DuplicateSubscription, "The offering allows one subscription for each investor."))
 }
 
 /// The maximum applies to the sum of an investor's subscriptions.
@@ -245,7 +246,8 @@ fn investor_limit(f: &Facts<'_>) -> Option<Error> {
         return None;
     }
     let left = Money::from_minor(left).to_string();
-    let detail = format!("With the investor's other subscriptions, at most {left} {} more is allowed.", f.offering.currency);
+    let detail =
+        format!("With the investor's other subscriptions, at most {left} {} more is allowed.", f.offering.currency);
     Some(Error::field("/amount", "investor_limit_exceeded", detail).with_params(json!({ "available": left })))
 }
 
@@ -284,9 +286,11 @@ fn wallet(f: &Facts<'_>) -> Option<Error> {
             Some(Error::field("/wallet_address", "wallet_retired", "The wallet is retired because it was lost."))
         }
         None => Some(Error::field("/wallet_address", "wallet_required", "The subscription has no wallet yet.")),
-        Some(false) => {
-            Some(Error::field("/wallet_address", "wallet_unverified", "The investor has not proved control over the wallet yet."))
-        }
+        Some(false) => Some(Error::field(
+            "/wallet_address",
+            "wallet_unverified",
+            "The investor has not proved control over the wallet yet.",
+        )),
         Some(true) => None,
     }
 }

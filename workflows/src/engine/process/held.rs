@@ -1,14 +1,14 @@
-//! The operations that this process has in memory. A second wake for one of them has nothing to do: whoever holds it looks at the row
-//! again before anything is signed. But a look may have read the row before that wake's commit, so the wake is remembered until it ends.
+//! The operations that this process has in memory. A second wake for one of them does nothing now, because the row is read again before
+//! anything is signed. A move may have read the row before that wake's commit, so the wake is remembered until the move ends.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All that is held, and whether it was woken meanwhile.
+/// Every held operation, and whether it was woken while it was held.
 #[derive(Clone, Debug, Default)]
 pub struct Held(Arc<Mutex<HashMap<String, bool>>>);
 
-/// One held operation; dropped, it is free again, however its holder ended.
+/// One held operation. Dropping it frees the operation, also after a panic.
 #[derive(Debug)]
 pub struct Hold {
     id: String,
@@ -17,7 +17,7 @@ pub struct Hold {
 }
 
 impl Held {
-    /// Holds an operation, unless somebody in this process does already: whoever does is told that it was woken.
+    /// Holds an operation. If this process already holds it, the wake is remembered there.
     pub fn wake(&self, id: &str) -> Option<Hold> {
         let mut ids = self.ids();
         match ids.get_mut(id) {
@@ -32,12 +32,12 @@ impl Held {
         }
     }
 
-    /// Holds an operation that nobody in this process holds.
+    /// Holds an operation, if this process does not hold it yet.
     pub fn hold(&self, id: &str) -> Option<Hold> {
         if self.ids().contains_key(id) { None } else { self.wake(id) }
     }
 
-    /// How many are held.
+    /// The number of held operations.
     pub fn count(&self) -> usize {
         self.ids().len()
     }
@@ -48,19 +48,19 @@ impl Held {
 }
 
 impl Hold {
-    /// Which operation.
+    /// The operation id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Ends it, unless the operation was woken meanwhile: then it has to be looked at once more.
+    /// Frees the operation. If it was woken meanwhile, it stays held and needs another move.
     pub fn end(mut self) -> Option<Self> {
         let mut ids = self.held.ids();
         if ids.get_mut(&self.id).is_some_and(std::mem::take) {
             drop(ids);
             return Some(self);
         }
-        // In one grip with the look: a wake that comes now finds it free.
+        // Under the same lock as the check, so that the next wake finds it free.
         ids.remove(&self.id);
         drop(ids);
         self.over = true;
@@ -81,17 +81,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wake_during_a_look_makes_for_another_look_and_no_more() {
+    fn a_wake_during_a_move_causes_exactly_one_more_move() {
         let held = Held::default();
         let first = held.wake("op_1").unwrap();
         assert!(held.wake("op_1").is_none() && held.wake("op_1").is_none());
         let again = first.end().unwrap();
         assert_eq!(held.count(), 1);
-        assert!(held.hold("op_1").is_none(), "who only looks for work wakes nobody");
+        assert!(held.hold("op_1").is_none(), "a search for work is not a wake");
         assert!(again.end().is_none());
         assert_eq!(held.count(), 0);
         let next = held.wake("op_1").unwrap();
         drop(next);
-        assert!(held.wake("op_1").is_some(), "dropped, it is free");
+        assert!(held.wake("op_1").is_some(), "dropping it releases the operation");
     }
 }

@@ -1,4 +1,4 @@
-//! Wakes that come at the same time are looked at together: one look into the database and one question to the chain for all of them.
+//! Wakes that arrive together are handled together: one read of the database and one question to the chain for all of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,69 +14,69 @@ use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::job;
 use crate::engine::process::submitter::Submitters;
 
-/// How many wakes are looked at together at most. Not all that there are: what was tried first is signed while the rest is tried.
+/// The limit of wakes that are handled together. A smaller group is signed while the next one is prepared.
 const TOGETHER: usize = 16;
 
-/// The way in for wakes.
+/// Accepts the wakes of operations.
 #[derive(Clone)]
 pub struct Intake {
     wakes: mpsc::Sender<Wake>,
     held: Held,
 }
 
-/// A wake, and whoever waits for the look at it; told by being dropped.
+/// A wake. Dropping it notifies the waiter.
 struct Wake {
     hold: Hold,
-    _looked_at: oneshot::Sender<()>,
+    _done: oneshot::Sender<()>,
 }
 
 impl Intake {
-    /// Collects wakes until the last clone is gone; the task ends when the last of them was looked at.
+    /// Collects wakes until the last clone is dropped. The task ends after the last move.
     pub fn start(engine: Engine, submitters: Submitters) -> (Self, JoinHandle<()>) {
         let (wakes, receiver) = mpsc::channel(TOGETHER);
         let held = submitters.held.clone();
         (Self { wakes, held }, tokio::spawn(collect(engine, submitters, receiver)))
     }
 
-    /// Returns when the operation was looked at: it has moved, waits with its next time, or is with its lane.
+    /// Returns when the operation has moved, has its next time, or is with its lane.
     pub async fn wake(&self, operation_id: &str) {
         let Some(hold) = self.held.wake(operation_id) else { return };
-        let (looked_at, done) = oneshot::channel();
-        if self.wakes.send(Wake { hold, _looked_at: looked_at }).await.is_ok() {
-            // Nothing is ever sent: the other end is dropped, whatever became of the look.
+        let (notify, done) = oneshot::channel();
+        if self.wakes.send(Wake { hold, _done: notify }).await.is_ok() {
+            // Nothing is ever sent: the other end is dropped after the move.
             let _: std::result::Result<(), _> = done.await;
         }
     }
 }
 
 async fn collect(engine: Engine, submitters: Submitters, mut receiver: mpsc::Receiver<Wake>) {
-    let (mut wakes, mut looks) = (Vec::new(), JoinSet::new());
+    let (mut wakes, mut moves) = (Vec::new(), JoinSet::new());
     while receiver.recv_many(&mut wakes, TOGETHER).await > 0 {
-        let (holds, waiting): (Vec<Hold>, Vec<_>) = wakes.drain(..).map(|wake| (wake.hold, wake._looked_at)).unzip();
+        let (holds, waiting): (Vec<Hold>, Vec<_>) = wakes.drain(..).map(|wake| (wake.hold, wake._done)).unzip();
         let (engine, submitters) = (engine.clone(), submitters.clone());
-        looks.spawn(async move {
-            look(&engine, &submitters, holds).await;
+        moves.spawn(async move {
+            advance_held(&engine, &submitters, holds).await;
             drop(waiting);
         });
-        while looks.try_join_next().is_some() {}
+        while moves.try_join_next().is_some() {}
     }
-    looks.join_all().await;
+    moves.join_all().await;
 }
 
-/// Makes the moves of operations and hands what was prepared to its lane. A failure is in the operation's own row when this returns;
-/// what could not even be written is woken again by the sweep.
-async fn look(engine: &Engine, submitters: &Submitters, mut holds: Vec<Hold>) {
+/// Makes the moves of operations and passes prepared steps to their lanes. A failure is recorded in the operation's row. If that fails too,
+/// the sweep wakes the operation again.
+async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: Vec<Hold>) {
     while !holds.is_empty() {
-        holds = look_once(engine, submitters, holds).await;
+        holds = advance_once(engine, submitters, holds).await;
     }
 }
 
-/// One look; those that were woken meanwhile come back, because it may have read their rows before the commit that woke them.
-async fn look_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> Vec<Hold> {
+/// Makes one move of each. Returns the operations that were woken meanwhile: their rows may have been read before that wake's commit.
+async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> Vec<Hold> {
     let ids: Vec<&str> = holds.iter().map(Hold::id).collect();
     let mut moved = match together(engine, submitters, &ids).await {
         Ok(moved) => moved,
-        // One that cannot be looked at must not take the others with it.
+        // One that fails must not stop the others.
         Err(_) if ids.len() > 1 => {
             let mut moved = HashMap::new();
             for id in &ids {
@@ -101,7 +101,7 @@ async fn look_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -
                 again.extend(hold.end());
             }
             Some(Err(error)) => tracing::error!(operation.id = hold.id(), "the move is made again later: {error}"),
-            // It waits for room, or it is due nothing: as it was read.
+            // It waits for room, or no move is due.
             None => {
                 left = true;
                 again.extend(hold.end());
@@ -109,8 +109,8 @@ async fn look_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -
         }
     }
     if left {
-        // It waits for room and there may be some by now, or it leaves its room to others; nobody else would look.
-        submitters.hungry();
+        // There may be room by now, or it leaves its room to others. Nothing else would notice.
+        submitters.ask_for_more();
     }
     again
 }
@@ -123,20 +123,20 @@ async fn together(engine: &Engine, submitters: &Submitters, ids: &[&str]) -> std
     Ok(moved.into_iter().collect())
 }
 
-/// Takes operations that were parked for want of room back into memory, whenever the lanes of a chain have little left to sign.
+/// Takes parked operations back into memory whenever the lanes of a chain have little left to sign.
 pub async fn refill(engine: Engine, submitters: Submitters, chain_id: i64, stop: CancellationToken) {
     let Some(network) = engine.network(chain_id) else { return };
     let mut room = network.room.subscribe();
-    let hungry: Arc<tokio::sync::Notify> = submitters.hunger(chain_id);
+    let wants_more: Arc<tokio::sync::Notify> = submitters.wants_more(chain_id);
     while !stop.is_cancelled() {
         match parked(&engine, &submitters, chain_id).await {
             Ok(holds) if holds.is_empty() => {}
-            Ok(holds) => look(&engine, &submitters, holds).await,
-            Err(error) => tracing::error!(chain.id = chain_id, "what waits for room is left to the sweep: {error}"),
+            Ok(holds) => advance_held(&engine, &submitters, holds).await,
+            Err(error) => tracing::error!(chain.id = chain_id, "parked operations are left to the sweep: {error}"),
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            () = hungry.notified() => {}
+            () = wants_more.notified() => {}
             changed = room.changed() => if changed.is_err() { return },
         }
     }
@@ -148,7 +148,7 @@ async fn parked(engine: &Engine, submitters: &Submitters, chain_id: i64) -> Resu
         return Ok(Vec::new());
     }
     let mut tx = engine.db.read().await?;
-    // Those that are in memory already still stand in the table as parked.
+    // Operations in memory are still marked as parked in the table.
     let limit = i64::try_from(wanted + submitters.held.count()).unwrap_or(i64::MAX);
     let ids = operation::waiting_for_lane(&mut tx, chain_id, &full, limit).await?;
     drop(tx);

@@ -1,4 +1,4 @@
-//! The limits of one job: a time limit, and an end to every panic.
+//! The limits of one job: a time limit, and a catch for panics.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::time::timeout;
 
 use crate::engine::Engine;
 
-/// How long one move may take.
+/// Time limit of one move.
 const MOVE: Duration = Duration::from_secs(60);
 
-/// Makes a move. An error, a panic and an overrun come back as the reason: in the queue a panic would leave the job running for ever.
+/// Makes a move. An error, a panic and a timeout are returned as the reason. In the queue a panic would leave the job running for ever.
 pub async fn attempt<T>(moves: impl Future<Output = Result<T>>) -> std::result::Result<T, String> {
     match timeout(MOVE, AssertUnwindSafe(moves).catch_unwind()).await {
         Ok(Ok(made)) => made.map_err(|error| error.to_string()),
@@ -21,7 +21,7 @@ pub async fn attempt<T>(moves: impl Future<Output = Result<T>>) -> std::result::
     }
 }
 
-/// Runs the job of an id. What it did not finish is found by the sweep.
+/// Runs the job of an id. If it fails, the sweep finds the row again.
 pub async fn run(engine: &Engine, id: &str) {
     let Some(job) = engine.platform.jobs.iter().find(|job| id.starts_with(job.prefix)) else {
         return tracing::error!(job.id = id, "a wake with an unknown kind of id was dropped");

@@ -1,4 +1,4 @@
-//! The loops: one for each chain, that follows, finalises and tends it, and one that sweeps. A lease keeps them to one process at a time.
+//! The loop of each chain: follow, finalise, rebroadcast. And the loop of the sweep. A lease keeps each to one process at a time.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,41 +9,41 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::follow::{self, Pass};
 use crate::engine::{Engine, Network};
-use crate::engine::{finalise, lane, observe, rebroadcast as tend, sweep, timer};
+use crate::engine::{finalise, lane, observe, rebroadcast, sweep, timer};
 
-/// How often a lease is renewed: a third of its life.
+/// Renewals of a lease happen after a third of its life.
 const RENEW: Duration = Duration::from_secs(5);
-/// How often lanes are tended at most.
-const TEND: Duration = Duration::from_secs(1);
-/// The pause after the database failed.
+/// The shortest time between two rebroadcasts.
+const REBROADCAST: Duration = Duration::from_secs(1);
+/// The pause after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The first pause after a send on a chain that mines at once; it doubles up to the chain's own pace.
+/// The first pause after a send on a chain that mines at once. It doubles up to the chain's block time.
 const QUICK: Duration = Duration::from_millis(5);
-/// How often what is final is looked for when the cursor does not move.
+/// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
-/// How often one turn of the sweep seals a page of the audit log at most.
+/// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 20;
 const PRUNE: Duration = Duration::from_secs(3600);
 
-/// Keeps one chain until it is told to stop: follows and tends it, and settles beside that what is final, so that neither waits for the
-/// other's commits.
+/// Runs the loop of one chain until the process stops. Following and settling run side by side, so that neither waits for the other's
+/// commits.
 pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
     let Some(network) = engine.network(chain_id) else { return };
-    let keeper = Keeper { engine: &engine, network, held: None, tended: None, observed: None, quick: None };
+    let keeper = Keeper { engine: &engine, network, held: None, rebroadcast_at: None, observed: None, quick: None };
     tokio::join!(keeper.follow(&stop), settle(&engine, network, &stop));
 }
 
-/// Settles what is final whenever the cursor has moved, while this process leads.
+/// Settles final receipts whenever the cursor moves, while this process holds the lease.
 async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     while !stop.is_cancelled() {
         let leads = network.followed_here.load(Ordering::Relaxed);
         let settled = if leads { finalise::finalise(engine, network).await } else { Ok(0) };
         let pause = match settled {
             Ok(count) if count >= engine.settings.settle_batch => continue,
-            // What could not be judged yet is looked at with the next block, or after a while.
+            // The rest is checked again with the next block, or after a while.
             Ok(_) => SETTLE,
             Err(error) => {
-                tracing::error!(chain.id = network.id(), "what is final is looked at again in a second: {error}");
+                tracing::error!(chain.id = network.id(), "final receipts are settled again in a second: {error}");
                 PAUSE
             }
         };
@@ -59,7 +59,7 @@ struct Keeper<'a> {
     engine: &'a Engine,
     network: &'a Network,
     held: Option<Instant>,
-    tended: Option<Instant>,
+    rebroadcast_at: Option<Instant>,
     observed: Option<Instant>,
     quick: Option<Duration>,
 }
@@ -70,7 +70,7 @@ impl Keeper<'_> {
             let pause = match self.turn().await {
                 Ok(pause) => pause,
                 Err(error) => {
-                    tracing::error!(chain.id = self.network.id(), "the chain is looked at again in a second: {error}");
+                    tracing::error!(chain.id = self.network.id(), "the chain is read again in a second: {error}");
                     self.held = None;
                     PAUSE
                 }
@@ -81,7 +81,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// One look at the chain; how long to wait before the next.
+    /// One pass over the chain. Returns the pause before the next.
     async fn turn(&mut self) -> Result<Duration> {
         if self.held.is_none_or(|at| at.elapsed() >= RENEW) {
             let fresh = self.held.is_none();
@@ -97,9 +97,9 @@ impl Keeper<'_> {
             }
         }
         let pass = follow::follow(self.engine, self.network).await?;
-        if self.tended.is_none_or(|at| at.elapsed() >= TEND) {
-            tend::tend(self.engine, self.network).await?;
-            self.tended = Some(Instant::now());
+        if self.rebroadcast_at.is_none_or(|at| at.elapsed() >= REBROADCAST) {
+            rebroadcast::rebroadcast(self.engine, self.network).await?;
+            self.rebroadcast_at = Some(Instant::now());
         }
         let every = Duration::from_secs(self.engine.settings.observe_seconds.max(1));
         if self.observed.is_none_or(|at| at.elapsed() >= every) {
@@ -117,8 +117,8 @@ impl Keeper<'_> {
         self.pace().await
     }
 
-    /// Waits for the next look. A send on a chain that mines at once is looked after at once; on any other it takes a block's time,
-    /// and a look for each send would cost calls by the operation.
+    /// Waits for the next pass. After a send, a chain that mines at once is read at once. On other chains the transaction takes a block's
+    /// time, and a pass for each send would cost RPC calls for each operation.
     async fn wait(&mut self, pause: Duration, stop: &CancellationToken) {
         let config = &self.network.chain.config;
         let mut until = Instant::now() + pause;
@@ -137,7 +137,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// How soon the chain may have something new: quickly after a send, at its pace while something is under way, else once a block.
+    /// How soon the chain may have something new: soon after a send, at its pace while transactions are open, else once a block.
     async fn pace(&mut self) -> Result<Duration> {
         let config = &self.network.chain.config;
         let pace = Duration::from_millis(config.poll_milliseconds);
@@ -151,13 +151,13 @@ impl Keeper<'_> {
     }
 }
 
-/// Wakes what is overdue, until it is told to stop.
+/// Wakes overdue rows until the process stops.
 pub async fn keep_sweeping(engine: Engine, stop: CancellationToken) {
     let mut pruned: Option<Instant> = None;
     let every = Duration::from_secs(engine.settings.sweep_seconds.max(1));
     while !stop.is_cancelled() {
         if let Err(error) = turn(&engine, &mut pruned).await {
-            tracing::error!("the sweep is tried again: {error}");
+            tracing::error!("the sweep is run again: {error}");
         }
         tokio::select! {
             () = stop.cancelled() => {}
@@ -175,7 +175,7 @@ async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
         while sweep(engine).await? > 0 {}
     }
     while timer::sweep(engine).await? > 0 {}
-    // What is left after these passes has its turn in the next one: a mass payout must not keep the sweep from what is overdue.
+    // The rest is sealed in the next turn: a mass payout must not keep the sweep from overdue rows.
     for _ in 0..SEAL_PASSES {
         if sweep::seal(engine).await? == 0 {
             break;

@@ -1,4 +1,4 @@
-//! Hears of what other processes pushed and sent.
+//! Listens for the wakes and sends of other processes.
 
 use muniment_domain::db::Pools;
 use tokio_util::sync::CancellationToken;
@@ -6,8 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 use crate::engine::queue::{PUSHED, SENT};
 
-/// Rings the bells of this process for wakes that others pushed and transactions that they sent. SQLite serves one process, which rings
-/// its own.
+/// Notifies this process of wakes and sends of other processes. SQLite serves one process, which notifies itself.
 pub async fn listen(engine: Engine, stop: CancellationToken) {
     let db = &engine.db;
     let Pools::Postgres(pool) = db.pools() else { return stop.cancelled().await };
@@ -16,10 +15,10 @@ pub async fn listen(engine: Engine, stop: CancellationToken) {
             let mut listener = sqlx::postgres::PgListener::connect_with(pool).await?;
             listener.listen_all([PUSHED, SENT]).await?;
             loop {
-                let told = listener.recv().await?;
-                if told.channel() != SENT {
+                let notification = listener.recv().await?;
+                if notification.channel() != SENT {
                     db.ring();
-                } else if let Some(network) = told.payload().parse().ok().and_then(|id| engine.network(id)) {
+                } else if let Some(network) = notification.payload().parse().ok().and_then(|id| engine.network(id)) {
                     network.sent.notify_one();
                 }
             }
@@ -29,7 +28,7 @@ pub async fn listen(engine: Engine, stop: CancellationToken) {
             failed = heard => failed,
         };
         let Err(error) = failed;
-        tracing::warn!("wakes of other processes are heard a second late until the connection is back: {error}");
+        tracing::warn!("wakes of other processes arrive a second late until the connection is back: {error}");
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     }
 }

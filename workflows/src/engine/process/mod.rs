@@ -1,4 +1,5 @@
-//! The loops of a worker process: queue workers, lanes, chains and the sweep. Everything else in the engine makes one move and returns.
+//! The loops of a worker process: queue workers, lanes, chains and the sweep. Every other function of the engine makes one move and
+//! returns.
 
 pub mod intake;
 pub mod keeper;

@@ -1,5 +1,5 @@
-//! When a worker looks into its queue: at once when a wake was pushed, and every second in any case. The queue's own strategies lose
-//! wake-ups (a source that fires while it is polled leaves no waker behind); here each source is polled until it is pending.
+//! When a worker reads its queue: at once after a wake was pushed, and every second in any case. The queue library's own strategies lose
+//! wake-ups: a source that fires while it is polled leaves no waker behind. Here each source is polled until it is pending.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,39 +12,39 @@ use muniment_domain::db::Db;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// The longest that a wake can be overlooked.
+/// The longest delay of a missed wake.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// A timer and a bell.
-pub struct BellOrTimer {
+/// A timer, and the notifications of the database handle.
+pub struct NotifyOrTimer {
     timer: Pin<Box<Sleep>>,
     rings: BoxStream<'static, ()>,
-    bell: watch::Receiver<u64>,
+    notified: watch::Receiver<u64>,
 }
 
-impl BellOrTimer {
-    /// Listens to the bell of a database.
+impl NotifyOrTimer {
+    /// Listens to the notifications of a database.
     pub fn new(db: &Db) -> Self {
         Self::with(db.bell())
     }
 
-    fn with(bell: watch::Receiver<u64>) -> Self {
-        let rings = unfold(bell.clone(), |mut bell| async move {
-            // The sender lives as long as the database handle: when it is gone there is nothing left to look into.
-            bell.changed().await.ok()?;
-            Some(((), bell))
+    fn with(notified: watch::Receiver<u64>) -> Self {
+        let rings = unfold(notified.clone(), |mut notified| async move {
+            // The sender lives as long as the database handle. Without it there is no queue to read.
+            notified.changed().await.ok()?;
+            Some(((), notified))
         });
-        Self { timer: Box::pin(sleep(EVERY)), rings: rings.boxed(), bell }
+        Self { timer: Box::pin(sleep(EVERY)), rings: rings.boxed(), notified }
     }
 }
 
-impl Clone for BellOrTimer {
+impl Clone for NotifyOrTimer {
     fn clone(&self) -> Self {
-        Self::with(self.bell.clone())
+        Self::with(self.notified.clone())
     }
 }
 
-impl PollStrategy for BellOrTimer {
+impl PollStrategy for NotifyOrTimer {
     fn poll_drive(&mut self, cx: &mut Context<'_>, _: &PollSnapshot) -> Poll<Option<()>> {
         let mut fired = false;
         while self.timer.as_mut().poll(cx).is_ready() {

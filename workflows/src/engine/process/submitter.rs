@@ -1,5 +1,5 @@
-//! One task for each lane. What was prepared for it waits there for room, in memory and bounded; what comes at the same time is signed
-//! in one commit and sent in one call.
+//! One task for each lane. Prepared steps wait there for room, in bounded memory. Those that arrive together are signed in one commit and
+//! sent in one call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use crate::engine::process::held::{Held, Hold};
 use crate::engine::submit::{self, Told};
 use crate::engine::{Engine, Network};
 
-/// How many times what may be in flight is held in memory for a lane; the rest waits in the table.
+/// The limit of a lane's steps in memory, as a multiple of its limit in flight. The rest waits in the table.
 const HELD_FULL_LANES: i64 = 4;
-/// After this time a prepared step is prepared again: fees and state have moved on.
+/// After this time a step is prepared again, because fees and state have changed.
 const FRESH_SECONDS: i64 = 15;
-/// How soon a full lane is looked at again when no block of this process said that there is room: another process may follow the chain.
+/// How soon a full lane is checked again without a new block: another process may follow the chain.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// How long the note of an answer waits for a commit to go along with.
+/// How long an answer waits for a commit that can store it.
 const NOTE_AFTER: Duration = Duration::from_millis(25);
 
-/// The lanes' submitters.
+/// The submitters of all lanes.
 #[derive(Clone)]
 pub struct Submitters {
     engine: Engine,
     lanes: Arc<Mutex<HashMap<String, Lane>>>,
     loads: Arc<std::sync::Mutex<HashMap<String, Arc<AtomicI64>>>>,
-    hunger: Arc<HashMap<i64, Arc<Notify>>>,
-    /// What this process has in memory.
+    wants_more: Arc<HashMap<i64, Arc<Notify>>>,
+    /// The operations that this process has in memory.
     pub held: Held,
 }
 
-/// The way into a lane's task, and the task.
+/// A lane's task, and the channel into it.
 struct Lane {
     chain_id: i64,
     sender: mpsc::Sender<(Prepared, Hold)>,
@@ -47,13 +47,19 @@ struct Lane {
 }
 
 impl Submitters {
-    /// Submitters that sign with this engine's keys.
+    /// Submitters for the lanes of this engine.
     pub fn new(engine: Engine) -> Self {
-        let hunger = engine.networks.keys().map(|id| (*id, Arc::default())).collect();
-        Self { engine, lanes: Arc::default(), loads: Arc::default(), hunger: Arc::new(hunger), held: Held::default() }
+        let wants_more = engine.networks.keys().map(|id| (*id, Arc::default())).collect();
+        Self {
+            engine,
+            lanes: Arc::default(),
+            loads: Arc::default(),
+            wants_more: Arc::new(wants_more),
+            held: Held::default(),
+        }
     }
 
-    /// Hands a step to its lane.
+    /// Passes a step to its lane.
     pub async fn submit(&self, prepared: Prepared, hold: Hold) {
         let sender = {
             let mut lanes = self.lanes.lock().await;
@@ -61,7 +67,7 @@ impl Submitters {
             lane.sender.clone()
         };
         if sender.send((prepared, hold)).await.is_err() {
-            tracing::error!("a lane's submitter is gone; the sweep will wake its operations");
+            tracing::error!("the submitter of a lane has ended; the sweep will wake its operations");
         }
     }
 
@@ -73,7 +79,7 @@ impl Submitters {
             chain_id,
             lane_id: first.lane_id.clone(),
             load: load.clone(),
-            hungry: self.hunger(chain_id),
+            wants_more: self.wants_more(chain_id),
             waiting: Vec::new(),
             holds: HashMap::new(),
             answers: Vec::new(),
@@ -87,14 +93,14 @@ impl Submitters {
         loads.entry(lane_id.to_owned()).or_default().clone()
     }
 
-    /// How many more steps than it has in flight a lane still takes.
+    /// How many steps a lane accepts beyond those in flight.
     pub fn spare(&self, lane_id: &str) -> i64 {
         let most = self.engine.networks.values().map(in_flight_max).max().unwrap_or_default() * HELD_FULL_LANES;
         most - self.load(lane_id).load(Ordering::Relaxed)
     }
 
-    /// How many operations the lanes of a chain would take from the table now, enough for the room of the next two blocks, and which
-    /// lanes take none.
+    /// How many operations the lanes of a chain can take from the table now: enough for the room of the next two blocks. Also returns the
+    /// lanes that take none.
     pub async fn wanted(&self, chain_id: i64) -> (usize, Vec<String>) {
         let Some(network) = self.engine.network(chain_id) else { return (0, Vec::new()) };
         let (most, lanes) = (in_flight_max(network), self.lanes.lock().await);
@@ -106,23 +112,23 @@ impl Submitters {
         (usize::try_from(wanted).unwrap_or(0) + idle * usize::try_from(most).unwrap_or(0), full)
     }
 
-    /// What is rung when the lanes of a chain have little left to sign.
-    pub fn hunger(&self, chain_id: i64) -> Arc<Notify> {
-        self.hunger.get(&chain_id).cloned().unwrap_or_default()
+    /// The signal that the lanes of a chain have little left to sign.
+    pub fn wants_more(&self, chain_id: i64) -> Arc<Notify> {
+        self.wants_more.get(&chain_id).cloned().unwrap_or_default()
     }
 
-    /// Looks for parked operations on every chain.
-    pub fn hungry(&self) {
-        self.hunger.values().for_each(|hungry| hungry.notify_one());
+    /// Asks for parked operations on every chain.
+    pub fn ask_for_more(&self) {
+        self.wants_more.values().for_each(|wants_more| wants_more.notify_one());
     }
 
-    /// Lets every lane sign and send what it has room for.
+    /// Lets every lane sign and send as much as it has room for, and ends it.
     pub async fn drain(&self) {
         let lanes: Vec<_> = self.lanes.lock().await.drain().map(|(_, lane)| lane).collect();
         for lane in lanes {
             drop(lane.sender);
             if let Err(error) = lane.task.await {
-                tracing::error!("a lane's submitter failed: {error}");
+                tracing::error!("the submitter of a lane failed: {error}");
             }
         }
     }
@@ -137,13 +143,13 @@ struct Submitter {
     chain_id: i64,
     lane_id: String,
     load: Arc<AtomicI64>,
-    hungry: Arc<Notify>,
-    /// Prepared, in the order in which it came.
+    wants_more: Arc<Notify>,
+    /// Prepared steps, in the order of their arrival.
     waiting: Vec<Prepared>,
     holds: HashMap<String, Hold>,
-    /// Answers that are still to be noted; nothing hangs on when.
+    /// Answers that are not stored yet. They are not urgent.
     answers: Vec<Answered>,
-    /// The send that is under way: the next one must not overtake it.
+    /// The send in progress. The next one must not overtake it.
     sending: Option<JoinHandle<Result<Told>>>,
 }
 
@@ -158,13 +164,13 @@ impl Submitter {
                 self.take(next);
             }
             while open && !self.waiting.is_empty() {
-                // Marked as seen before the look, so that room made meanwhile is not overlooked.
+                // Marked as seen before the check, so that room that appears meanwhile is not missed.
                 room.mark_unchanged();
                 let signed = self.sign(network).await;
                 if signed > 0 {
                     noted = Instant::now();
                 }
-                // A full batch may have left room for another one.
+                // After a full batch there may be room for another one.
                 open = signed == self.engine.settings.sign_batch.max(1);
                 self.spill().await;
             }
@@ -196,7 +202,7 @@ impl Submitter {
         self.waiting.push(prepared);
     }
 
-    /// Signs as much as there is room for, a batch at most, and puts it on the wire; how much that was.
+    /// Signs and sends as much as there is room for, one batch at most. Returns the number of steps.
     async fn sign(&mut self, network: &Network) -> usize {
         self.drop_stale().await;
         let batch = std::mem::take(&mut self.waiting);
@@ -206,16 +212,16 @@ impl Submitter {
                 stored
             }
             Err(error) => {
-                // Whatever was committed is tended and followed; whatever was not is woken by the sweep.
+                // Committed steps are followed and sent again. The sweep wakes the others.
                 tracing::error!(lane.id = self.lane_id, "a batch was not submitted: {error}");
                 Vec::new()
             }
         };
-        // Free before they are sent: the wake for a next step may come with the very next block.
+        // Freed before the send, because the next block may already wake the next step.
         let waiting: Vec<&str> = self.waiting.iter().map(|prepared| prepared.op.id.as_str()).collect();
         self.holds.retain(|id, _| waiting.contains(&id.as_str()));
         if self.waiting.len() < usize::try_from(in_flight_max(network)).unwrap_or(0) {
-            self.hungry.notify_one();
+            self.wants_more.notify_one();
         }
         let signed = stored.len();
         if signed > 0 {
@@ -242,7 +248,7 @@ impl Submitter {
     async fn told(&mut self, network: &Network, told: Result<Told>) {
         self.sending = None;
         let noted = match told {
-            // Whoever follows the chain in another process is told by the note.
+            // The commit that stores the answer notifies the process that follows the chain.
             Ok(told) if told.all_taken && network.followed_here.load(Ordering::Relaxed) => {
                 self.answers.extend(told.answers);
                 Ok(())
@@ -251,18 +257,18 @@ impl Submitter {
             Err(error) => Err(error),
         };
         if let Err(error) = noted {
-            tracing::error!(lane.id = self.lane_id, "a send was not noted: {error}");
+            tracing::error!(lane.id = self.lane_id, "the answers to a send were not recorded: {error}");
         }
     }
 
     async fn note(&mut self, network: &Network) {
         let told = Told::taken(std::mem::take(&mut self.answers));
         if let Err(error) = submit::note(&self.engine, network, &told).await {
-            tracing::error!(lane.id = self.lane_id, "a send was not noted: {error}");
+            tracing::error!(lane.id = self.lane_id, "the answers to a send were not recorded: {error}");
         }
     }
 
-    /// What was tried too long ago goes back to the table, from where it is prepared again when there is room.
+    /// Returns steps that were prepared too long ago to the table. They are prepared again when there is room.
     async fn drop_stale(&mut self) {
         let oldest = self.engine.db.clock().now() - chrono::Duration::seconds(FRESH_SECONDS);
         let (stale, fresh) = std::mem::take(&mut self.waiting).into_iter().partition(|prepared| prepared.at < oldest);
@@ -270,7 +276,7 @@ impl Submitter {
         self.park(stale).await;
     }
 
-    /// What is more than a lane should have in memory waits in the table.
+    /// Returns the steps above the limit of memory to the table.
     async fn spill(&mut self) {
         let most = engine_most(&self.engine, self.chain_id);
         let rest = self.waiting.split_off(self.waiting.len().min(most));
@@ -283,10 +289,10 @@ impl Submitter {
         }
         let ids: Vec<String> = batch.iter().map(|prepared| prepared.op.id.clone()).collect();
         if let Err(error) = submit::park(&self.engine, batch, LANE_FULL).await {
-            tracing::error!(lane.id = self.lane_id, "what waits for room is left to the sweep: {error}");
+            tracing::error!(lane.id = self.lane_id, "parked operations are left to the sweep: {error}");
         }
         ids.iter().for_each(|id| drop(self.holds.remove(id)));
-        self.hungry.notify_one();
+        self.wants_more.notify_one();
     }
 
     async fn end(&mut self, network: &Network) {
@@ -306,7 +312,7 @@ fn engine_most(engine: &Engine, chain_id: i64) -> usize {
     usize::try_from(most).unwrap_or(0)
 }
 
-/// Waits for the send that is under way, for ever if there is none.
+/// Waits for the send in progress. Without one it never returns.
 async fn sent(sending: &mut Option<JoinHandle<Result<Told>>>) -> Result<Told> {
     match sending {
         Some(task) => finished(task.await),
@@ -316,7 +322,7 @@ async fn sent(sending: &mut Option<JoinHandle<Result<Told>>>) -> Result<Told> {
 
 fn finished(ended: std::result::Result<Result<Told>, tokio::task::JoinError>) -> Result<Told> {
     ended.unwrap_or_else(|error| {
-        // What was stored is sent again by whoever tends the lane.
+        // The stored bytes are sent again by the rebroadcast of the lane.
         tracing::error!("a send panicked: {error}");
         Ok(Told::nothing())
     })

@@ -1,4 +1,4 @@
-//! A worker process: the queue's workers, the keepers of the chains and the sweep, until it is told to stop.
+//! A worker process: the queue's workers, the loop of each chain, and the sweep, until the process stops.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::engine::process::intake::{self, Intake};
-use crate::engine::process::poll::BellOrTimer;
+use crate::engine::process::poll::NotifyOrTimer;
 use crate::engine::process::submitter::Submitters;
 use crate::engine::process::{job, keeper, listener};
 use crate::engine::queue::QUEUES;
@@ -24,16 +24,16 @@ use crate::engine::sweep;
 
 const HEARTBEAT: Duration = Duration::from_secs(5);
 const MISSED_HEARTBEATS: usize = 6;
-/// How many jobs one look into a queue takes.
+/// How many jobs one read of a queue takes.
 const BATCH: usize = 64;
-/// How often in a row the queue's workers may fail before the process ends for its supervisor to see.
+/// How often in a row a queue's worker may fail before the process ends, so that its supervisor notices.
 const RESTARTS_MAX: u32 = 60;
 
 impl Engine {
-    /// Runs this process's part of the engine until it is told to stop, then lets the moves under way finish.
+    /// Runs this process until it is told to stop, then lets the moves in progress finish.
     pub async fn run(self, stop: CancellationToken) -> Result<()> {
         let submitters = Submitters::new(self.clone());
-        let (intake, looking) = Intake::start(self.clone(), submitters.clone());
+        let (intake, moves) = Intake::start(self.clone(), submitters.clone());
         sweep::wake_all(&self).await?;
         let mut tasks = JoinSet::new();
         for chain_id in self.networks.keys() {
@@ -54,28 +54,28 @@ impl Engine {
             if ended.is_ok() {
                 ended = result;
             }
-            // One part without the others would look alive and do nothing.
+            // A process with a part missing would seem alive and do nothing.
             stop.cancel();
         }
         let drain = Duration::from_secs(self.settings.drain_seconds);
         drop(intake);
         let drained = async {
-            // Nothing new comes in: what is being looked at reaches its lane, and every lane ends with what it has.
-            if let Err(error) = looking.await {
-                tracing::error!("the look at wakes failed: {error}");
+            // No new wakes arrive. Moves in progress reach their lanes, and every lane finishes its steps.
+            if let Err(error) = moves.await {
+                tracing::error!("the intake of wakes failed: {error}");
             }
             submitters.drain().await;
         };
         if timeout(drain, drained).await.is_err() {
-            tracing::warn!("moves were still under way after {drain:?}; they go on after the next start");
+            tracing::warn!("moves were still in progress after {drain:?}; they continue after the next start");
         }
         self.holder.release_all(&self.db).await?;
         ended
     }
 }
 
-/// Runs the worker of one queue. It ends on any database error, so it is built anew, each time under a name never used before. Each has
-/// a monitor of its own, because a monitor waits for the last of its workers and would leave a queue without one until then.
+/// Runs the worker of one queue. The library ends it on any database error, so it is built again, each time under a new name. Each queue
+/// has its own monitor: a shared one waits for its last worker, and would leave a queue without a worker until then.
 async fn work(engine: Engine, intake: Intake, queue: &'static str, stop: CancellationToken) -> Result<()> {
     let mut failures = 0;
     while !stop.is_cancelled() {
@@ -91,10 +91,10 @@ async fn work(engine: Engine, intake: Intake, queue: &'static str, stop: Cancell
         tracing::error!(
             worker.queue = queue,
             worker.failures = failures,
-            "a queue's worker ended and is started again: {ended:?}"
+            "a queue worker ended and is started again: {ended:?}"
         );
         if failures > RESTARTS_MAX {
-            return Err(Error::Worker("a queue's worker fails again and again; see the log".to_owned()));
+            return Err(Error::Worker("a queue worker fails repeatedly; see the log".to_owned()));
         }
         sleep(Duration::from_secs(1)).await;
     }
@@ -115,7 +115,7 @@ fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
             Monitor::new().register(move |_| {
                 let storage = SqliteStorage::<Value>::new(&write).with_config(config.clone());
                 WorkerBuilder::new(own.clone())
-                    .backend(storage.poll_with_strategy(BellOrTimer::new(&db)))
+                    .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db)))
                     .concurrency(concurrency)
                     .data(engine.clone())
                     .data(intake.clone())
@@ -131,7 +131,7 @@ fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
             Monitor::new().register(move |_| {
                 let storage = PostgresStorage::<Value>::new(&pool).with_config(config.clone());
                 WorkerBuilder::new(own.clone())
-                    .backend(storage.poll_with_strategy(BellOrTimer::new(&db)))
+                    .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db)))
                     .concurrency(concurrency)
                     .data(engine.clone())
                     .data(intake.clone())
@@ -141,7 +141,7 @@ fn monitor(engine: &Engine, intake: &Intake, name: &'static str) -> Monitor {
     }
 }
 
-/// Runs one job. For the queue it always succeeds: a failure is recorded in the row that the job is about.
+/// Runs one job. For the queue it always succeeds: a failure is recorded in the row of the job's id.
 async fn handle(job: Value, engine: Data<Engine>, intake: Data<Intake>) {
     match job.as_str() {
         Some(operation_id) if operation_id.starts_with("op_") => intake.wake(operation_id).await,

@@ -194,8 +194,8 @@ async fn identify(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet
     Ok(Call { mined, function, standing: standing.unwrap_or(Standing::Strange(seen)) })
 }
 
-/// Finds the unpaid entitlements that a direct payout page paid. Nothing else in the database could show that page. The distributor needs no
-/// such check: it refuses a repetition itself.
+/// Finds the unpaid entitlements that a direct payout page paid. Nothing else in the database could show that page. The distributor needs
+/// no such check: it refuses a repetition itself.
 async fn paid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option<Standing>> {
     let Some(page) = direct_payout::page_of(&mined.data) else { return Ok(None) };
     let mut owed = Vec::new();

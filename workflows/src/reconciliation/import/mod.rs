@@ -1,5 +1,5 @@
-//! Import after a restore: calls of a lane's key since the backup are recorded, so that none of them is repeated. The engine itself finds the
-//! calls of operations that the database still has. A person imports the others here.
+//! Import after a restore: calls of a lane's key since the backup are recorded, so that none of them is repeated. The engine itself finds
+//! the calls of operations that the database still has. A person imports the others here.
 
 mod find;
 mod write;

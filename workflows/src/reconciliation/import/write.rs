@@ -21,8 +21,8 @@ use crate::engine::{Engine, Network};
 const READS: usize = 2;
 const REASON: &str = "imported after a restore";
 
-/// Stores the operation with its step, items and history, and settles it, in one commit. A second import of the same transaction is refused by
-/// its claim.
+/// Stores the operation with its step, items and history, and settles it, in one commit. A second import of the same transaction is refused
+/// by its claim.
 pub async fn write(engine: &Engine, network: &Network, lane: &Lane, call: &Call, actor: &str) -> Result<String> {
     let receipt = proof(network, call).await?;
     read_events(engine, network, &receipt).await?;
@@ -69,7 +69,8 @@ async fn proof(network: &Network, call: &Call) -> Result<Receipt> {
     })
 }
 
-/// Reads the events of the call into the ledger before it is imported. If an endpoint hid them once, the token is read again from the start.
+/// Reads the events of the call into the ledger before it is imported. If an endpoint hid them once, the token is read again from the
+/// start.
 async fn read_events(engine: &Engine, network: &Network, receipt: &Receipt) -> Result<()> {
     for _ in 0..READS {
         ledger::index(engine, network).await?;

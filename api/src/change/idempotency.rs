@@ -8,12 +8,11 @@ use muniment_domain::point::Point;
 use utoipa::IntoParams;
 
 use crate::app::App;
+use crate::change::submission::Submission;
+use crate::change::{Change, ChangeRequest};
 use crate::code::Code;
-use crate::command::act::Act;
-use crate::command::submission::{Intent, Submission};
 use crate::field::id::location;
-use crate::http::error::PROBLEM_JSON;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{PROBLEM_JSON, Problem, Result};
 
 /// The header of the key.
 pub const HEADER: &str = "idempotency-key";
@@ -59,34 +58,37 @@ pub fn required() -> Problem {
 }
 
 /// Carries out the request that is the body itself.
-pub async fn once<T: Intent>(app: &App, submission: &Submission<T>) -> Result<Response> {
+pub async fn once<T: ChangeRequest>(app: &App, submission: &Submission<T>) -> Result<Response> {
     perform(app, submission, &submission.body).await
 }
 
 /// Carries out a change once for its key, and repeats the first answer after that. Without a key nothing is remembered.
-pub async fn perform<T: Sync, A: Act>(app: &App, submission: &Submission<T>, act: &A) -> Result<Response> {
+pub async fn perform<T: Sync, C: Change>(app: &App, submission: &Submission<T>, change: &C) -> Result<Response> {
     let key = &submission.key;
     let _in_use = InUse::take(app, key)?;
     for _ in 0..TRIES {
-        let mut tx = if A::DECIDES { app.db.read().await? } else { app.db.begin().await? };
+        let mut tx = if C::DECIDES { app.db.read().await? } else { app.db.begin().await? };
         if let Some(answer) = answered(app, &mut tx, submission).await? {
-            return Ok(tagged::<A>(replayed(&answer), &answer));
+            return Ok(tagged::<C>(replayed(&answer), &answer));
         }
-        let (mut tx, answer, point) = match attempt(app, submission, act, tx).await {
+        let (mut tx, answer, point) = match attempt(app, submission, change, tx).await {
             Ok(Some(done)) => done,
             // A row changed since it was read: everything is read again.
             Ok(None) => continue,
-            Err(problem) if A::DECIDES && is_passing(&problem) => continue,
+            Err(problem) if C::DECIDES && is_passing(&problem) => continue,
             Err(problem) if !key.is_named() => return Err(problem),
             // A refusal by the rules is an answer too. Nothing that was written before it stays.
-            Err(problem) => (app.db.begin().await?, refusal(submission, problem)?, Point::Accept),
+            Err(problem) => {
+                let answer = refusal(submission, problem)?;
+                (app.db.begin().await?, answer, Point::Accept)
+            }
         };
         if keep(app, &mut tx, submission, &answer).await? {
             tx.commit(point).await?;
-            return Ok(tagged::<A>(response(&answer), &answer));
+            return Ok(tagged::<C>(response(&answer), &answer));
         }
     }
-    if key.is_named() && !A::DECIDES {
+    if key.is_named() && !C::DECIDES {
         return Err(Problem::bare(Code::IdempotencyInProgress));
     }
     Err(Problem::unavailable("other requests changed the same rows again and again"))
@@ -98,20 +100,20 @@ fn is_passing(problem: &Problem) -> bool {
 }
 
 /// One attempt: the decision with no transaction open, then everything that is written. None if a row changed meanwhile.
-async fn attempt<T: Sync, A: Act>(
+async fn attempt<T: Sync, C: Change>(
     app: &App,
     submission: &Submission<T>,
-    act: &A,
+    change: &C,
     tx: Tx,
 ) -> Result<Option<(Tx, Answer, Point)>> {
-    let (mut tx, decision) = if A::DECIDES {
+    let (mut tx, decision) = if C::DECIDES {
         drop(tx);
-        let decision = act.decide(app).await?;
+        let decision = change.decide(app).await?;
         (app.db.begin().await?, decision)
     } else {
-        (tx, act.decide(app).await?)
+        (tx, change.decide(app).await?)
     };
-    match act.apply(app, &mut tx, decision, submission.requester()).await {
+    match change.apply(app, &mut tx, decision, submission.requester()).await {
         Ok((answer, point)) => Ok(Some((tx, answer, point))),
         Err(muniment_domain::Error::Stale { .. }) => Ok(None),
         Err(error) => Err(error.into()),
@@ -119,7 +121,7 @@ async fn attempt<T: Sync, A: Act>(
 }
 
 /// Does so for a thing that the path names: its id is looked at, and the body is told it.
-pub async fn once_for<T: Intent>(
+pub async fn once_for<T: ChangeRequest>(
     app: &App,
     prefix: &str,
     id: String,
@@ -169,8 +171,8 @@ fn owner(key: &Key) -> String {
 }
 
 /// With the tag of what it holds.
-fn tagged<A: Act>(mut response: Response, answer: &Answer) -> Response {
-    if let Some(Ok(tag)) = A::etag(answer).map(HeaderValue::try_from) {
+fn tagged<C: Change>(mut response: Response, answer: &Answer) -> Response {
+    if let Some(Ok(tag)) = C::etag(answer).map(HeaderValue::try_from) {
         response.headers_mut().insert(header::ETAG, tag);
     }
     response

@@ -13,9 +13,10 @@ use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 
 use crate::app::App;
+use crate::change::ChangeRequest;
+use crate::change::idempotency::once;
+use crate::change::submission::{Form, Submission};
 use crate::code::Code;
-use crate::command::idempotency::once;
-use crate::command::submission::{Intent, Submission};
 use crate::config::Config;
 use crate::http::error::{Problem, Result};
 
@@ -27,11 +28,13 @@ struct Counted {
     refused: Option<String>,
 }
 
-impl Intent for Counted {
+impl Form for Counted {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
+}
 
+impl ChangeRequest for Counted {
     async fn accept(&self, _: &App, _: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
         let number = self.accepted.fetch_add(1, Ordering::SeqCst);
         match &self.refused {

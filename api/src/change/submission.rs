@@ -3,41 +3,27 @@
 use alloy_primitives::hex;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use chrono::{DateTime, Utc};
-use muniment_domain::db::Tx;
-use muniment_domain::idempotency::{Answer, Key};
+use muniment_domain::idempotency::Key;
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
 
 use crate::access::principal::Principal;
 use crate::access::route::Route;
 use crate::app::App;
-use crate::command::idempotency;
+use crate::change::idempotency;
 use crate::http::body;
 use crate::http::error::{Problem, Result};
 use crate::http::request_id::RequestId;
 
 const PURPOSE: &str = "idempotency";
 
-/// What can be wished for: the body of a request for work.
-pub trait Intent: DeserializeOwned + Send + Sync {
-    /// Whether nothing needs to be sent: no body is then an empty object.
+/// The body of a request that changes something.
+pub trait Form: DeserializeOwned + Send + Sync {
+    /// Whether the body may be left out. It is then read as an empty object.
     const MAY_BE_EMPTY: bool = false;
 
-    /// Refuses what no state of the platform could make right.
+    /// Refuses a body that is wrong whatever the state of the platform.
     fn check(&self, now: DateTime<Utc>) -> Result<()>;
-
-    /// Writes the operation and everything with it into the transaction, and says what is answered.
-    fn accept(
-        &self,
-        app: &App,
-        tx: &mut Tx,
-        by: Requester,
-    ) -> impl Future<Output = muniment_domain::Result<Answer>> + Send;
-
-    /// The ETag of what an answer holds, for whoever changes it next; none where nothing is changed by its version.
-    fn etag(_: &Answer) -> Option<String> {
-        None
-    }
 }
 
 /// The request, read and sound in form.
@@ -64,34 +50,18 @@ impl<T> Submission<T> {
     }
 }
 
-impl<T: Intent> FromRequest<App> for Submission<T> {
+impl<T: Form> FromRequest<App> for Submission<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
-        Self::read_as(request, app, T::MAY_BE_EMPTY, |body: &T| body.check(app.db.clock().now())).await
-    }
-}
-
-impl<T: DeserializeOwned> Submission<T> {
-    /// Reads a request with its key; the check says what no state could make right.
-    pub async fn read(request: Request, app: &App, check: impl FnOnce(&T) -> Result<()>) -> Result<Self> {
-        Self::read_as(request, app, false, check).await
-    }
-
-    async fn read_as(
-        request: Request,
-        app: &App,
-        may_be_empty: bool,
-        check: impl FnOnce(&T) -> Result<()>,
-    ) -> Result<Self> {
         let (mut parts, content) = request.into_parts();
         let Principal(principal) = Principal::from_request_parts(&mut parts, app).await?;
         let RequestId(request_id) = RequestId::from_request_parts(&mut parts, app).await?;
         let route = parts.extensions.get::<&'static Route>().copied();
         let route = route.ok_or_else(|| Problem::internal("a request without the row of its endpoint"))?;
         let bytes = body::read(content, app.limits.body_bytes_max).await?;
-        let body: T = body::parse(if may_be_empty && bytes.is_empty() { b"{}" } else { &bytes })?;
-        check(&body)?;
+        let body: T = body::parse(if T::MAY_BE_EMPTY && bytes.is_empty() { b"{}" } else { &bytes })?;
+        body.check(app.db.clock().now())?;
         let (method, path) = (parts.method.as_str().to_owned(), parts.uri.path().to_owned());
         let key = match idempotency::key_of(&parts.headers)? {
             Some(key) => key,

@@ -7,16 +7,14 @@ use muniment_domain::db::Tx;
 use muniment_domain::user;
 use muniment_domain::{Code, Error, Result, email_link};
 
-use crate::approval::action::Action;
-
 /// The waiting time before the requester can approve alone.
 pub const HOURS: i64 = 24;
 /// The approver that is recorded when the requester approves alone.
 pub const CHECKER: &str = "break_glass";
 
 /// The time from which the requester can approve alone. None while there is another admin.
-pub async fn from(tx: &mut Tx, action: &Action, maker: &str) -> Result<Option<DateTime<Utc>>> {
-    if !action.takes_admins() || user::other_admins(tx, maker).await? > 0 {
+pub async fn from(tx: &mut Tx, maker: &str) -> Result<Option<DateTime<Utc>>> {
+    if user::other_admins(tx, maker).await? > 0 {
         return Ok(None);
     }
     Ok(Some(tx.now() + Duration::hours(HOURS)))
@@ -33,8 +31,8 @@ pub fn self_approval() -> Error {
     Error::refused(Code::SelfApprovalForbidden, detail)
 }
 
-/// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins cannot
-/// change before the commit.
+/// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins
+/// cannot change before the commit.
 pub async fn take(tx: &mut Tx, a: &mut Approval) -> Result<()> {
     let another = user::other_admins(tx, &a.maker).await? > 0;
     let Some(from) = a.alone_from.filter(|_| !another) else {

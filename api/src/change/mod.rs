@@ -1,40 +1,25 @@
-//! A person's act on a thing that exists. What has to be asked of a chain is asked first, with no transaction open; then the act, its
-//! history and its answer are written in one commit.
+//! Changes: a request that changes something is carried out once for its idempotency key. Whatever has to be asked of a chain is asked first,
+//! with no transaction open. The change, its history and its answer are then written in one commit.
 
-use axum::extract::{FromRequest, Request};
+pub mod idempotency;
+#[cfg(test)]
+mod idempotency_test;
+pub mod submission;
+
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_workflows::requester::Requester;
-use serde::de::DeserializeOwned;
 
+use self::submission::Form;
 use crate::app::App;
-use crate::command::submission::{Intent, Submission};
 use crate::http::error::{Problem, Result};
 
 /// How long a reason may be.
 const REASON_CHARACTERS_MAX: usize = 500;
 
-/// The body of an act.
-pub trait Form: DeserializeOwned + Send {
-    /// Refuses what no state of the platform could make right.
-    fn check(&self) -> Result<()>;
-}
-
-/// A request for an act, read and sound in form.
-#[derive(Debug)]
-pub struct Written<T>(pub Submission<T>);
-
-impl<T: Form> FromRequest<App> for Written<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, app: &App) -> Result<Self> {
-        Submission::read(request, app, T::check).await.map(Self)
-    }
-}
-
 /// A change that is carried out once for its idempotency key, in one commit.
-pub trait Act: Sync {
+pub trait Change: Sync {
     /// What was found out before anything is written.
     type Decision: Send;
     /// Whether `decide` asks something that no transaction may wait for, such as a chain.
@@ -58,8 +43,24 @@ pub trait Act: Sync {
     }
 }
 
+/// A body that says all that is to be written.
+pub trait ChangeRequest: Form {
+    /// Writes it into the transaction, with all that belongs to it. Returns the answer.
+    fn accept(
+        &self,
+        app: &App,
+        tx: &mut Tx,
+        by: Requester,
+    ) -> impl Future<Output = muniment_domain::Result<Answer>> + Send;
+
+    /// The ETag of an answer, if its resource is changed by its version.
+    fn etag(_: &Answer) -> Option<String> {
+        None
+    }
+}
+
 /// The body of most requests is all that is to be written.
-impl<T: Intent> Act for T {
+impl<T: ChangeRequest> Change for T {
     type Decision = ();
     const DECIDES: bool = false;
 
@@ -72,7 +73,7 @@ impl<T: Intent> Act for T {
     }
 
     fn etag(answer: &Answer) -> Option<String> {
-        <T as Intent>::etag(answer)
+        <T as ChangeRequest>::etag(answer)
     }
 }
 

@@ -1,5 +1,8 @@
 //! `/v1/api-keys`: keys that act for their owner, with what they were given and never more than their owner has.
 
+mod check;
+mod record;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
@@ -9,27 +12,27 @@ use muniment_domain::api_key::{self, ApiKey, New, Whose};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::user::{Role, Roles};
+use muniment_domain::user::Role;
 use muniment_domain::{Code, Error};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::staff::api_key::{Request, collect};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use self::check::{check, check_rights};
+use self::record::{Made, Shown, item};
 use crate::access::permission::{ADMIN, KEY_LIST, KEYS};
-use crate::access::permission::{SCOPES, scopes_of};
 use crate::access::principal::Principal;
 use crate::access::route::{Route, route};
 use crate::app::App;
 use crate::approval::{self, Asked};
-use crate::command::idempotency::{self, IdempotencyKey};
-use crate::command::submission::{Intent, Submission};
-use crate::field::name::check_name;
+use crate::change::ChangeRequest;
+use crate::change::idempotency::{self, IdempotencyKey};
+use crate::change::submission::{Form, Submission};
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
-use crate::http::origin;
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
 
 /// The endpoints of API keys.
@@ -44,9 +47,6 @@ pub fn routes() -> Vec<Route> {
 }
 
 const DAYS_DEFAULT: i64 = 365;
-const DAYS_MAX: i64 = 730;
-const NETWORKS_MAX: usize = 20;
-const PER_MINUTE_MAX: i64 = 100_000;
 /// How many keys of one person may be in use.
 const KEYS_MAX: i64 = 20;
 /// For how long what is exchanged works on unless somebody says otherwise.
@@ -97,11 +97,13 @@ pub async fn create(
     idempotency::once(&app, &submission).await
 }
 
-impl Intent for Wanted {
+impl Form for Wanted {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         check(self, now)
     }
+}
 
+impl ChangeRequest for Wanted {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         api_key::make_room(tx, &by.actor, KEYS_MAX).await?;
         let mut scopes = self.scopes.clone();
@@ -161,11 +163,13 @@ pub async fn take(
     idempotency::once_for(&app, "apr", approval_id, submission, |body, id| body.approval_id = id).await
 }
 
-impl Intent for Taking {
+impl Form for Taking {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
+}
 
+impl ChangeRequest for Taking {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let (id, key) = collect(tx, &self.approval_id, KEYS_MAX, secret(app), &by).await?;
         made(tx, &id, key).await
@@ -227,13 +231,15 @@ pub async fn rotate(
     idempotency::once_for(&app, "key", id, submission, |body, id| body.id = id).await
 }
 
-impl Intent for Rotation {
+impl Form for Rotation {
     const MAY_BE_EMPTY: bool = true;
 
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_overlap(self.overlap_hours)
     }
+}
 
+impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         // Whoever gets the new secret is the one who had the old one: an admin revokes the keys of others, and has none of them.
         let old = live(tx, &self.id, &by.actor).await?;
@@ -302,111 +308,4 @@ fn secret(app: &App) -> [u8; 32] {
     bytes[..16].copy_from_slice(&app.db.ids().bytes());
     bytes[16..].copy_from_slice(&app.db.ids().bytes());
     bytes
-}
-
-/// Refuses what somebody with these roles may not give.
-fn check_rights(wanted: &Wanted, roles: &Roles, app: &App) -> Result<()> {
-    let allowed = scopes_of(roles);
-    if wanted.scopes.is_empty() {
-        return Err(Problem::field("/scopes", "required", format!("Name at least one scope: {}.", allowed.join(", "))));
-    }
-    for (index, scope) in wanted.scopes.iter().enumerate() {
-        let pointer = format!("/scopes/{index}");
-        if !SCOPES.contains(&scope.as_str()) {
-            return Err(Problem::field(pointer, "scope_unknown", format!("The scope {scope} does not exist.")));
-        }
-        if !allowed.contains(&scope.as_str()) {
-            let detail = format!("You do not have this scope yourself. You can give: {}.", allowed.join(", "));
-            return Err(Problem::field(pointer, "scope_forbidden", detail));
-        }
-        if wanted.scopes[..index].contains(scope) {
-            return Err(Problem::field(pointer, "duplicate", "The scope is named twice."));
-        }
-    }
-    // What everybody may ask is there for everybody: only the platform's own people take more of it. Zero is no limit.
-    let most = match app.rates.key_per_minute {
-        platform if platform > 0 && !roles.is_staff() => i64::from(platform).min(PER_MINUTE_MAX),
-        _ => PER_MINUTE_MAX,
-    };
-    if wanted.rate_limit.is_some_and(|rate| !(1..=most).contains(&rate)) {
-        return Err(Problem::field(
-            "/rate_limit",
-            "out_of_range",
-            format!("The limit must be 1 to {most} requests per minute."),
-        ));
-    }
-    Ok(())
-}
-
-fn check(wanted: &Wanted, now: DateTime<Utc>) -> Result<()> {
-    check_name("/name", &wanted.name)?;
-    let latest = now + Duration::days(DAYS_MAX);
-    if wanted.expires_at.is_some_and(|at| at.0 <= now || at.0 > latest) {
-        return Err(Problem::field(
-            "/expires_at",
-            "out_of_range",
-            format!("The time must be within the next {DAYS_MAX} days."),
-        ));
-    }
-    if wanted.allowed_cidrs.len() > NETWORKS_MAX {
-        return Err(Problem::field(
-            "/allowed_cidrs",
-            "too_long",
-            format!("At most {NETWORKS_MAX} networks are allowed."),
-        ));
-    }
-    for (index, network) in wanted.allowed_cidrs.iter().enumerate() {
-        if origin::is_within([127, 0, 0, 1].into(), network).is_none() {
-            let detail = "Use an IP address or a network such as 203.0.113.0/24.";
-            return Err(Problem::field(format!("/allowed_cidrs/{index}"), "network_format", detail));
-        }
-    }
-    Ok(())
-}
-
-/// An API key, without its secret.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ApiKey)]
-pub struct Shown {
-    id: String,
-    user_id: String,
-    name: String,
-    prefix: String,
-    scopes: Vec<String>,
-    allowed_cidrs: Vec<String>,
-    /// Requests per minute. Null means the platform's limit.
-    rate_limit: Option<i64>,
-    expires_at: Instant,
-    revoked_at: Option<Instant>,
-    replaced_by: Option<String>,
-    /// The approval of a platform key. Null for a key that replaced another one.
-    approval_id: Option<String>,
-    created_at: Instant,
-}
-
-/// An API key with its secret, which is shown once.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NewApiKey)]
-pub struct Made {
-    #[serde(flatten)]
-    shown: Shown,
-    key: String,
-}
-
-fn item(key: &ApiKey) -> Shown {
-    let words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-    Shown {
-        id: key.id.clone(),
-        user_id: key.user_id.clone(),
-        name: key.name.clone(),
-        prefix: key.prefix.clone(),
-        scopes: words(&key.scopes),
-        allowed_cidrs: words(&key.allowed_cidrs),
-        rate_limit: key.per_minute,
-        expires_at: Instant(key.expires_at),
-        revoked_at: key.revoked_at.map(Instant),
-        replaced_by: key.replaced_by.clone(),
-        approval_id: key.approval_id.clone(),
-        created_at: Instant(key.created_at),
-    }
 }
