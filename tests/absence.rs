@@ -26,7 +26,7 @@ async fn head(site: &Installation) -> i64 {
 }
 
 on_both_databases! {
-    async fn what_was_mined_meanwhile_is_confirmed(database: Database) {
+    async fn transactions_included_during_an_absence_are_confirmed(database: Database) {
         let mut site = sent(database).await;
         let before = head(&site).await;
         site.anvil.mine(AWAY).await;
@@ -42,7 +42,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn a_stranger_who_took_our_nonce_meanwhile_is_proved(database: Database) {
+    async fn a_foreign_transaction_with_our_nonce_is_proved_after_an_absence(database: Database) {
         let site = sent(database).await;
         site.anvil.mine(0).await;
         let foreign = send(&site.anvil, KEYS[1], 0, Address::repeat_byte(7), Bytes::new()).await;
@@ -65,7 +65,7 @@ on_both_databases! {
         assert_eq!(site.count("attempts").await, 1);
     }
 
-    async fn a_stranger_is_proved_where_the_node_has_forgotten_the_old_counts(database: Database) {
+    async fn a_foreign_transaction_is_proved_on_a_node_without_old_nonces(database: Database) {
         let mut site = sent(database).await;
         let foreign = send(&site.anvil, KEYS[1], 0, Address::repeat_byte(7), Bytes::new()).await;
         site.anvil.mine(AWAY).await;
@@ -84,7 +84,7 @@ on_both_databases! {
 
 /// Nothing was open: the cursor simply lands near the head, and work goes on.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_absence_without_work_costs_nothing() {
+async fn an_absence_without_open_operations_costs_no_calls() {
     let database = Database::fresh(world::Engine::Sqlite).await;
     let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
     let mut server = site.start().await;

@@ -86,7 +86,7 @@ async fn answer(server: &Server, token: &str) -> (u16, String) {
 }
 
 on_both_databases! {
-    async fn a_token_is_what_the_platform_signed_or_nothing(database: Database) {
+    async fn a_forged_token_is_refused(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -155,7 +155,7 @@ on_both_databases! {
         assert_eq!(ada.get("/v1/auth/me").await.status, 200);
     }
 
-    async fn a_token_of_another_installation_opens_nothing_here(database: Database) {
+    async fn a_token_of_another_installation_is_refused(database: Database) {
         let door = Door::new(database).await;
         let other = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
         let (here, there) = (door.open().await, other.open().await);

@@ -7,7 +7,7 @@ use world::on_both_databases;
 use crate::installation::{Door, Person};
 
 on_both_databases! {
-    async fn a_key_has_what_it_was_given_and_ends_with_its_owner(database: Database) {
+    async fn a_key_has_only_its_scopes_and_ends_with_its_owner(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
@@ -29,7 +29,7 @@ on_both_databases! {
         assert_eq!(with(&key).get("/blockchain/operations").await.unwrap().problem(), (401, "token_invalid".to_owned()));
     }
 
-    async fn a_key_is_exchanged_without_a_gap_and_revoked_at_once(database: Database) {
+    async fn a_key_rotates_without_a_gap_and_is_revoked_at_once(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
@@ -52,7 +52,7 @@ on_both_databases! {
         assert_eq!(standing(&new).await, 200);
     }
 
-    async fn a_key_works_from_its_networks_alone(database: Database) {
+    async fn a_key_works_from_its_networks_only(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
@@ -64,7 +64,7 @@ on_both_databases! {
         }
     }
 
-    async fn what_nobody_may_be_given_is_refused_with_its_field(database: Database) {
+    async fn an_invalid_key_request_is_refused_at_its_field(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let issuer = door.person(&server, "issuer", Role::Issuer).await;

@@ -75,7 +75,7 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
 }
 
 on_both_databases! {
-    async fn what_needs_the_chain_is_allowed_by_a_person_and_done_by_the_engine(database: Database) {
+    async fn an_approved_action_on_the_chain_is_executed_by_the_engine(database: Database) {
         let (site, desk, mint, asked) = asked_to_abandon(database).await;
         assert_eq!(refused(ask_to_abandon(&desk.engine, &mint).await), Code::OperationInProgress, "asked for twice");
         assert_eq!(refused(approve(&desk.engine, &asked, "maker").await), Code::SelfApprovalForbidden);
@@ -93,7 +93,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn the_doing_of_what_was_allowed_survives_a_crash_on_either_side(database: Database) {
+    async fn executing_an_approval_survives_a_crash_on_either_side(database: Database) {
         let (site, desk, mint, asked) = asked_to_abandon(database).await;
         // Without the engine beside it: the moves are made by hand.
         let engine = desk.engine.clone();
@@ -116,7 +116,7 @@ on_both_databases! {
         engine.db.close().await;
     }
 
-    async fn what_is_not_decided_in_time_expires_once_and_can_be_asked_for_again(database: Database) {
+    async fn an_undecided_approval_expires_once_and_can_be_requested_again(database: Database) {
         let (site, desk, mint, asked) = asked_to_abandon(database).await;
         let engine = desk.engine.clone();
         desk.halt().await;
@@ -136,7 +136,7 @@ on_both_databases! {
         engine.db.close().await;
     }
 
-    async fn what_became_impossible_after_it_was_asked_for_fails_with_its_reason(database: Database) {
+    async fn an_approval_that_became_impossible_fails_with_the_reason(database: Database) {
         let (site, desk, mint, asked) = asked_to_abandon(database).await;
         abandon::abandon(&desk.engine, &mint, "somebody", "quicker").await.unwrap();
         approve(&desk.engine, &asked, "checker").await.unwrap();
@@ -146,7 +146,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn of_two_checkers_at_once_one_decides(database: Database) {
+    async fn two_approvers_at_once_make_one_decision(database: Database) {
         let (site, desk, _, asked) = asked_to_abandon(database).await;
         let checkers = ["one", "two", "three", "four"];
         let decided = futures::future::join_all(checkers.iter().map(|name| approve(&desk.engine, &asked, name))).await;

@@ -78,7 +78,7 @@ pub async fn disarm(db: &Db) {
 }
 
 on_both_databases! {
-    async fn an_act_leaves_its_line_and_what_was_wrong_or_only_read_does_not(database: Database) {
+    async fn a_change_is_audited_and_a_failed_or_read_request_is_not(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
@@ -112,7 +112,7 @@ on_both_databases! {
         assert!(!lines.body.to_string().contains('@'), "no address of a person stands here: {lines:?}");
     }
 
-    async fn who_was_turned_away_or_did_not_show_who_they_are_leaves_a_line_that_says_so(database: Database) {
+    async fn refused_access_and_failed_authentication_are_audited(database: Database) {
         let mut door = Door::new(database).await;
         door.set("rates", "write_per_minute", "9");
         let server = door.open().await;
@@ -150,7 +150,7 @@ on_both_databases! {
         assert_eq!(lines, 1 + i64::try_from(told.iter().filter(|status| **status == 403).count()).unwrap());
     }
 
-    async fn who_reads_everything_that_is_known_of_a_person_leaves_a_line(database: Database) {
+    async fn reading_all_data_of_a_person_is_audited(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -170,7 +170,7 @@ on_both_databases! {
         assert_eq!((line(2, "action"), line(2, "object_type")), ("GET /v1/investors/{id}".to_owned(), "investor".to_owned()));
     }
 
-    async fn whoever_comes_in_by_the_door_is_named_and_a_key_is_named_with_its_owner(database: Database) {
+    async fn the_audit_log_names_the_actor_and_the_owner_of_a_key(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -206,7 +206,7 @@ on_both_databases! {
         assert_eq!(ada.get("/v1/audit-log").await.problem(), (403, "role_forbidden".to_owned()));
     }
 
-    async fn the_platform_seals_what_was_done_and_the_command_line_verifies_it(database: Database) {
+    async fn the_platform_chains_entries_and_the_command_line_verifies_them(database: Database) {
         let mut door = Door::new(database).await;
         door.set("engine", "sweep_seconds", "1");
         let mut server = door.opened(door.launch_as(&["run"])).await;
@@ -233,7 +233,7 @@ on_both_databases! {
         command(1);
     }
 
-    async fn whatever_is_changed_past_the_platform_is_found_at_its_place(database: Database) {
+    async fn an_entry_changed_behind_the_platform_is_found(database: Database) {
         let db = open(&database.url()).await;
         for number in 0..6 {
             act(&db, &format!("usr_{number}"), &format!("off_{number}")).await.unwrap();
@@ -286,7 +286,7 @@ on_both_databases! {
         db.close().await;
     }
 
-    async fn neither_table_lets_itself_be_changed_and_a_start_puts_back_what_guards_them(database: Database) {
+    async fn audit_tables_refuse_changes_and_a_start_restores_their_guards(database: Database) {
         let db = open(&database.url()).await;
         act(&db, "usr_1", "off_1").await.unwrap();
         seal_all(&db).await;
@@ -312,7 +312,7 @@ on_both_databases! {
         db.close().await;
     }
 
-    async fn writers_wait_for_nobody_and_every_line_is_sealed_once(database: Database) {
+    async fn writers_do_not_wait_and_every_entry_is_chained_once(database: Database) {
         let db = open(&database.url()).await;
         let (left, writers) = (AtomicUsize::new(8), 8);
         let writing = futures::future::join_all((0..writers).map(|writer| {
@@ -339,7 +339,7 @@ on_both_databases! {
         db.close().await;
     }
 
-    async fn an_act_and_its_line_are_one_and_a_crash_before_the_seal_loses_neither(database: Database) {
+    async fn a_change_commits_with_its_entry_and_a_crash_loses_neither(database: Database) {
         let db = open(&database.url()).await;
         ended(Point::Account, When::Before, act(&db, "usr_1", "off_1")).await;
         let count = async |from: &str| -> i64 {

@@ -69,7 +69,7 @@ async fn flaws(server: &Server, auditor: &Person) -> (Value, Vec<Value>) {
 }
 
 on_both_databases! {
-    async fn each_day_has_a_signed_anchor_to_which_every_line_leads_and_a_cut_tail_shows(database: Database) {
+    async fn each_day_has_a_signed_anchor_and_a_removed_tail_is_found(database: Database) {
         let door = Door::new(database).await;
         acted(&door, 3, 5).await;
         acted(&door, 2, 6).await;

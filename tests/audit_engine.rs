@@ -23,7 +23,7 @@ fn told(lines: &Value) -> Vec<(String, String, Value)> {
 }
 
 on_both_databases! {
-    async fn what_the_calendar_does_to_a_subscription_has_its_line_with_the_statuses(database: Database) {
+    async fn timed_changes_of_a_subscription_are_audited_with_statuses(database: Database) {
         let mut raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         raise.at(Clock::manual(in_days(15)), None).await;
@@ -38,7 +38,7 @@ on_both_databases! {
         assert_eq!(raise.rows(UNLOGGED).await, Vec::<Vec<String>>::new());
     }
 
-    async fn a_life_of_an_offering_is_told_to_its_end_and_shows_what_each_change_was(database: Database) {
+    async fn every_change_of_an_offering_is_audited_with_its_values(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.draft(json!({ "opens_at": in_days(1).to_rfc3339(), "auto_open": true })).await;
         let version = market.shown(&id).await.body["version"].as_i64().unwrap();
@@ -73,7 +73,7 @@ on_both_databases! {
         assert_eq!(market.door.rows(UNLOGGED).await, Vec::<Vec<String>>::new());
     }
 
-    async fn of_a_person_the_log_says_what_changed_and_not_to_what(database: Database) {
+    async fn personal_data_is_audited_by_field_name_without_values(database: Database) {
         let market = Market::new(database).await;
         let profile = market.investor.get("/v1/investor/profile").await;
         let version = profile.body["version"].as_i64().unwrap();
@@ -87,7 +87,7 @@ on_both_databases! {
         assert!(!lines.body.to_string().contains("Augusta"));
     }
 
-    async fn a_mint_of_a_page_has_a_line_for_each_subscription(database: Database) {
+    async fn minting_a_page_audits_each_subscription(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(11)]).await;
         let server = site.start().await;
         assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
@@ -100,7 +100,7 @@ on_both_databases! {
         assert_eq!(site.count(minted).await, 11);
     }
 
-    async fn what_a_commit_moves_together_costs_a_few_statements_of_the_log(database: Database) {
+    async fn auditing_a_large_commit_takes_few_statements(database: Database) {
         let db = open(&database.url()).await;
         let (statements, guard) = Statements::follow();
         let mut tx = db.begin().await.unwrap();

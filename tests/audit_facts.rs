@@ -22,7 +22,7 @@ fn line(action: &str, id: &str) -> String {
 }
 
 on_both_databases! {
-    async fn of_a_subscription_amounts_wallets_and_statuses(database: Database) {
+    async fn a_subscription_is_audited_with_amounts_wallets_and_statuses(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         raise.give_wallet(&raise.investor, 1).await;
         let id = raise.committed("1500.00").await;
@@ -41,7 +41,7 @@ on_both_databases! {
         assert!(diff["quantity"]["to"].is_string());
     }
 
-    async fn of_the_terms_of_an_offering(database: Database) {
+    async fn the_utc_offset_of_an_offering_is_audited(database: Database) {
         let market = Market::new(database).await;
         let id = market.issuer.post("/v1/offerings", Market::terms(json!({}))).await.text("/id");
         let path = format!("/v1/offerings/{id}");
@@ -52,7 +52,7 @@ on_both_databases! {
         assert_eq!(diff, json!({ "utc_offset_minutes": { "from": "0", "to": "60" }, "version": version }));
     }
 
-    async fn of_endpoints_keys_and_organisations_no_secret_and_no_name(database: Database) {
+    async fn endpoints_keys_and_issuers_are_audited_without_secrets_and_names(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, issuer) = (door.person(&server, "ada", Role::Investor).await, door.person(&server, "isak", Role::Issuer).await);
@@ -82,7 +82,7 @@ on_both_databases! {
         assert_eq!(door.count("audit_log where lower(detail) like '%hidden%'").await, 0);
     }
 
-    async fn of_a_payout_its_parts_and_who_allowed_it(database: Database) {
+    async fn a_payout_is_audited_with_its_entitlements_and_approver(database: Database) {
         let day = Payday::with(database, 2, |site| site.config.payout_threshold("10.00")).await;
         let id = day.calculated("direct_payout", "100.00").await;
         let asked = day.act("submit", &id, "submit").await;
@@ -100,7 +100,7 @@ on_both_databases! {
         assert_eq!(diff, json!({ "status": { "from": "calculated", "to": "held" }, "hold_reason": { "from": null, "to": "operator" }, "note": {} }));
     }
 
-    async fn of_a_signer_that_somebody_stopped(database: Database) {
+    async fn pausing_a_lane_is_audited(database: Database) {
         let db = open(&database.url()).await;
         let mut tx = db.begin().await.unwrap();
         let signer = lane::ensure(&mut tx, 1, Address::repeat_byte(1), 7).await.unwrap();

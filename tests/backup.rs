@@ -20,7 +20,7 @@ pub async fn copy(site: &Installation) -> Database {
 }
 
 on_both_databases! {
-    async fn what_happened_after_the_backup_is_found_on_the_chain_and_not_done_again(database: Database) {
+    async fn effects_after_the_backup_are_found_on_chain_and_not_repeated(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::locked(2), Terms::free(2), Terms::free(2)]).await;
         let mut server = site.start().await;
         for (number, offering) in site.offerings.iter().enumerate().take(2) {
@@ -64,7 +64,7 @@ on_both_databases! {
         assert_eq!(site.executed_once_and_held_once().await, 2);
     }
 
-    async fn a_backup_that_is_as_old_as_the_chain_is_simply_gone_on_with(database: Database) {
+    async fn work_continues_from_an_up_to_date_backup(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let mut server = site.start().await;
         server.deploy("deploy", &site.offerings[0]).await;

@@ -24,7 +24,7 @@ fn ids(answer: &Value) -> Vec<String> {
 }
 
 on_both_databases! {
-    async fn a_dry_run_says_what_would_be_done_and_does_nothing(database: Database) {
+    async fn a_dry_run_reports_and_changes_nothing(database: Database) {
         let (site, server) = pages_refused(database).await;
         let one = site.rows("select id from operations where kind = 'mint' order by id").await[0][0].clone();
         site.write(&format!("update operations set error_code = 'effect_mismatch' where id = '{one}'")).await;
@@ -41,7 +41,7 @@ on_both_databases! {
         assert_eq!((site.count("commands").await, site.unfinished().await), (0, 0));
     }
 
-    async fn all_that_is_queued_is_retried_once_even_if_the_process_ends_meanwhile(database: Database) {
+    async fn queued_retries_run_once_even_if_the_process_ends(database: Database) {
         let (site, mut server) = pages_refused(database).await;
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(3).await;
@@ -66,7 +66,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, PAGES);
     }
 
-    async fn five_retries_begin_in_a_second(database: Database) {
+    async fn five_retries_start_per_second(database: Database) {
         let (site, server) = pages_refused(database).await;
         site.set_roles(Roles::ALL).await;
         let asked = server.post(PATH, "bulk", json!({ "filter": {}, "reason": "the role is back" })).await;
@@ -80,7 +80,7 @@ on_both_databases! {
         site.exactly_once().await;
     }
 
-    async fn what_is_no_bulk_is_refused(database: Database) {
+    async fn an_invalid_bulk_retry_is_refused(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
         let server = site.start().await;

@@ -21,7 +21,7 @@ async fn wish(server: &Server, id: &str) -> Value {
 }
 
 on_both_databases! {
-    async fn what_was_not_signed_is_over_at_once_and_free_for_another_try(database: Database) {
+    async fn an_unsigned_operation_is_cancelled_at_once_and_can_be_requested_again(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let lane = server.get("/blockchain/signers").await.text("/data/0/id");
@@ -42,7 +42,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn a_noop_burns_the_nonce_and_then_the_operation_is_abandoned(database: Database) {
+    async fn an_operation_is_abandoned_after_its_nonce_is_cancelled(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         site.impatient();
         let server = site.start().await;
@@ -90,7 +90,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn a_fee_at_its_cap_is_not_raised(database: Database) {
+    async fn a_fee_at_its_limit_is_not_raised(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         site.config.chain("max_fee_per_gas_gwei_cap", "1");
         let server = site.start().await;
@@ -101,7 +101,7 @@ on_both_databases! {
         assert_eq!(site.count("commands").await, 0);
     }
 
-    async fn a_retry_and_a_cancel_at_once_leave_one_history(database: Database) {
+    async fn a_retry_and_a_cancel_at_once_leave_one_outcome(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
@@ -122,7 +122,7 @@ on_both_databases! {
         site.exactly_once().await;
     }
 
-    async fn what_was_retried_is_not_ended_by_one_person(database: Database) {
+    async fn a_retried_operation_is_not_ended_by_one_person(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let second = site.second_person(&server).await;
@@ -156,7 +156,7 @@ on_both_databases! {
         assert_eq!(server.state(&again).await.0, "confirmed");
     }
 
-    async fn who_may_not_cancel_changes_nothing(database: Database) {
+    async fn a_caller_without_permission_cannot_cancel(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
         let server = site.start().await;

@@ -85,7 +85,7 @@ async fn pay(site: &Installation, desk: &Desk, token: Address, amount: u64) -> O
 }
 
 on_both_databases! {
-    async fn what_was_paid_today_counts_after_a_restart_too(database: Database) {
+    async fn payouts_of_the_day_count_after_a_restart(database: Database) {
         let (site, token) = funded(database).await;
         let (over, before) = (Some("policy_payout_ceiling".to_owned()), site.count("attempts").await);
         let first = desk(&site).await;
@@ -105,7 +105,7 @@ on_both_databases! {
         second.close().await;
     }
 
-    async fn two_that_read_the_same_sum_do_not_both_spend_the_room(database: Database) {
+    async fn concurrent_payouts_do_not_exceed_the_daily_limit(database: Database) {
         let (site, token) = funded(database).await;
         let desk = desk(&site).await;
         let raise = async |read: Option<u64>, sum: u64| {

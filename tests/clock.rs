@@ -18,7 +18,7 @@ fn clock() -> Clock {
 }
 
 on_both_databases! {
-    async fn a_leap_in_either_direction_loses_and_doubles_nothing(database: Database) {
+    async fn a_clock_jump_loses_and_repeats_nothing(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(2); 4]).await;
         let clock = clock();
         let desk = site.desk_at(clock.clone(), |_| {}).await;

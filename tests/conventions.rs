@@ -28,7 +28,7 @@ const LISTS: &[(&str, &str, &str)] = &[
 ];
 
 on_both_databases! {
-    async fn a_creation_that_is_asked_for_again_makes_one_and_gives_the_same_answer(database: Database) {
+    async fn a_repeated_creation_makes_one_row_and_returns_the_same_response(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let issuer = door.person(&server, "issuer", Role::Issuer).await;
@@ -63,7 +63,7 @@ on_both_databases! {
         assert_eq!(door.count("api_keys").await, 2);
     }
 
-    async fn a_rotation_that_is_asked_for_again_burns_no_second_secret(database: Database) {
+    async fn a_repeated_rotation_makes_no_second_secret(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ines, ada) = (door.person(&server, "ines", Role::Issuer).await, door.person(&server, "ada", Role::Investor).await);
@@ -93,7 +93,7 @@ on_both_databases! {
         }
     }
 
-    async fn what_has_no_status_is_narrowed_by_its_time(database: Database) {
+    async fn lists_without_status_are_filtered_by_time(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (admin, ada) = (door.person(&server, "admin", Role::Admin).await, door.person(&server, "ada", Role::Investor).await);
@@ -119,7 +119,7 @@ on_both_databases! {
         }
     }
 
-    async fn a_person_needs_no_key_and_a_program_one_for_what_moves_money(database: Database) {
+    async fn a_program_needs_an_idempotency_key_to_move_money_and_a_person_does_not(database: Database) {
         let market = Market::new(database).await;
         let server = market.server.as_ref().unwrap();
         let admin = market.door.person(server, "admin", Role::Admin).await;
@@ -145,7 +145,7 @@ on_both_databases! {
         assert_eq!(taken.problem(), (404, "not_found".to_owned()), "the design asks for no key here: {taken:?}");
     }
 
-    async fn a_field_that_stands_twice_is_refused_wherever_it_stands(database: Database) {
+    async fn a_duplicate_field_is_refused_everywhere(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
@@ -161,7 +161,7 @@ on_both_databases! {
         assert_eq!((door.count("api_keys").await, door.count("webhook_endpoints").await), (0, 0));
     }
 
-    async fn every_list_takes_several_statuses_and_a_time_between(database: Database) {
+    async fn every_list_filters_by_statuses_and_time_range(database: Database) {
         let market = Market::new(database).await;
         let admin = market.door.person(market.server.as_ref().unwrap(), "admin", Role::Admin).await;
         let id = market.draft(json!({})).await;
@@ -187,7 +187,7 @@ on_both_databases! {
         assert_eq!(market.issuer.get(&own).await.status, 200);
     }
 
-    async fn an_auditor_sees_who_did_what_and_not_who_it_is(database: Database) {
+    async fn an_auditor_sees_actions_without_personal_data(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let admin = door.person(&server, "admin", Role::Admin).await;
@@ -216,7 +216,7 @@ on_both_databases! {
         assert_eq!(door.rows("select id from users where email = 'hidden@people.example'").await, [[asked.text("/approval/subject/id")]]);
     }
 
-    async fn an_issuer_follows_what_it_asked_for_and_takes_it_back(database: Database) {
+    async fn an_issuer_follows_and_cancels_its_own_approvals(database: Database) {
         let market = Market::new(database).await;
         let ask = async |id: &str| {
             let asked = market.act(&market.issuer, id, "cancel", json!({ "reason": "no demand" })).await;
@@ -247,7 +247,7 @@ on_both_databases! {
         assert_eq!(cancel(&market.issuer).await.problem().0, 412);
     }
 
-    async fn a_person_says_what_to_be_told_of_and_keys_have_bounds(database: Database) {
+    async fn notification_preferences_and_key_limits_are_kept(database: Database) {
         let mut door = Door::new(database).await;
         door.set("rates", "key_per_minute", "1200");
         let server = door.open().await;

@@ -103,47 +103,47 @@ pub fn died(process: &mut Binary, plan: &str) {
 }
 
 on_both_databases! {
-    async fn around_the_acceptance_of_a_request(database: Database) {
+    async fn crash_around_accepting_a_request(database: Database) {
         plain(database, Point::Accept, &[1, 2]).await;
     }
 
-    async fn around_the_commit_of_signed_bytes(database: Database) {
+    async fn crash_around_committing_signed_bytes(database: Database) {
         plain(database, Point::Sign, &[1, 2]).await;
     }
 
-    async fn around_the_send(database: Database) {
+    async fn crash_around_sending(database: Database) {
         plain(database, Point::Send, &[1, 2]).await;
     }
 
-    async fn around_the_note_of_an_answer(database: Database) {
+    async fn crash_around_recording_a_response(database: Database) {
         plain(database, Point::Answer, &[1, 2]).await;
     }
 
-    async fn around_the_moves_of_the_cursor(database: Database) {
+    async fn crash_around_moving_the_cursor(database: Database) {
         plain(database, Point::Follow, &[1, 3, 5]).await;
     }
 
-    async fn around_what_tokens_tell(database: Database) {
+    async fn crash_around_indexing_token_events(database: Database) {
         plain(database, Point::Index, &[1, 2]).await;
     }
 
-    async fn around_the_final_word(database: Database) {
+    async fn crash_around_finalising(database: Database) {
         plain(database, Point::Finalise, &[1, 2]).await;
     }
 
-    async fn around_the_leases(database: Database) {
+    async fn crash_around_taking_leases(database: Database) {
         plain(database, Point::Lease, &[1, 2, 4]).await;
     }
 
-    async fn around_first_contact(database: Database) {
+    async fn crash_around_first_contact_with_a_chain(database: Database) {
         plain(database, Point::Contact, &[1]).await;
     }
 
-    async fn around_housekeeping(database: Database) {
+    async fn crash_around_housekeeping(database: Database) {
         plain(database, Point::Housekeeping, &[1]).await;
     }
 
-    async fn around_the_count_of_a_fault(database: Database) {
+    async fn crash_around_counting_a_fault(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
@@ -154,7 +154,7 @@ on_both_databases! {
         assert_eq!(proxy.trace().hits["error"], 4);
     }
 
-    async fn around_the_wakes_of_the_sweep(database: Database) {
+    async fn crash_around_the_wakes_of_the_sweep(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1); 4]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
@@ -165,7 +165,7 @@ on_both_databases! {
         assert!(proxy.trace().hits["error"] >= 8);
     }
 
-    async fn around_the_word_that_a_chain_is_away(database: Database) {
+    async fn crash_around_marking_a_chain_unavailable(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
@@ -182,7 +182,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 2);
     }
 
-    async fn around_the_commit_of_a_higher_fee(database: Database) {
+    async fn crash_around_committing_a_fee_bump(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
         site.config.chain("bump_after_seconds", "1");
         for (offering, side) in site.offerings.iter().zip(SIDES) {
@@ -204,7 +204,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 2);
     }
 
-    async fn around_a_certain_no(database: Database) {
+    async fn crash_around_failing_an_operation(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         // More than the cap of the token: the simulation says no.
         let much = "update subscriptions set quantity = '99999999999999'";
@@ -220,7 +220,7 @@ on_both_databases! {
         assert_eq!(site.rows("select distinct error_code from operations where status = 'failed'").await, [["reverts"]]);
     }
 
-    async fn around_the_word_that_a_person_must_look(database: Database) {
+    async fn crash_around_a_dead_letter(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
@@ -236,7 +236,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 2);
     }
 
-    async fn around_the_adoption_of_what_was_executed_before(database: Database) {
+    async fn crash_around_adopting_an_executed_effect(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2), Terms::free(2)]).await;
         for (offering, side) in site.offerings.iter().zip(SIDES) {
             let mut server = site.start().await;

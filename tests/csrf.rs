@@ -15,7 +15,7 @@ const CHANGES: &[(&str, &str)] = &[
 ];
 
 on_both_databases! {
-    async fn a_change_without_the_sessions_own_token_is_403_and_changes_nothing(database: Database) {
+    async fn a_change_without_the_sessions_csrf_token_is_refused(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Operator).await;
@@ -39,7 +39,7 @@ on_both_databases! {
         assert_eq!(ada.change("PATCH", "/v1/auth/me", body).await.status, 200);
     }
 
-    async fn a_token_lives_as_long_as_it_says(database: Database) {
+    async fn a_csrf_token_expires_when_it_says(database: Database) {
         let mut door = Door::new(database).await;
         door.set("auth", "csrf_seconds", "0");
         let server = door.open().await;
@@ -50,7 +50,7 @@ on_both_databases! {
         assert_eq!(ada.get("/v1/auth/me").await.status, 200);
     }
 
-    async fn who_has_no_token_is_told_so_before_csrf_is_looked_at(database: Database) {
+    async fn a_missing_access_token_is_reported_before_csrf(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         for (method, path) in CHANGES {
@@ -61,7 +61,7 @@ on_both_databases! {
         assert_eq!(fetched.problem(), (401, "token_missing".to_owned()));
     }
 
-    async fn an_operator_deploys_in_a_session_as_a_key_does_without_csrf(database: Database) {
+    async fn a_session_deploys_with_csrf_and_a_key_without(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let server = site.start().await;
         let operator = site.person(&server, "operator", Role::Operator).await;

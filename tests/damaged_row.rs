@@ -5,7 +5,7 @@ use world::{Mining, on_both_databases};
 use crate::installation::{Installation, Terms};
 
 on_both_databases! {
-    async fn a_final_effect_that_cannot_be_written_waits_alone_and_goes_on_when_it_is_restored(database: Database) {
+    async fn a_final_effect_that_cannot_be_written_waits_and_blocks_nothing_else(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1), Terms::free(1)]).await;
         let server = site.start().await;
         for (number, offering) in site.offerings.iter().enumerate() {
@@ -41,7 +41,7 @@ on_both_databases! {
         assert_eq!(site.count("operations where blocked_reason is not null").await, 0);
     }
 
-    async fn a_damaged_row_rests_and_takes_nobodys_place(database: Database) {
+    async fn a_damaged_row_waits_and_blocks_nothing_else(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
         site.config.engine("settle_batch", 1);
         let mut server = site.start().await;

@@ -46,7 +46,7 @@ on_both_databases! {
         assert_eq!(site.count("operations").await, 1);
     }
 
-    async fn a_token_has_the_terms_that_were_asked_for_at_the_address_that_was_predicted(database: Database) {
+    async fn a_token_has_the_requested_terms_at_the_predicted_address(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
         let (server, offering, path) = (site.start().await, &site.offerings[0], "/blockchain/deploy-token");
         let hard_cap = "5000000000";
@@ -94,7 +94,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 1);
     }
 
-    async fn of_many_deployments_at_once_one_is_accepted(database: Database) {
+    async fn one_of_many_concurrent_deployments_is_accepted(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let (server, offering) = (site.start().await, site.offerings[0].clone());
         let asked = (0..12).map(|number| {
@@ -109,7 +109,7 @@ on_both_databases! {
         assert_eq!((site.exactly_once().await.deployed, site.count("operations").await), (1, 1));
     }
 
-    async fn one_idempotency_key_fifty_times_at_once_has_one_effect(database: Database) {
+    async fn fifty_concurrent_requests_with_one_key_have_one_effect(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let (server, offering) = (site.start().await, site.offerings[0].clone());
         let asked = (0..50).map(|_| {
@@ -160,7 +160,7 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
 }
 
 on_both_databases! {
-    async fn of_several_factories_the_one_that_is_configured_now_makes_the_token(database: Database) {
+    async fn the_configured_factory_deploys_the_token(database: Database) {
         let db = crate::installation::open(&database.url()).await;
         let [first, second] = [1, 2].map(alloy::primitives::Address::repeat_byte);
         for (configured, expected) in [(first, first), (second, second), (first, first)] {

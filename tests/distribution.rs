@@ -7,7 +7,7 @@ use world::{Database, Engine, on_both_databases};
 use crate::installation::{Payday, wallet};
 
 on_both_databases! {
-    async fn everybody_is_paid_to_the_cent_by_each_way(database: Database) {
+    async fn every_method_pays_every_holder_to_the_cent(database: Database) {
         let day = Payday::new(database, 5).await;
         for (method, total, kinds) in [
             ("direct_payout", "1000.01", vec!["payout", "payout", "payout", "payout"]),
@@ -29,7 +29,7 @@ on_both_databases! {
         assert_eq!(day.site.count("payout_allowances").await, 2, "one for the token, one for the distributor");
     }
 
-    async fn what_is_done_twice_is_done_once(database: Database) {
+    async fn a_repeated_request_has_one_effect(database: Database) {
         let day = Payday::new(database, 3).await;
         let id = day.calculated("direct_payout", "30.00").await;
         let again = day.act(&format!("calculate-{id}"), &id, "calculate").await;
@@ -53,7 +53,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 3);
     }
 
-    async fn who_cannot_be_paid_now_is_held_and_nobody_waits_for_it(database: Database) {
+    async fn an_entitlement_that_cannot_be_paid_is_held_and_delays_no_other(database: Database) {
         let day = Payday::new(database, 5).await;
         let site = &day.site;
         site.write(&format!("delete from wallets where address = '{:#x}'", wallet(0))).await;
@@ -91,7 +91,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 3);
     }
 
-    async fn payouts_below_the_threshold_are_together_what_they_are(database: Database) {
+    async fn payouts_below_the_threshold_count_together(database: Database) {
         let day = Payday::with(database, 2, |site| site.config.payout_threshold("100.00")).await;
         let ids = [day.calculated("direct_payout", "60.00").await, day.calculated("direct_payout", "60.01").await];
         let asked = ids.iter().map(|id| {
@@ -112,7 +112,7 @@ on_both_databases! {
         assert_eq!(day.act("more", &more, "submit").await.status, 202);
     }
 
-    async fn a_day_ends_where_its_offering_is(database: Database) {
+    async fn a_record_date_ends_at_the_utc_offset_of_the_offering(database: Database) {
         let day = Payday::new(database, 2).await;
         for (minutes, record, payment) in [
             (0, "2999-01-01T23:59:59.000Z", "2999-01-02T00:00:00.000Z"),
@@ -143,7 +143,7 @@ on_both_databases! {
         }
     }
 
-    async fn a_second_person_says_yes_to_exactly_this_list(database: Database) {
+    async fn an_approval_holds_for_exactly_one_payout_list(database: Database) {
         let day = Payday::with(database, 4, |site| site.config.payout_threshold("100.00")).await;
         let id = day.calculated("direct_payout", "100.00").await;
         assert_eq!(day.act("too-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));

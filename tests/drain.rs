@@ -9,7 +9,7 @@ use crate::installation::{Installation, PATIENCE, Terms};
 const OFFERINGS: usize = 6;
 
 on_both_databases! {
-    async fn a_process_that_is_told_to_stop_ends_well_and_the_next_one_goes_on(database: Database) {
+    async fn a_stopped_process_finishes_its_work_and_the_next_one_continues(database: Database) {
         let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2); OFFERINGS]).await;
         site.config.chain("in_flight_max", "2");
         let mut server = site.start().await;
@@ -31,7 +31,7 @@ on_both_databases! {
         assert_eq!((report.deployed, report.minted), (OFFERINGS, OFFERINGS));
     }
 
-    async fn an_outage_of_the_node_counts_no_attempt_and_drains_by_itself(database: Database) {
+    async fn a_node_outage_counts_no_attempt_and_work_resumes(database: Database) {
         let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2); OFFERINGS]).await;
         site.config.engine("attempts_max", 2);
         let proxy = FaultProxy::start(site.anvil.url(), 5);
@@ -94,7 +94,7 @@ async fn a_database_that_is_away_for_ten_seconds_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commits_whose_answers_are_lost_are_neither_lost_nor_done_again() {
+async fn commits_with_lost_responses_are_neither_lost_nor_repeated() {
     before_the_database(async |wire, _| {
         for _ in 0..4 {
             wire.deafen();
@@ -108,7 +108,7 @@ async fn commits_whose_answers_are_lost_are_neither_lost_nor_done_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_that_a_failover_ends_are_opened_again() {
+async fn connections_closed_by_a_failover_are_reopened() {
     before_the_database(async |_, site| {
         let Database::Postgres(postgres) = &site.database else { unreachable!("it runs on the server") };
         for _ in 0..5 {

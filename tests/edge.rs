@@ -19,7 +19,7 @@ async fn half_a_login(server: &Server) -> TcpStream {
 }
 
 on_both_databases! {
-    async fn a_request_too_many_is_told_to_come_again_and_probes_are_answered(database: Database) {
+    async fn excess_requests_are_told_to_retry_and_probes_are_answered(database: Database) {
         let mut door = Door::new(database).await;
         door.set("limits", "requests_max", "1");
         let server = door.open().await;
@@ -37,7 +37,7 @@ on_both_databases! {
         assert_eq!(ask(TYPES).await.status, 200, "there is room again");
     }
 
-    async fn nobody_gets_what_he_does_not_take_or_sends_what_is_too_long(database: Database) {
+    async fn unacceptable_media_types_and_long_requests_are_refused(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ask = async |path: &str, name: &str, value: &str| server.anybody().send("GET", path, &[(name, value)], None).await.unwrap();
@@ -68,7 +68,7 @@ on_both_databases! {
         assert_eq!((bare.status, bare.body), (431, Value::String(String::new())), "the server's own answer has no body");
     }
 
-    async fn the_trace_of_a_caller_stands_in_the_log(database: Database) {
+    async fn the_trace_id_of_a_caller_is_logged(database: Database) {
         let door = Door::new(database).await;
         let server = door.opened(door.launch().env("MUNIMENT_LOG", "info")).await;
         let ask = async |parent: &str, id: &str| {

@@ -33,7 +33,7 @@ async fn found(raise: &Raise, words: &[&str]) -> Vec<String> {
 }
 
 on_both_databases! {
-    async fn whoever_owes_nothing_is_forgotten_by_two_and_what_was_bought_stays(database: Database) {
+    async fn two_people_erase_an_investor_and_purchases_stay(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let (ada, id, sub) = known(&raise, "zephyrine").await;
         assert_eq!(raise.pay(&sub, "1500.00", "bank-1").await.status, 201);
@@ -91,7 +91,7 @@ on_both_databases! {
         assert_eq!(raise.operator.post(&raise.path(), late).await.field(), (422, "/investor_id".to_owned(), "not_found".to_owned()));
     }
 
-    async fn of_a_commitment_and_a_second_persons_yes_one_is_first(database: Database) {
+    async fn a_concurrent_commitment_and_erasure_leave_one_outcome(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let petra = raise.door.person(&raise.server, "petra", Role::Operator).await;
         for round in 0..4 {
@@ -106,7 +106,7 @@ on_both_databases! {
         }
     }
 
-    async fn who_holds_units_or_is_to_be_paid_is_not_forgotten(database: Database) {
+    async fn an_investor_with_units_or_open_payments_is_not_erased(database: Database) {
         let day = Payday::new(database, 3).await;
         let olga = day.site.person(&day.server, "olga", Role::Operator).await;
         let (_, id) = holder(&day.site, &day.server, 0).await;

@@ -20,7 +20,7 @@ on_both_databases! {
         assert_eq!(subscribe(&market.investor, &b, "5000.00").await.status, 201, "each for itself");
     }
 
-    async fn a_private_placement_takes_thirty_five_who_are_not_accredited(database: Database) {
+    async fn a_private_placement_takes_thirty_five_non_accredited_investors(database: Database) {
         let market = Market::new(database).await;
         let terms = json!({ "exemption": "reg_d_506b", "visibility": "members", "lockup": { "enabled": true, "days": 365 } });
         let id = market.open(terms).await;
@@ -43,7 +43,7 @@ on_both_databases! {
         assert_eq!(subscribe(&market.investor, &id, "1000.00").await.status, 201, "one of them is");
     }
 
-    async fn who_was_never_warned_has_a_day_to_think_and_then_is_taken(database: Database) {
+    async fn an_investor_without_a_risk_warning_waits_a_day(database: Database) {
         let raise = Raise::new(database, |o| o.exemption = Exemption::UkRmmi).await;
         let thinks = (409, "cooling_off_active".to_owned());
         let ask = async || raise.investor.client().post(&raise.path(), "once", asked("1500.00")).await.unwrap();

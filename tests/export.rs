@@ -39,7 +39,7 @@ pub async fn known(raise: &Raise, name: &str) -> (Person, String, String) {
 }
 
 on_both_databases! {
-    async fn an_investor_takes_along_everything_that_is_theirs_and_nothing_else(database: Database) {
+    async fn an_export_holds_all_data_of_the_investor_and_nothing_else(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let (ada, id, sub) = known(&raise, "zephyrine").await;
         let (other, .., others) = known(&raise, "bo").await;

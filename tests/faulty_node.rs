@@ -77,7 +77,7 @@ through! {
 
 /// The count lies low at start, when lanes are made, and wherever it is compared.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_count_of_transactions_that_is_stale_gives_no_nonce_twice() {
+async fn a_stale_transaction_count_gives_no_nonce_twice() {
     let mut site = site().await;
     let proxy = FaultProxy::start(site.anvil.url(), 11);
     site.config.node(proxy.url());
@@ -114,12 +114,12 @@ async fn a_forged_receipt_is_not_believed_while_another_endpoint_disagrees() {
 
 /// A receipt that was forged once, by the only endpoint, is not what the final word is based on.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_that_was_forged_once_is_found_out_before_it_is_final() {
+async fn a_forged_receipt_is_detected_before_finality() {
     once_through(vec![Rule::new(Fault::ForgedReceipt).times(1)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_pool_rules_of_geth_are_kept_without_being_told() {
+async fn the_pool_rules_of_geth_are_followed() {
     let mut site = site().await;
     let proxy = FaultProxy::start(site.anvil.url(), 11);
     site.config.node(proxy.url());
@@ -135,7 +135,7 @@ async fn the_pool_rules_of_geth_are_kept_without_being_told() {
 
 /// Half of the endpoints answer everything but take no transactions, or lose them.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_half_of_the_endpoints_do_not_take_arrives_by_the_others() {
+async fn a_transaction_refused_by_some_endpoints_arrives_by_the_others() {
     let faults = [Fault::DropRequest, Fault::Status(503), Fault::OtherHash, refusal("internal error")];
     for (number, fault) in faults.into_iter().enumerate() {
         let mut site = site().await;

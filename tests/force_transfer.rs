@@ -42,7 +42,7 @@ async fn elsewhere(site: &Installation, token: Address, frozen: bool) {
 }
 
 on_both_databases! {
-    async fn two_people_move_units_of_a_frozen_holder_and_the_books_follow(database: Database) {
+    async fn two_people_move_units_of_a_frozen_holder_and_the_ledger_follows(database: Database) {
         let (site, server, second, token) = frozen(database, Terms::locked(2)).await;
         let before = [site.balance_of(token, wallet(0)).await, site.balance_of(token, wallet(1)).await];
         let idle = Person::log_in(&server, &second.email).await.client();
@@ -65,7 +65,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
-    async fn what_was_unfrozen_between_the_look_and_the_block_reverts_and_is_retried(database: Database) {
+    async fn a_holder_unfrozen_before_the_block_causes_a_revert_and_a_retry(database: Database) {
         let (site, mut server, second, token) = frozen(database, Terms::free(2)).await;
         site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
         site.anvil.rpc().call("evm_setAutomine", json!([false])).await;
@@ -89,7 +89,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
-    async fn what_changed_since_it_was_asked_for_is_not_done(database: Database) {
+    async fn a_transfer_changed_after_the_request_is_not_executed(database: Database) {
         let (site, server, second, token) = frozen(database, Terms::free(2)).await;
         let asked = server.post(PATH, "force", transfer(&site, "1")).await;
         // Two people cannot ask for anything else about this holder meanwhile; another agent can do it all the same.

@@ -55,7 +55,7 @@ async fn mode(site: &Installation) -> String {
 }
 
 on_both_databases! {
-    async fn a_key_that_is_used_elsewhere_signs_nothing_more_here(database: Database) {
+    async fn a_signer_used_elsewhere_stops_its_lane(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let server = site.start().await;
         server.deploy("deploy-0", &site.offerings[0]).await;
@@ -72,7 +72,7 @@ on_both_databases! {
         assert_eq!(shown.body["data"][0]["lane_state"], "quarantined");
     }
 
-    async fn a_nonce_that_a_stranger_took_is_a_dead_letter_with_the_proof(database: Database) {
+    async fn a_nonce_taken_by_a_foreign_transaction_is_a_dead_letter_with_proof(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let server = site.start().await;
         server.deploy("deploy", &site.offerings[0]).await;

@@ -95,7 +95,7 @@ async fn parts(db: &Db) -> [u64; 6] {
 }
 
 on_both_databases! {
-    async fn what_ended_long_ago_is_forgotten_in_parts_and_what_counts_stays(database: Database) {
+    async fn old_rows_are_deleted_in_pages_and_needed_rows_stay(database: Database) {
         open(&database.url()).await.close().await;
         for (number, days) in [200, 199, 198, 29].into_iter().enumerate() {
             live(&database, in_days(-days), &format!("old{number}")).await;

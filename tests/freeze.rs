@@ -12,7 +12,7 @@ use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, Terms, wallet};
 
 on_both_databases! {
-    async fn a_freeze_is_accepted_confirmed_and_told_and_may_be_repeated(database: Database) {
+    async fn a_freeze_is_confirmed_and_reported_and_can_be_repeated(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
@@ -36,7 +36,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
-    async fn a_subject_is_in_one_live_operation_of_any_kind(database: Database) {
+    async fn a_subject_has_at_most_one_live_operation(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
@@ -62,7 +62,7 @@ on_both_databases! {
         assert_eq!((site.exactly_once().await.attention, site.count("operation_items where live").await), (0, 0));
     }
 
-    async fn a_signer_without_its_role_is_told_so_before_anything_is_signed(database: Database) {
+    async fn a_signer_without_its_role_is_reported_before_signing(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
@@ -79,7 +79,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 1);
     }
 
-    async fn what_failed_is_retried_given_up_or_proved_by_what_another_agent_did(database: Database) {
+    async fn a_failed_freeze_is_retried_abandoned_or_confirmed_by_proof(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
         let mut server = site.start().await;
         let token = site.minted(&server).await;

@@ -51,7 +51,7 @@ async fn state(day: &Payday, id: &str) -> Vec<Vec<String>> {
 }
 
 on_both_databases! {
-    async fn a_payer_without_coin_allowance_or_gas_is_refused_and_pays_when_it_has_them(database: Database) {
+    async fn a_payer_without_coin_allowance_or_gas_is_refused_until_funded(database: Database) {
         let day = Payday::new(database, 3).await;
         let (plenty, ether) = (1_000_000, 10_000_000_000_000_000_000);
         for (method, spender) in [("direct_payout", day.token), ("distributor", day.site.platform.distributor)] {
@@ -93,7 +93,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 12);
     }
 
-    async fn while_the_chain_is_silent_nothing_is_executed(database: Database) {
+    async fn nothing_is_executed_while_the_chain_does_not_answer(database: Database) {
         let proxy = OnceLock::new();
         let day = Payday::with(database, 2, |site| {
             site.config.node(proxy.get_or_init(|| FaultProxy::start(site.anvil.url(), 7)).url());

@@ -54,7 +54,7 @@ async fn units(site: &Installation, server: &Server, number: usize) -> u64 {
 }
 
 on_both_databases! {
-    async fn what_holders_and_strangers_do_past_the_platform_is_shown(database: Database) {
+    async fn transfers_outside_the_platform_appear_in_holdings(database: Database) {
         let (site, server, token) = minted(database, Mining::Quick, Terms::free(3)).await;
         let (before, all) = (units(&site, &server, 1).await, units(&site, &server, 0).await);
         give(&site, token, 0, 1, 7).await;
@@ -80,7 +80,7 @@ on_both_databases! {
         assert!((99.99..=100.0).contains(&sum), "{sum}");
     }
 
-    async fn a_transfer_is_shown_when_it_is_final_and_not_if_its_block_vanishes(database: Database) {
+    async fn a_transfer_appears_only_when_it_is_final(database: Database) {
         let (site, server, token) = minted(database, Mining::Quick, Terms::free(2)).await;
         let rpc = site.anvil.rpc();
         rpc.call("evm_setIntervalMining", json!([0])).await;

@@ -50,7 +50,7 @@ async fn engine(database: &Database, clock: &Clock) -> Engine {
 }
 
 on_both_databases! {
-    async fn papers_are_handed_in_sealed_and_decided_on_once(database: Database) {
+    async fn documents_are_submitted_encrypted_and_decided_once(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, id, olga) = applicant(&door, &server).await;
@@ -77,7 +77,7 @@ on_both_databases! {
         assert_eq!(door.count("events where type in ('investor.kyc_approved', 'investor.kyc_rejected')").await, 1);
     }
 
-    async fn an_approval_has_an_end_that_a_timer_brings_also_without_its_wake(database: Database) {
+    async fn an_identity_approval_expires_even_without_its_wake(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, id, olga) = applicant(&door, &server).await;
@@ -112,7 +112,7 @@ on_both_databases! {
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "shown again");
     }
 
-    async fn where_somebody_lives_is_known_before_anything_is_decided(database: Database) {
+    async fn the_country_is_known_before_a_decision(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let said = async |country: Value| {
@@ -140,7 +140,7 @@ on_both_databases! {
         assert_eq!(nora.get("/v1/investor/profile").await.text("/kyc/status"), "pending");
     }
 
-    async fn who_was_rejected_waits_or_is_let_in_again(database: Database) {
+    async fn a_rejected_investor_waits_or_is_approved_again(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, id, olga) = applicant(&door, &server).await;
@@ -156,7 +156,7 @@ on_both_databases! {
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
     }
 
-    async fn one_suspends_and_two_reinstate(database: Database) {
+    async fn one_person_suspends_and_two_reinstate(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, id, olga) = applicant(&door, &server).await;
@@ -186,7 +186,7 @@ on_both_databases! {
         assert_eq!(door.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
     }
 
-    async fn whoever_is_suspended_is_not_paid_and_the_others_are(database: Database) {
+    async fn a_suspended_investor_is_not_paid_and_others_are(database: Database) {
         let day = Payday::new(database, 3).await;
         let olga = day.site.person(&day.server, "olga", Role::Operator).await;
         let id = day.calculated("direct_payout", "300.00").await;
@@ -209,7 +209,7 @@ on_both_databases! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_sees_what_is_theirs() {
+async fn each_caller_sees_only_their_own_data() {
     let door = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
     let server = door.open().await;
     let (ada, id, olga) = applicant(&door, &server).await;

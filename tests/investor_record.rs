@@ -38,7 +38,7 @@ fn field(pointer: &str, code: &str) -> (u16, String, String) {
 }
 
 on_both_databases! {
-    async fn an_approved_investor_is_accredited_again_and_again_or_no_more(database: Database) {
+    async fn accreditation_is_granted_renewed_and_withdrawn(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, id, olga) = approved(&door, &server).await;
@@ -75,7 +75,7 @@ on_both_databases! {
         assert_eq!(ada.post(&path, sound).await.problem(), (403, "role_forbidden".to_owned()));
     }
 
-    async fn an_approval_is_renewed_before_it_ends_and_only_by_somebody_who_looked_again(database: Database) {
+    async fn an_approval_is_renewed_only_after_a_new_review(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, id, olga) = approved(&door, &server).await;
@@ -112,7 +112,7 @@ on_both_databases! {
         assert_eq!(late.problem(), (409, "invalid_state".to_owned()), "what has ended is shown anew");
     }
 
-    async fn what_is_withheld_is_decided_by_a_person_on_evidence(database: Database) {
+    async fn a_withholding_rate_is_set_by_a_person_with_evidence(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, id, olga) = approved(&door, &server).await;
@@ -134,7 +134,7 @@ on_both_databases! {
         assert_eq!(olga.post(&format!("/v1/investors/{NOBODY}/tax"), body("0.00")).await.problem(), (404, "not_found".to_owned()));
     }
 
-    async fn the_terms_that_somebody_said_yes_to_are_kept(database: Database) {
+    async fn accepted_terms_are_recorded(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let register = async |email: &str, version: Value| {

@@ -29,7 +29,7 @@ fn has(answer: &Value, field: &str) -> bool {
 }
 
 on_both_databases! {
-    async fn an_issuer_brings_it_as_far_as_the_operator_and_sees_that_everybody_is_paid(database: Database) {
+    async fn an_issuer_prepares_a_distribution_and_sees_its_payments(database: Database) {
         let day = Payday::new(database, 3).await;
         let ida = member(&day, "ida").await;
         let draft = day.body("direct_payout", "300.00").await;
@@ -72,7 +72,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 3);
     }
 
-    async fn of_another_organisation_and_of_other_holders_nobody_learns_anything(database: Database) {
+    async fn an_issuer_sees_no_other_issuer_and_no_other_holders(database: Database) {
         let day = Payday::new(database, 2).await;
         let (ida, (eve, _)) = (member(&day, "ida").await, found(&day.server, "eve").await);
         let loose = day.site.person(&day.server, "loose", Role::Issuer).await;
@@ -115,7 +115,7 @@ on_both_databases! {
         assert_eq!(ida.get(&format!("/v1/distributions/{id}")).await.problem(), none);
     }
 
-    async fn of_two_who_submit_at_once_one_does(database: Database) {
+    async fn one_of_two_concurrent_submissions_succeeds(database: Database) {
         let day = Payday::new(database, 2).await;
         let (ida, isa) = (member(&day, "ida").await, member(&day, "isa").await);
         let id = day.calculated("direct_payout", "20.00").await;

@@ -64,7 +64,7 @@ on_both_databases! {
         assert_eq!(publish().await.status, 200);
     }
 
-    async fn an_earlier_end_is_said_ahead_and_moves_the_time_to_withdraw_with_it(database: Database) {
+    async fn an_earlier_end_is_announced_and_moves_the_withdrawal_period(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(crowdfunded(json!({}))).await;
         let sub = subscribed(&market, &id).await;
@@ -90,7 +90,7 @@ on_both_databases! {
         assert!(early(end_at(&market, &other, later(30)).await), "elsewhere nobody expects it");
     }
 
-    async fn nobody_is_told_afterwards_that_the_time_to_withdraw_was_over(database: Database) {
+    async fn a_withdrawal_period_never_ends_in_the_past(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(crowdfunded(json!({}))).await;
         let sub = subscribed(&market, &id).await;
@@ -104,7 +104,7 @@ on_both_databases! {
         assert_eq!((expires - late).num_minutes(), 0, "{shown:?}");
     }
 
-    async fn what_is_full_ends_when_it_was_said_to_end(database: Database) {
+    async fn a_full_offering_ends_on_its_announced_date(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(crowdfunded(json!({}))).await;
         market.subscribed(&id, &[("binding", 50_000_000)]).await;
@@ -115,7 +115,7 @@ on_both_databases! {
         assert_eq!(market.status(&id).await, "closed");
     }
 
-    async fn it_is_open_for_three_weeks_whatever_is_said_later(database: Database) {
+    async fn an_offering_is_open_for_at_least_three_weeks(database: Database) {
         let market = Market::new(database).await;
         let waited = market.approved(crowdfunded(json!({ "closes_at": later(22) }))).await;
         market.door.write(&format!("update offerings set closes_at = '{}' where id = '{waited}'", later(20))).await;

@@ -29,7 +29,7 @@ async fn rename(person: &Person, name: &str) -> u16 {
 }
 
 on_both_databases! {
-    async fn keys_are_exchanged_under_way_and_everybody_stays_where_they_are(database: Database) {
+    async fn keys_rotate_while_sessions_stay_valid(database: Database) {
         let mut door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -79,7 +79,7 @@ on_both_databases! {
         assert_eq!(published(&server).await, old);
     }
 
-    async fn a_file_that_was_spoilt_is_not_taken_over(database: Database) {
+    async fn a_damaged_key_file_is_not_loaded(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;

@@ -180,7 +180,7 @@ async fn walked_by_postgres(connection: &mut PgConnection, statement: &str) -> V
 }
 
 #[tokio::test]
-async fn every_list_is_found_by_an_index_on_both_databases() {
+async fn every_list_uses_an_index_on_both_databases() {
     let (server, file) = (Database::fresh(Engine::Postgres).await, Database::fresh(Engine::Sqlite).await);
     let db = migrated(&server).await;
     migrated(&file).await.close().await;
@@ -209,7 +209,7 @@ async fn every_list_is_found_by_an_index_on_both_databases() {
 }
 
 on_both_databases! {
-    async fn a_list_is_counted_a_thousand_past_where_its_page_begins(database: Database) {
+    async fn a_list_counts_at_most_a_thousand_rows_past_its_page(database: Database) {
         const MANY: &str = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100) \
             insert into users (id, email, name, status, version, created_at, updated_at) select 'usr_' || cast(1000 + i as text), \
             cast(i as text) || '@example.org', 'Somebody', 'active', 1, $1, $1 from n";

@@ -21,7 +21,7 @@ async fn lock(site: &Installation, server: &Server, key: &str, quantity: &str) -
 }
 
 on_both_databases! {
-    async fn units_are_locked_once_and_the_books_follow(database: Database) {
+    async fn units_are_locked_once_and_the_ledger_follows(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
@@ -39,7 +39,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
-    async fn locks_that_are_due_are_taken_off_the_books_by_two(database: Database) {
+    async fn two_people_remove_expired_locks(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let second = site.second_person(&server).await;

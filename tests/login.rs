@@ -17,7 +17,7 @@ async fn post(server: &Server, path: &str, body: Value) -> Answer {
 }
 
 on_both_databases! {
-    async fn an_unknown_address_and_a_wrong_password_are_one_answer(database: Database) {
+    async fn an_unknown_address_and_a_wrong_password_give_the_same_response(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -31,7 +31,7 @@ on_both_databases! {
         assert_eq!(told(&server.log_in("ada@people.example", PASSWORD).await), told(&unknown));
     }
 
-    async fn guessing_is_slowed_down_alike_for_known_and_unknown_addresses(database: Database) {
+    async fn guessing_is_throttled_equally_for_known_and_unknown_addresses(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -65,7 +65,7 @@ on_both_databases! {
         }
     }
 
-    async fn whose_password_is_guessed_ten_times_is_told_once(database: Database) {
+    async fn a_user_is_notified_once_after_ten_wrong_passwords(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -79,7 +79,7 @@ on_both_databases! {
         assert_eq!(door.count("email_links where purpose = 'notice'").await, 1);
     }
 
-    async fn a_hundred_guesses_at_once_are_a_hundred(database: Database) {
+    async fn a_hundred_concurrent_guesses_all_count(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -98,7 +98,7 @@ on_both_databases! {
         assert_eq!(looked_at, 5);
     }
 
-    async fn a_forgotten_password_says_nothing_about_who_has_an_account(database: Database) {
+    async fn a_password_reset_does_not_reveal_accounts(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -108,7 +108,7 @@ on_both_databases! {
         assert_eq!(door.count("email_links where purpose = 'reset_password'").await, 1);
     }
 
-    async fn whoever_asks_again_and_again_for_a_mail_neither_voids_it_nor_fills_the_box(database: Database) {
+    async fn repeated_reset_requests_keep_the_link_valid_and_send_one_mail(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -139,7 +139,7 @@ on_both_databases! {
         assert_eq!(door.count("email_links where purpose = 'verify_email'").await, 1, "the address is proved");
     }
 
-    async fn a_text_that_no_database_can_keep_is_refused_before_it_is_looked_up(database: Database) {
+    async fn text_that_the_database_cannot_store_is_refused(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let answer = post(&server, "/v1/auth/login", json!({ "email": "ada\0@people.example", "password": PASSWORD })).await;
@@ -149,7 +149,7 @@ on_both_databases! {
         assert_eq!(listed.problem(), (400, "invalid_parameter".to_owned()));
     }
 
-    async fn changes_of_one_person_at_once_are_made_or_refused_and_never_an_outage(database: Database) {
+    async fn concurrent_changes_of_one_user_never_fail_with_an_outage(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -168,7 +168,7 @@ on_both_databases! {
         assert_eq!(door.count("events where type = 'user.updated'").await, made);
     }
 
-    async fn what_cannot_be_an_account_is_refused_with_its_field(database: Database) {
+    async fn an_invalid_registration_is_refused_at_its_field(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let sound = json!({ "email": "ada@people.example", "password": PASSWORD, "name": "Ada" });
@@ -197,7 +197,7 @@ on_both_databases! {
         assert_eq!(door.count("issuers where status = 'pending'").await, 1);
     }
 
-    async fn twenty_registrations_of_one_address_at_once_make_one_account(database: Database) {
+    async fn twenty_concurrent_registrations_make_one_account(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let asked = (0..20).map(|_| {
@@ -214,7 +214,7 @@ on_both_databases! {
         assert_eq!((made, door.count("users").await, door.count("investors").await), (1, 1, 1));
     }
 
-    async fn logins_from_one_network_and_pages_of_others_are_limited(database: Database) {
+    async fn logins_are_limited_per_network(database: Database) {
         let mut door = Door::new(database).await;
         door.set("rates", "login_per_minute", "3");
         door.set("limits", "origins", "[\"https://portal.example\"]");
@@ -242,7 +242,7 @@ on_both_databases! {
         }
     }
 
-    async fn retrying_many_at_once_is_for_now_and_then(database: Database) {
+    async fn bulk_retries_are_rate_limited(database: Database) {
         let mut door = Door::new(database).await;
         door.set("rates", "bulk_retry_per_minute", "2");
         let server = door.open().await;
@@ -256,7 +256,7 @@ on_both_databases! {
         assert_eq!(operator.change("PATCH", "/v1/auth/me", Some(body)).await.status, 200);
     }
 
-    async fn a_password_that_was_hashed_cheaply_is_hashed_anew_when_it_is_known(database: Database) {
+    async fn a_password_with_outdated_hash_settings_is_rehashed_at_login(database: Database) {
         let mut door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;

@@ -66,7 +66,7 @@ fn is_forbidden(outcome: &Result<Status, Error>) -> bool {
 }
 
 on_both_databases! {
-    async fn a_lone_admin_waits_for_a_day_and_not_longer_than_the_approval_does(database: Database) {
+    async fn a_lone_admin_waits_a_day_but_not_past_the_expiry(database: Database) {
         let clock = Clock::manual("2026-11-20T10:00:00Z".parse::<DateTime<Utc>>().unwrap());
         let db = open_at(&database.url(), clock.clone()).await;
         let mut tx = db.begin().await.unwrap();
@@ -83,7 +83,7 @@ on_both_databases! {
         db.close().await;
     }
 
-    async fn what_a_lone_admin_asks_for_is_told_to_the_staff_who_can_stop_it(database: Database) {
+    async fn staff_is_notified_of_a_lone_admins_request_and_can_cancel_it(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let adam = door.person(&server, "adam", Role::Admin).await;
@@ -116,7 +116,7 @@ on_both_databases! {
         assert_eq!(adam.allow(&stopped).await.problem(), (403, "self_approval_forbidden".to_owned()));
     }
 
-    async fn a_lone_admin_gets_a_key_of_the_platform_by_the_same_wait(database: Database) {
+    async fn a_lone_admin_gets_a_platform_key_after_the_same_wait(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let adam = door.person(&server, "adam", Role::Admin).await;
@@ -127,7 +127,7 @@ on_both_databases! {
         assert_eq!(server.client().with_key(&made.text("/key")).get("/blockchain/operations").await.unwrap().status, 200);
     }
 
-    async fn another_admin_who_comes_has_to_be_asked_also_when_he_leaves_again(database: Database) {
+    async fn a_second_admin_must_approve_even_after_leaving(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let adam = door.person(&server, "adam", Role::Admin).await;
@@ -147,7 +147,7 @@ on_both_databases! {
         assert_eq!(ask(&adam, "cleo").await.body["approval"]["alone_from"], Value::Null);
     }
 
-    async fn a_lone_admin_who_acts_while_another_one_comes_is_either_first_or_refused(database: Database) {
+    async fn a_lone_admin_acting_while_another_is_added_is_first_or_refused(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let adam = door.person(&server, "adam", Role::Admin).await;

@@ -47,7 +47,7 @@ async fn prove(server: &Server, token: &str) -> u16 {
 }
 
 on_both_databases! {
-    async fn the_mail_that_proves_an_address_is_sent_once_and_its_link_works_once(database: Database) {
+    async fn the_verification_mail_is_sent_once_and_its_link_works_once(database: Database) {
         let (door, folder) = office(database, "").await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -62,7 +62,7 @@ on_both_databases! {
         assert_eq!((prove(&server, &token(&sent[0])).await, prove(&server, &token(&sent[0])).await), (204, 422));
     }
 
-    async fn what_could_not_be_sent_is_tried_again_and_a_link_that_ended_is_not_sent(database: Database) {
+    async fn a_failed_mail_is_retried_and_an_expired_link_is_not_sent(database: Database) {
         let (door, folder) = office(database, "exit 75").await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -79,7 +79,7 @@ on_both_databases! {
         assert!(sent.len() == 1 && sent[0].contains("To: ada@"), "{sent:?}");
     }
 
-    async fn a_process_that_ends_before_it_noted_a_mail_sends_the_same_link_again(database: Database) {
+    async fn a_crash_before_recording_a_mail_sends_the_same_link_again(database: Database) {
         let (door, folder) = office(database, "").await;
         // The first try ends the process that started it, after the mail is out.
         let ends = format!("cat > {0}/first.eml; kill -9 $PPID; exit", folder.path().display());

@@ -33,7 +33,7 @@ pub fn above() -> (u16, String, String) {
 }
 
 on_both_databases! {
-    async fn crowdfunding_is_limited_over_all_offerings_of_a_year_by_what_somebody_earns_and_owns(database: Database) {
+    async fn crowdfunding_is_limited_per_year_by_income_and_wealth(database: Database) {
         let market = Market::new(database).await;
         let (a, b) = (market.open(crowdfunded()).await, market.open(crowdfunded()).await);
         let ada = &market.investor;
@@ -63,7 +63,7 @@ on_both_databases! {
         assert_eq!(subscribe(ada, &a, "20000.00").await.status, 201);
     }
 
-    async fn of_two_commitments_at_once_in_two_offerings_one_passes_the_limit_of_both(database: Database) {
+    async fn concurrent_commitments_do_not_exceed_the_investment_limit(database: Database) {
         let market = Market::new(database).await;
         let offerings = [market.open(crowdfunded()).await, market.open(crowdfunded()).await];
         let asked = (0..8).map(|number| {
@@ -77,7 +77,7 @@ on_both_databases! {
         assert_eq!((market.door.count("subscriptions").await, remaining(&market.investor).await), (1, json!("500.00")));
     }
 
-    async fn what_somebody_declares_is_nobody_elses_and_bad_figures_change_nothing(database: Database) {
+    async fn declared_figures_are_private_and_invalid_ones_change_nothing(database: Database) {
         let market = Market::new(database).await;
         let server = market.server.as_ref().unwrap();
         let auditor = market.door.person(server, "aude", Role::Auditor).await;
@@ -102,7 +102,7 @@ on_both_databases! {
         assert!(seen.status == 200 && !format!("{seen:?}").contains("765432"), "{seen:?}");
     }
 
-    async fn what_was_declared_since_counts_when_it_is_accepted_and_when_it_is_minted(database: Database) {
+    async fn newly_declared_figures_count_at_acceptance_and_mint(database: Database) {
         let raise = Raise::new(database, |o| o.exemption = Exemption::RegCf).await;
         assert_eq!(declare(&raise.investor, "100000.00", "0.00").await.status, 200);
         let made = raise.investor.post(&raise.path(), asked("4000.00")).await;

@@ -62,7 +62,7 @@ on_both_databases! {
         assert_eq!((report.deployed, report.minted, report.attention), (2, 6, 0));
     }
 
-    async fn who_cannot_be_minted_is_skipped_and_told_why(database: Database) {
+    async fn an_ineligible_subscription_is_skipped_with_its_reason(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(7)]).await;
         let ids = site.rows("select id from subscriptions order by id").await.concat();
         for (change, id) in [
@@ -97,7 +97,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 2);
     }
 
-    async fn what_holds_no_more_is_looked_at_once_again_before_it_is_minted(database: Database) {
+    async fn eligibility_is_rechecked_before_mint(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(5)]).await;
         let ids = site.rows("select id from subscriptions order by id").await.concat();
         site.write("update offerings set accreditation_required = true, blocked_countries = 'FR'").await;
@@ -140,7 +140,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 1);
     }
 
-    async fn pages_are_cut_by_the_gas_cap_of_the_chain(database: Database) {
+    async fn pages_fit_the_gas_limit_of_the_chain(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::locked(9)]).await;
         site.config.chain("gas_cap", "350000");
         let (server, offering) = (deployed(&site).await, &site.offerings[0]);
@@ -152,7 +152,7 @@ on_both_databases! {
         assert_eq!((site.exactly_once().await.minted, site.count("subscriptions where status = 'minted'").await), (3, 9));
     }
 
-    async fn a_cancel_against_a_mint_leaves_one_of_the_two(database: Database) {
+    async fn a_concurrent_cancel_and_mint_leave_one_outcome(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1); 5]).await;
         let desk = site.desk(|_| {}).await;
         for offering in &site.offerings {
@@ -174,7 +174,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn mints_asked_for_at_once_never_share_a_subscription(database: Database) {
+    async fn concurrent_mints_never_share_a_subscription(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(8)]).await;
         site.config.engine("mint_page_holders", 4);
         let (server, offering) = (deployed(&site).await, site.offerings[0].clone());
@@ -217,7 +217,7 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
 }
 
 on_both_databases! {
-    async fn one_key_serves_two_paths_and_each_of_them_once(database: Database) {
+    async fn one_idempotency_key_works_once_on_each_path(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let deployed = server.deploy("the-same", &site.offerings[0]).await;

@@ -78,7 +78,7 @@ async fn word(who: Remote, verb: &str, key: &str, w: &Waiting, body: Value) -> A
 }
 
 on_both_databases! {
-    async fn a_mint_above_the_threshold_waits_for_a_second_person_and_happens_once(database: Database) {
+    async fn a_mint_above_the_threshold_needs_an_approver_and_happens_once(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::locked(3)]).await;
         let (site, offering) = (&stage.site, stage.site.offerings[0].clone());
         let one = site.rows("select id from subscriptions order by amount").await[2][0].clone();
@@ -137,7 +137,7 @@ on_both_databases! {
         assert_eq!((site.exactly_once().await.minted, site.count("subscriptions where status = 'minted'").await), (2, 3));
     }
 
-    async fn slices_below_the_threshold_are_together_what_they_are(database: Database) {
+    async fn mints_below_the_threshold_count_together(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::free(4), Terms::free(1)]).await;
         let (site, offering) = (&stage.site, stage.site.offerings[0].clone());
         let subscriptions = format!("select id from subscriptions where offering_id = '{offering}' order by amount");
@@ -170,7 +170,7 @@ on_both_databases! {
         assert_eq!(next.body["operations"].as_array().unwrap().len(), 1, "{next:?}");
     }
 
-    async fn what_a_key_asked_for_its_owner_cannot_allow(database: Database) {
+    async fn the_owner_of_a_key_cannot_approve_its_request(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::free(2)]).await;
         let body = json!({ "offering_id": stage.site.offerings[0] });
         let asked = server.client().with_key(&stage.keyed).post("/blockchain/trigger-mint", "mint", body).await.unwrap();
@@ -187,7 +187,7 @@ on_both_databases! {
         assert_eq!(stage.site.exactly_once().await.minted, 1);
     }
 
-    async fn a_no_or_a_withdrawal_ends_it_and_it_can_be_asked_for_again(database: Database) {
+    async fn a_rejected_or_cancelled_mint_can_be_requested_again(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::free(2)]).await;
         let offering = stage.site.offerings[0].clone();
         let w = stage.ask(&server, "one", &offering).await;
@@ -212,7 +212,7 @@ on_both_databases! {
         assert_eq!((stage.site.exactly_once().await.minted, stage.mints().await), (1, 1));
     }
 
-    async fn what_changed_since_it_was_asked_for_is_not_minted(database: Database) {
+    async fn a_mint_changed_after_the_request_is_not_executed(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::free(2), Terms::free(2)]).await;
         let (site, changed, forged) = (&stage.site, &stage.site.offerings[0], &stage.site.offerings[1]);
         let w = stage.ask(&server, "changed", changed).await;
@@ -256,7 +256,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 1);
     }
 
-    async fn of_many_words_at_once_one_counts(database: Database) {
+    async fn one_of_many_concurrent_decisions_counts(database: Database) {
         let (stage, server) = Stage::new(database, &[Terms::free(2), Terms::free(2)]).await;
         let (site, maker) = (&stage.site, server.session().await);
         for offering in &site.offerings {
@@ -287,7 +287,7 @@ on_both_databases! {
         assert_eq!((site.exactly_once().await.minted, stage.mints().await), (executed, executed as i64));
     }
 
-    async fn a_process_that_ends_around_the_word_has_done_it_once_or_not_at_all(database: Database) {
+    async fn a_crash_around_the_decision_executes_once_or_not_at_all(database: Database) {
         let (stage, mut server) = Stage::new(database, &[Terms::free(2), Terms::free(2)]).await;
         let site = &stage.site;
         for (offering, side) in site.offerings.iter().zip(["before", "after"]) {

@@ -52,7 +52,7 @@ async fn allow(who: &Person, asked: &Answer) -> Answer {
 }
 
 on_both_databases! {
-    async fn an_issuer_writes_an_operator_allows_and_everybody_sees_it(database: Database) {
+    async fn a_published_offering_is_visible_to_everybody(database: Database) {
         let market = Market::new(database).await;
         let written = market.issuer.post("/v1/offerings", Market::terms(json!({ "description": "" }))).await;
         assert_eq!((written.status, written.text("/status")), (201, "draft".to_owned()), "{written:?}");
@@ -94,7 +94,7 @@ on_both_databases! {
         assert_eq!(market.told(&id).await, told);
     }
 
-    async fn every_move_is_allowed_where_it_was_designed_and_nowhere_else(database: Database) {
+    async fn every_move_is_allowed_only_in_its_states(database: Database) {
         let market = Market::new(database).await;
         let id = market.draft(json!({})).await;
         let state = async |status: Status| {
@@ -126,7 +126,7 @@ on_both_databases! {
         }
     }
 
-    async fn what_may_change_shrinks_and_whoever_changes_it_says_what_they_saw(database: Database) {
+    async fn changeable_terms_shrink_and_changes_need_a_version(database: Database) {
         let market = Market::new(database).await;
         let id = market.draft(json!({})).await;
         assert_eq!(market.act(&market.issuer, &id, "submit", json!({})).await.status, 200);
@@ -169,7 +169,7 @@ on_both_databases! {
         }
     }
 
-    async fn terms_do_not_outgrow_the_token_that_stands_for_them(database: Database) {
+    async fn terms_stay_within_the_deployed_token(database: Database) {
         let market = Market::new(database).await;
         let id = market.open(json!({})).await;
         let raised = async |hard_cap: &str| {
@@ -199,7 +199,7 @@ on_both_databases! {
         assert_eq!(raised("620000.00").await.status, 200);
     }
 
-    async fn nobody_decides_alone_what_takes_two(database: Database) {
+    async fn two_person_moves_are_not_decided_by_one(database: Database) {
         let market = Market::new(database).await;
         let body = Market::terms(json!({ "issuer_id": market.issuer_id }));
         let id = market.olga.post("/v1/offerings", body).await.text("/id");
@@ -236,7 +236,7 @@ on_both_databases! {
         assert_eq!(allow(&market.olga, &asked).await.text("/status"), "executed");
     }
 
-    async fn each_sees_and_moves_what_is_theirs(database: Database) {
+    async fn each_caller_sees_and_moves_only_their_own_offerings(database: Database) {
         let market = Market::new(database).await;
         let (rival, rival_id) = market.rival("rita").await;
         let pending = rival.post("/v1/offerings", Market::terms(json!({}))).await;
@@ -282,7 +282,7 @@ on_both_databases! {
         assert_eq!(sees("investor", &private).await, 200);
     }
 
-    async fn a_list_shows_each_caller_his_own_and_is_cut_as_asked(database: Database) {
+    async fn a_list_shows_own_offerings_in_pages(database: Database) {
         let mut market = Market::new(database).await;
         let ids = [market.open(json!({ "name": "Anchor House" })).await, market.open(json!({ "name": "Beacon House", "closes_at": later(40) })).await];
         let draft = market.draft(json!({ "name": "Cellar House" })).await;

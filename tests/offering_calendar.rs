@@ -21,7 +21,7 @@ async fn look_again(engine: &Engine, id: &str) {
 }
 
 on_both_databases! {
-    async fn it_opens_by_itself_when_its_time_has_come_and_not_before(database: Database) {
+    async fn an_offering_opens_on_time_and_not_before(database: Database) {
         let mut market = Market::new(database).await;
         let opens_at = in_days(1);
         let terms = json!({ "opens_at": opens_at.to_rfc3339(), "auto_open": true });
@@ -40,7 +40,7 @@ on_both_databases! {
         assert_eq!(market.status(&patient).await, "approved", "nobody asked for it to open by itself");
     }
 
-    async fn an_offering_whose_issuer_may_not_offer_any_more_does_not_open(database: Database) {
+    async fn an_offering_of_a_suspended_issuer_does_not_open(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.approved(json!({ "opens_at": later(1), "auto_open": true })).await;
         market.door.write("update issuers set status = 'suspended'").await;
@@ -49,7 +49,7 @@ on_both_databases! {
         assert_eq!(market.act(&market.olga, &id, "publish", json!({})).await.problem(), (409, "invalid_state".to_owned()));
     }
 
-    async fn it_ends_on_its_day_and_is_settled_when_nothing_is_left(database: Database) {
+    async fn an_offering_ends_on_its_day_and_is_settled_when_nothing_is_open(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(json!({ "soft_cap": "1000.00" })).await;
         let paused = market.open(json!({})).await;
@@ -74,7 +74,7 @@ on_both_databases! {
         assert_eq!(market.door.count("timers").await, 0);
     }
 
-    async fn below_its_soft_cap_it_fails_by_the_calendar_and_cannot_be_closed_by_a_person(database: Database) {
+    async fn an_offering_below_its_soft_cap_fails_and_cannot_be_closed(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(json!({ "soft_cap": "2000.00" })).await;
         // What can still be withdrawn counts for nothing.
@@ -86,7 +86,7 @@ on_both_databases! {
         assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("failed".to_owned(), "soft_cap_missed".to_owned()));
     }
 
-    async fn it_is_closed_when_it_is_full_and_nobody_can_withdraw(database: Database) {
+    async fn a_full_offering_closes_when_nobody_can_withdraw(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(json!({})).await;
         market.subscribed(&id, &[("accepted", 40_000_000), ("committed", 10_000_000)]).await;
@@ -99,7 +99,7 @@ on_both_databases! {
         assert_eq!(shown.text("/raised_amount"), "500000.00");
     }
 
-    async fn a_crash_before_or_after_its_commit_is_made_good_by_the_sweep(database: Database) {
+    async fn the_sweep_recovers_from_a_crash_around_the_timer_commit(database: Database) {
         let mut market = Market::new(database).await;
         for when in [When::Before, When::After] {
             let id = market.open(json!({})).await;
@@ -115,7 +115,7 @@ on_both_databases! {
         }
     }
 
-    async fn a_timer_that_fails_keeps_nobody_waiting(database: Database) {
+    async fn a_failing_timer_delays_no_other(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(json!({})).await;
         market.door.write("insert into timers (subject_id, due_at) select 'off_nobody', created_at from issuers").await;

@@ -72,7 +72,7 @@ async fn how_many(market: &Market, condition: &str) -> i64 {
 }
 
 on_both_databases! {
-    async fn whoever_subscribed_is_asked_again_page_by_page_and_silence_is_a_no(database: Database) {
+    async fn subscribers_must_reconfirm_and_silence_cancels(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(json!({})).await;
         let yes = subscribed(&market, &id, "1000.00").await;
@@ -104,7 +104,7 @@ on_both_databases! {
         assert_eq!(market.door.rows("select cast(committed_total as text) from offerings").await, [["100000"]]);
     }
 
-    async fn who_was_not_asked_before_it_was_closed_is_asked_afterwards(database: Database) {
+    async fn subscribers_not_asked_before_the_close_are_asked_afterwards(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(json!({ "soft_cap": "1500.00" })).await;
         let first = subscribed(&market, &id, "2000.00").await;
@@ -124,7 +124,7 @@ on_both_databases! {
         assert_eq!((said.status, said.text("/status")), (200, "binding".to_owned()), "{said:?}");
     }
 
-    async fn a_later_end_gives_everybody_more_time_to_withdraw_and_to_pay(database: Database) {
+    async fn a_later_end_extends_the_time_to_withdraw_and_pay(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(crowdfunded(json!({}))).await;
         let sub = subscribed(&market, &id, "1000.00").await;
@@ -166,7 +166,7 @@ on_both_databases! {
         assert_eq!(status(&market, &sub).await, "binding");
     }
 
-    async fn what_is_in_a_mint_when_its_offering_fails_is_ended_when_the_mint_is_given_up(database: Database) {
+    async fn a_subscription_in_a_mint_ends_when_the_mint_is_abandoned(database: Database) {
         let mut market = Market::new(database).await;
         let id = market.open(json!({ "issuance_policy": "rolling", "soft_cap": "9000.00" })).await;
         let (minting, other) = (subscribed(&market, &id, "1000.00").await, subscribed(&market, &id, "2000.00").await);

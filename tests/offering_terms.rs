@@ -90,7 +90,7 @@ fn exempt() -> Vec<(Value, &'static str, &'static str)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terms_that_cannot_be_right_are_refused_where_they_are_wrong() {
+async fn invalid_terms_are_refused_at_their_field() {
     let market = Market::new(Database::fresh(Engine::Sqlite).await).await;
     for (change, pointer, code) in bad().into_iter().chain(exempt()) {
         let answer = market.issuer.post("/v1/offerings", Market::terms(change.clone())).await;

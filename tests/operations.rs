@@ -15,7 +15,7 @@ async fn ids(server: &Server, query: &str) -> Vec<String> {
 }
 
 on_both_databases! {
-    async fn each_filter_finds_what_it_names(database: Database) {
+    async fn each_filter_finds_matching_operations(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(3), Terms::free(1)]).await;
         site.config.engine("mint_page_holders", 1);
         let server = site.start().await;
@@ -75,7 +75,7 @@ on_both_databases! {
         overview(&site, &server).await;
     }
 
-    async fn what_is_no_filter_is_refused(database: Database) {
+    async fn an_unknown_filter_is_refused(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let server = site.start().await;
         for query in [
@@ -91,7 +91,7 @@ on_both_databases! {
         assert_eq!(empty["pagination"], json!({ "page": 1, "limit": 20, "total": 0, "total_pages": 0, "total_is_exact": true, "next_after": null }));
     }
 
-    async fn the_record_tells_everything_that_explains_it(database: Database) {
+    async fn the_record_explains_the_operation(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::locked(2)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;

@@ -59,7 +59,7 @@ async fn stuck(database: Database) -> (Installation, Desk, String) {
 }
 
 on_both_databases! {
-    async fn a_retry_of_what_was_never_signed_begins_anew(database: Database) {
+    async fn retrying_an_unsigned_operation_starts_over(database: Database) {
         let (site, desk, mint) = mint_refused(database).await;
         site.set_roles(Roles::ALL).await;
         ended(Point::Retry, When::Before, retry::retry(&desk.engine, &mint, WHO, WHY)).await;
@@ -102,7 +102,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn a_retry_waits_for_the_finality_of_what_is_in_a_block(database: Database) {
+    async fn a_retry_waits_for_finality_of_an_included_transaction(database: Database) {
         let (site, desk, deploy) = stuck(database).await;
         site.anvil.mine(1).await;
         site.until("it is seen", async || site.count("operation_steps where state = 'included'").await == 1).await;
@@ -121,7 +121,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn a_retry_of_what_another_agent_executed_adopts_it(database: Database) {
+    async fn a_retry_adopts_an_effect_of_another_agent(database: Database) {
         let (site, desk, mint) = mint_refused(database).await;
         let proof: B256 = execute_elsewhere(&site, &mint).await.parse().unwrap();
         site.set_roles(Roles::ALL).await;
@@ -136,7 +136,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn a_nonce_that_a_stranger_took_is_followed_by_a_new_one(database: Database) {
+    async fn a_nonce_taken_by_a_foreign_transaction_is_replaced(database: Database) {
         let (site, desk, deploy) = stuck(database).await;
         send(&site.anvil, KEYS[1], 0, alloy::primitives::Address::repeat_byte(7), Bytes::new()).await;
         site.finalised().await;
@@ -179,7 +179,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn what_was_never_signed_is_abandoned_and_free_for_another_try(database: Database) {
+    async fn an_unsigned_operation_is_abandoned_and_can_be_requested_again(database: Database) {
         let (site, desk, mint) = mint_refused(database).await;
         let act = || abandon::abandon(&desk.engine, &mint, WHO, WHY);
         ended(Point::Abandon, When::Before, act()).await;
@@ -214,7 +214,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn a_cancel_burns_the_nonce_and_then_the_operation_can_be_abandoned(database: Database) {
+    async fn an_operation_can_be_abandoned_after_its_nonce_is_cancelled(database: Database) {
         let (site, desk, deploy) = stuck(database).await;
         assert_eq!(refused(abandon::abandon(&desk.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
         ended(Point::Cancel, When::Before, cancel::cancel(&desk.engine, &deploy, WHO, WHY)).await;
@@ -238,7 +238,7 @@ on_both_databases! {
         desk.close().await;
     }
 
-    async fn a_cancel_that_was_committed_before_a_crash_is_sent_by_the_next_process(database: Database) {
+    async fn a_cancel_committed_before_a_crash_is_sent_by_the_next_process(database: Database) {
         let (site, desk, deploy) = stuck(database).await;
         ended(Point::Cancel, When::After, cancel::cancel(&desk.engine, &deploy, WHO, WHY)).await;
         let cancel = site.rows("select tx_hash from attempts where kind = 'cancel'").await[0][0].clone();

@@ -44,7 +44,7 @@ async fn stop(market: &Market, verb: &str) -> Answer {
 }
 
 on_both_databases! {
-    async fn a_colleague_is_invited_works_and_is_taken_out_at_once(database: Database) {
+    async fn a_member_is_invited_and_removed_at_once(database: Database) {
         let (market, ida, ivo) = two(database).await;
         let server = market.server.as_ref().unwrap();
         let own = ivo.get(&format!("/v1/issuers/{}", market.issuer_id)).await;
@@ -79,7 +79,7 @@ on_both_databases! {
         assert_eq!(market.door.count("api_keys where revoked_at is null").await, 0);
     }
 
-    async fn who_is_an_investor_too_stays_one_and_an_invitation_that_was_taken_back_opens_nothing(database: Database) {
+    async fn a_removed_member_stays_an_investor_and_a_revoked_invitation_fails(database: Database) {
         let (market, ida, ivo) = two(database).await;
         let server = market.server.as_ref().unwrap();
         market.door.write(&format!("update users set roles = 'investor issuer' where id = '{}'", ivo.id)).await;
@@ -93,7 +93,7 @@ on_both_databases! {
         assert_eq!(follow(&market, &token).await, 422);
     }
 
-    async fn two_who_take_each_other_out_at_once_leave_one(database: Database) {
+    async fn two_members_removing_each_other_leave_one(database: Database) {
         let (market, ida, ivo) = two(database).await;
         for _ in 0..5 {
             let (first, second) = tokio::join!(remove(&market, &ida, &ivo), remove(&market, &ivo, &ida));
@@ -109,7 +109,7 @@ on_both_databases! {
         }
     }
 
-    async fn a_suspended_organisation_reads_and_changes_nothing_until_it_is_reinstated(database: Database) {
+    async fn a_suspended_issuer_is_read_only_until_reinstated(database: Database) {
         let (market, ida, ivo) = two(database).await;
         let server = market.server.as_ref().unwrap();
         let (open, draft) = (market.open(json!({})).await, market.draft(json!({ "token_symbol": "NEXT" })).await);

@@ -17,7 +17,7 @@ fn replace_node(site: &mut Installation) {
 }
 
 on_both_databases! {
-    async fn the_start_is_refused(database: Database) {
+    async fn a_start_on_another_chain_is_refused(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let mut server = site.start().await;
         server.deploy("deploy", &site.offerings[0]).await;
@@ -33,7 +33,7 @@ on_both_databases! {
         assert_eq!(site.anvil.rpc().number("eth_getTransactionCount", count).await, 0);
     }
 
-    async fn while_it_runs_nothing_is_signed_for_the_other_chain(database: Database) {
+    async fn a_chain_that_changes_at_runtime_gets_no_signatures(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let server = site.start().await;
         server.deploy("deploy-0", &site.offerings[0]).await;
@@ -52,7 +52,7 @@ on_both_databases! {
         assert_eq!(server.get("/readyz").await.body["status"], "degraded");
     }
 
-    async fn a_final_block_that_vanished_halts_the_chain(database: Database) {
+    async fn a_vanished_final_block_halts_the_chain(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let server = site.start().await;
         let before = site.anvil.rpc().call("evm_snapshot", json!([])).await;

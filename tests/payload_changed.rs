@@ -6,7 +6,7 @@ use world::{Mining, on_both_databases};
 use crate::installation::{Installation, Terms};
 
 on_both_databases! {
-    async fn a_call_or_a_payload_that_was_changed_after_it_was_accepted_is_not_signed(database: Database) {
+    async fn a_call_or_payload_changed_after_acceptance_is_not_signed(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
         let server = site.start().await;
         server.deploy("deploy", &site.offerings[0]).await;

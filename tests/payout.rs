@@ -100,7 +100,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 5);
     }
 
-    async fn a_page_that_is_too_large_for_one_transaction_is_cut_until_it_fits(database: Database) {
+    async fn a_page_too_large_for_one_transaction_is_split(database: Database) {
         let mut day = Payday::new(database, 5).await;
         day.server.process.kill();
         // Room for the gas of two payees and not of three.
@@ -122,7 +122,7 @@ on_both_databases! {
         assert_eq!(day.site.rows(pages).await, wanted);
     }
 
-    async fn of_a_long_list_the_lane_takes_what_nobody_woke(database: Database) {
+    async fn the_lane_takes_operations_without_a_wake(database: Database) {
         let day = Payday::with(database, 70, |site| site.config.engine("payout_page_holders", 1)).await;
         // More than are woken at once: at first behind the allowance, then at once. Nobody else would wake the others within the test's time.
         for total in ["70.00", "140.00"] {
@@ -134,7 +134,7 @@ on_both_databases! {
         assert_eq!(day.site.count("operations where status <> 'confirmed'").await, 0);
     }
 
-    async fn what_the_distributor_keeps_is_held_and_claimed_when_it_can_be_paid(database: Database) {
+    async fn an_entitlement_kept_by_the_distributor_is_claimed_when_payable(database: Database) {
         let day = Payday::new(database, 5).await;
         let id = day.calculated("distributor", "500.00").await;
         freeze(&day, 2).await;
@@ -163,7 +163,7 @@ on_both_databases! {
         assert_eq!(day.shown(&id).await.text("/audit_declaration/report_hash"), format!("0x{}", "ab".repeat(32)));
     }
 
-    async fn a_payer_whose_money_two_payouts_share_pays_after_a_retry_and_nobody_twice(database: Database) {
+    async fn two_payouts_sharing_one_payer_pay_everybody_once_after_a_retry(database: Database) {
         let day = Payday::new(database, 4).await;
         let first = day.calculated("direct_payout", "600000.00").await;
         let second = day.calculated("direct_payout", "700000.00").await;
@@ -188,7 +188,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 8);
     }
 
-    async fn an_allowance_that_was_given_up_is_asked_for_again_by_the_retry_of_a_page(database: Database) {
+    async fn retrying_a_page_requests_an_abandoned_allowance_again(database: Database) {
         let day = Payday::new(database, 2).await;
         let id = day.calculated("direct_payout", "20.00").await;
         day.site.lanes("paused").await;
@@ -205,7 +205,7 @@ on_both_databases! {
         assert_eq!((day.sums_agree().await, day.site.count("payout_allowances").await), (2, 1));
     }
 
-    async fn of_a_page_that_reverted_on_the_chain_a_retry_pays_whom_nothing_stands_in_the_way(database: Database) {
+    async fn retrying_a_reverted_page_pays_every_payable_holder(database: Database) {
         let day = Payday::new(database, 2).await;
         let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;
@@ -234,7 +234,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 4);
     }
 
-    async fn what_is_in_escrow_and_cannot_be_finished_comes_back_and_is_paid_anew(database: Database) {
+    async fn an_unfinishable_escrow_is_reclaimed_and_paid_again(database: Database) {
         let day = Payday::new(database, 3).await;
         let first = day.calculated("distributor", "3.00").await;
         let too_early = day.server.post(&format!("/v1/distributions/{first}/reclaim"), "early", json!({ "reason": "x" })).await;
@@ -259,7 +259,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 6);
     }
 
-    async fn of_a_retry_and_a_reclaim_at_once_one_has_the_money_in_escrow(database: Database) {
+    async fn a_concurrent_retry_and_reclaim_move_the_escrow_once(database: Database) {
         let day = Payday::new(database, 3).await;
         let first = day.calculated("distributor", "3.00").await;
         day.executed(&first).await;
@@ -288,7 +288,7 @@ on_both_databases! {
         day.sums_agree().await;
     }
 
-    async fn one_bad_page_of_fifty_ends_at_a_person_and_the_others_are_paid(database: Database) {
+    async fn one_bad_page_of_fifty_is_a_dead_letter_and_the_others_are_paid(database: Database) {
         let day = Payday::new(database, 100).await;
         let first = day.calculated("direct_payout", "100.00").await;
         day.site.lanes("paused").await;
@@ -336,7 +336,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 100);
     }
 
-    async fn what_was_kept_for_a_lost_wallet_goes_to_its_successor_and_never_to_it(database: Database) {
+    async fn payments_kept_for_a_lost_wallet_go_to_its_successor(database: Database) {
         let day = Payday::new(database, 4).await;
         for (holder, method) in [(1, "direct_payout"), (2, "distributor")] {
             let id = day.calculated(method, &format!("4{holder}.00")).await;
@@ -368,7 +368,7 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 8);
     }
 
-    async fn of_a_cancel_and_an_execution_at_once_one_wins(database: Database) {
+    async fn a_concurrent_cancel_and_execution_leave_one_outcome(database: Database) {
         let day = Payday::new(database, 2).await;
         let (operator, mut paid) = (day.server.session().await, 0);
         for number in 0..4 {

@@ -16,7 +16,7 @@ async fn each_test_has_a_postgres_database_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_postgres_database_is_durable_and_has_the_extensions_that_the_queue_needs() {
+async fn a_postgres_database_is_durable_and_has_the_queues_extensions() {
     let database = Postgres::fresh().await;
     let mut connection = PgConnection::connect(&database.url()).await.unwrap();
     let fsync = connection.fetch_one("show fsync").await.unwrap();
@@ -25,7 +25,7 @@ async fn a_postgres_database_is_durable_and_has_the_extensions_that_the_queue_ne
 }
 
 #[tokio::test]
-async fn a_database_goes_with_its_value() {
+async fn dropping_a_database_value_deletes_it() {
     let database = Postgres::fresh().await;
     let url = database.url();
     drop(database);
@@ -33,7 +33,7 @@ async fn a_database_goes_with_its_value() {
 }
 
 #[tokio::test]
-async fn a_backup_keeps_what_was_there() {
+async fn a_backup_keeps_its_rows() {
     let database = Postgres::fresh().await;
     let mut connection = PgConnection::connect(&database.url()).await.unwrap();
     connection.execute("create table kept (id bigint)").await.unwrap();
@@ -44,7 +44,7 @@ async fn a_backup_keeps_what_was_there() {
 }
 
 #[tokio::test]
-async fn a_cluster_of_ones_own_ends_with_its_value() {
+async fn dropping_a_private_cluster_stops_it() {
     let cluster = tokio::task::spawn_blocking(Cluster::start).await.unwrap();
     let database = cluster.database().await;
     PgConnection::connect(&database.url()).await.unwrap();
@@ -60,7 +60,7 @@ world::on_both_databases! {
 }
 
 #[test]
-fn a_sqlite_folder_goes_with_its_value() {
+fn dropping_a_sqlite_value_deletes_its_folder() {
     let sqlite = Sqlite::fresh();
     let folder = sqlite.folder().to_path_buf();
     assert!(folder.is_dir() && !sqlite.path().exists() && Engine::Sqlite != Engine::Postgres);
@@ -69,7 +69,7 @@ fn a_sqlite_folder_goes_with_its_value() {
 }
 
 #[tokio::test]
-async fn a_lost_commit_answer_is_a_commit_all_the_same() {
+async fn a_commit_with_a_lost_response_is_committed() {
     let database = Postgres::fresh().await;
     let (wire, url) = Wire::before(&database.url());
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -111,7 +111,7 @@ async fn a_reorg_changes_the_hashes_of_the_last_blocks_only() {
 }
 
 #[tokio::test]
-async fn a_process_can_be_killed_ended_frozen_and_heard() {
+async fn a_process_can_be_killed_stopped_frozen_and_read() {
     let script = "trap 'echo ending; exit 3' TERM; echo $WORD; while :; do sleep 0.05; done";
     let launch = Launch::new(["-c", script]).program("sh").env("WORD", "ready");
     let mut binary = launch.spawn();

@@ -21,7 +21,7 @@ fn wanted() -> Value {
 }
 
 on_both_databases! {
-    async fn the_key_that_another_admin_allowed_is_made_for_whoever_asked_and_shown_once(database: Database) {
+    async fn an_approved_platform_key_is_created_for_the_requester_and_shown_once(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = (door.person(&server, "a", Role::Admin).await, door.person(&server, "b", Role::Admin).await);
@@ -56,7 +56,7 @@ on_both_databases! {
         assert_eq!(with.get("/blockchain/operations").await.unwrap().status, 200);
     }
 
-    async fn a_key_that_was_refused_or_is_taken_too_late_is_not_made_and_many_who_take_it_get_one(database: Database) {
+    async fn a_rejected_or_expired_platform_key_is_not_created(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = (door.person(&server, "a", Role::Admin).await, door.person(&server, "b", Role::Admin).await);
@@ -81,7 +81,7 @@ on_both_databases! {
         assert_eq!((outcomes, door.count("api_keys").await), ([vec![201], vec![409; 7]].concat(), 1));
     }
 
-    async fn what_was_allowed_for_an_admin_who_is_none_any_more_is_not_made(database: Database) {
+    async fn a_platform_key_is_not_created_for_a_former_admin(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = (door.person(&server, "a", Role::Admin).await, door.person(&server, "b", Role::Admin).await);

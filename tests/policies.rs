@@ -34,7 +34,7 @@ async fn admins(door: &Door, server: &Server) -> (Person, Person) {
 }
 
 on_both_databases! {
-    async fn other_limits_take_two_admins_and_are_kept_version_by_version(database: Database) {
+    async fn changing_limits_takes_two_admins_and_keeps_versions(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = admins(&door, &server).await;
@@ -72,7 +72,7 @@ on_both_databases! {
         assert_eq!((hours(&before.text("/approval/id")).await, hours(&after.text("/approval/id")).await), (72, 48));
     }
 
-    async fn limits_that_do_not_fit_or_were_written_for_others_are_refused(database: Database) {
+    async fn invalid_or_outdated_limits_are_refused(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = admins(&door, &server).await;
@@ -105,7 +105,7 @@ on_both_databases! {
         assert_eq!((checker.get("/v1/policies").await.body["limits"]["kyc_months"].as_i64(), door.count("policies").await), (Some(36), 1));
     }
 
-    async fn a_subscription_and_an_identity_are_judged_by_the_limits_of_their_moment(database: Database) {
+    async fn subscriptions_and_identities_use_the_limits_of_their_time(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let (a, b) = admins(&raise.door, &raise.server).await;
         let path = format!("/v1/offerings/{}/subscribe?dry_run=true", raise.offering);
@@ -130,7 +130,7 @@ on_both_databases! {
         assert_eq!(decide(yes(20)).await.status, 200);
     }
 
-    async fn a_lower_threshold_holds_for_the_next_mint_and_what_was_asked_for_keeps_its_meaning(database: Database) {
+    async fn a_lower_threshold_applies_to_the_next_mint_only(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let offering = &site.offerings[0];

@@ -23,7 +23,7 @@ async fn portfolio(person: &Person, investor: &str) -> Answer {
 }
 
 on_both_databases! {
-    async fn it_is_what_the_books_say_and_only_ones_own(database: Database) {
+    async fn a_portfolio_equals_the_ledger_and_holds_own_data_only(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::locked(2), Terms::free(1)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
@@ -76,7 +76,7 @@ on_both_databases! {
         assert_eq!(anybody.problem(), (401, "token_missing".to_owned()));
     }
 
-    async fn what_was_paid_is_in_it(database: Database) {
+    async fn a_portfolio_lists_payments(database: Database) {
         let day = Payday::new(database, 2).await;
         let (ada, id) = holder(&day.site, &day.server, 1).await;
         let distribution = day.calculated("direct_payout", "200.10").await;

@@ -30,7 +30,7 @@ async fn hash_of(site: &Installation, kind: &str) -> String {
 }
 
 on_both_databases! {
-    async fn each_check_alone_is_reason_enough_for_a_no(database: Database) {
+    async fn each_failed_check_alone_refuses_the_proof(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
@@ -75,7 +75,7 @@ on_both_databases! {
         assert_eq!(failed(&prove(&server, "proof", &mint, &proof).await), ["sender"]);
     }
 
-    async fn a_payment_that_the_books_do_not_have_to_make_proves_nothing(database: Database) {
+    async fn an_unknown_payment_proves_nothing(database: Database) {
         let day = Payday::new(database, 2).await;
         let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;
@@ -140,7 +140,7 @@ on_both_databases! {
         assert_eq!(names("reverted").await, ["successful", "sender", "effect"]);
     }
 
-    async fn what_was_undone_since_proves_nothing(database: Database) {
+    async fn an_undone_effect_proves_nothing(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
@@ -184,7 +184,7 @@ on_both_databases! {
         assert_eq!((proved.text("/checks/0/name"), proved.text("/checks/0/detail")), ("chain_id".to_owned(), "31337".to_owned()));
     }
 
-    async fn endpoints_that_do_not_agree_prove_nothing(database: Database) {
+    async fn disagreeing_endpoints_prove_nothing(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.chain("endpoints", &format!("[{:?}, {:?}]", site.anvil.url(), proxy.url()));
@@ -204,7 +204,7 @@ on_both_databases! {
         assert_eq!(prove(&server, "proof", &mint, &proof).await.status, 200);
     }
 
-    async fn what_was_never_signed_is_given_up_and_what_took_effect_is_not(database: Database) {
+    async fn an_unsigned_operation_is_abandoned_and_an_executed_one_is_not(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         site.impatient();
         let server = site.start().await;
@@ -222,7 +222,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn giving_up_a_mint_takes_a_second_person(database: Database) {
+    async fn abandoning_a_mint_takes_an_approver(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
@@ -241,7 +241,7 @@ on_both_databases! {
         assert_eq!(server.state(&mint).await.0, "confirmed");
     }
 
-    async fn what_is_no_resolution_is_refused(database: Database) {
+    async fn an_invalid_resolution_is_refused(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
         let server = site.start().await;

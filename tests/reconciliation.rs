@@ -64,7 +64,7 @@ async fn by_a_stranger(site: &Installation, data: Bytes) {
 }
 
 on_both_databases! {
-    async fn a_healthy_world_has_no_difference(database: Database) {
+    async fn a_healthy_installation_has_no_difference(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::locked(3), Terms::free(2)]).await;
         let server = site.start().await;
         minted(&site, &server).await;
@@ -95,7 +95,7 @@ on_both_databases! {
         site.exactly_once().await;
     }
 
-    async fn a_block_of_the_past_is_compared_with_who_held_what_then(database: Database) {
+    async fn a_past_block_is_compared_with_its_holdings(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::locked(2), Terms::free(0)]).await;
         let server = site.start().await;
         minted(&site, &server).await;
@@ -168,7 +168,7 @@ on_both_databases! {
         assert!(site.count("events where type = 'reconciliation.difference_found'").await >= 4);
     }
 
-    async fn every_partition_of_the_token_is_compared_and_not_the_offerings_own_alone(database: Database) {
+    async fn every_partition_of_the_token_is_compared(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let two = json!({ "offering_id": site.offerings[0], "partitions": [{}, {}] });
@@ -184,7 +184,7 @@ on_both_databases! {
         assert_eq!(kinds(&report(&site, &server, "planted", about).await), ["balance", "supply"]);
     }
 
-    async fn who_was_paid_is_who_the_coin_says(database: Database) {
+    async fn payments_are_compared_with_the_transfers_of_the_coin(database: Database) {
         let day = Payday::new(database, 4).await;
         for (method, total) in [("direct_payout", "40.00"), ("distributor", "44.00")] {
             let id = day.calculated(method, total).await;
@@ -215,7 +215,7 @@ on_both_databases! {
         assert_eq!(kinds(&again), [""; 0], "{again}");
     }
 
-    async fn what_a_stranger_did_on_the_chain_is_found(database: Database) {
+    async fn foreign_transactions_are_found(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         minted(&site, &server).await;
@@ -241,7 +241,7 @@ on_both_databases! {
         assert!(site.count("operations").await == 2, "a comparison changes nothing");
     }
 
-    async fn what_was_executed_although_it_failed_here_is_found(database: Database) {
+    async fn executed_effects_of_failed_operations_are_found(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
@@ -256,7 +256,7 @@ on_both_databases! {
         assert_eq!(kinds(&after), [""; 0], "{after}");
     }
 
-    async fn a_run_goes_on_after_the_process_ended_and_after_the_chain_was_away(database: Database) {
+    async fn a_run_continues_after_a_crash_and_an_outage_of_the_chain(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
@@ -289,7 +289,7 @@ on_both_databases! {
         assert_eq!(server.get(&path).await.body["finding_count"], 2);
     }
 
-    async fn who_may_not_ask_and_what_cannot_be_compared(database: Database) {
+    async fn unauthorised_and_invalid_runs_are_refused(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
         let server = site.start().await;

@@ -49,7 +49,7 @@ async fn held(site: &Installation, token: Address, account: Address) -> Vec<(U25
 }
 
 on_both_databases! {
-    async fn a_wallet_with_locks_a_freeze_and_two_partitions_follows_whole(database: Database) {
+    async fn recovery_moves_locks_freeze_and_all_partitions(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2), Terms::free(0)]).await;
         let offering = site.offerings[0].clone();
         let (in_one, later, elsewhere) = ("sub_01jc0000000000000000000001", "sub_01jc0000000000000000000002", "sub_01jc0000000000000000000003");
@@ -109,7 +109,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
-    async fn a_wallet_under_recovery_is_in_nothing_else_and_its_successor_is_kept(database: Database) {
+    async fn a_wallet_under_recovery_has_no_other_operation(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let second = site.second_person(&server).await;

@@ -14,7 +14,7 @@ fn said(answer: &Answer) -> (u16, String, Vec<String>) {
 }
 
 on_both_databases! {
-    async fn a_taken_address_and_a_free_one_get_one_answer_and_the_owner_a_mail(database: Database) {
+    async fn a_taken_and_a_free_address_get_the_same_response(database: Database) {
         let mut door = Door::new(database).await;
         door.set("auth", "registration_privacy", "\"strict\"");
         let server = door.open().await;

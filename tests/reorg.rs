@@ -49,7 +49,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn a_transaction_whose_block_is_gone_is_sent_again(database: Database) {
+    async fn a_reorganised_transaction_is_sent_again(database: Database) {
         let (site, _server) = sent(database).await;
         included(&site).await;
         site.anvil.reorg(1).await;
@@ -63,7 +63,7 @@ on_both_databases! {
         assert_eq!(site.count("attempts").await, 1, "the same bytes, not others");
     }
 
-    async fn reorganisations_again_and_again_deploy_and_mint_once(database: Database) {
+    async fn repeated_reorganisations_deploy_and_mint_once(database: Database) {
         let (site, server) = sent(database).await;
         for _ in 0..4 {
             included(&site).await;
@@ -97,7 +97,7 @@ on_both_databases! {
         assert!(site.count("attempts where sends >= 4").await == 1);
     }
 
-    async fn a_fee_that_the_market_left_behind_is_raised_on_the_same_nonce(database: Database) {
+    async fn an_outbid_fee_is_raised_on_the_same_nonce(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
         site.config.chain("bump_after_seconds", "1");
         let server = site.start().await;

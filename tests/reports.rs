@@ -88,7 +88,7 @@ fn cents(amount: &str) -> i64 {
 }
 
 on_both_databases! {
-    async fn ten_thousand_holders_are_each_in_every_report_once_and_the_sums_are_exact(database: Database) {
+    async fn ten_thousand_holders_appear_once_with_exact_sums(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         ten_thousand(&raise.door.database, &raise.offering).await;
         let auditor = raise.door.person(&raise.server, "aude", Role::Auditor).await;
@@ -127,7 +127,7 @@ on_both_databases! {
         assert_eq!(raise.operator.get("/v1/reports/tax?year=2027").await.body["totals"], json!([]));
     }
 
-    async fn a_report_that_is_asked_for_wrongly_says_how(database: Database) {
+    async fn an_invalid_report_request_explains_itself(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         for (path, status, code) in [
             ("cap-table", 400, "invalid_parameter"),
@@ -145,7 +145,7 @@ on_both_databases! {
         assert_eq!((&empty.body["block_number"], &empty.body["lines"], &empty.body["totals"]), (&Value::Null, &json!([]), &json!([])));
     }
 
-    async fn what_moves_while_a_cap_table_is_read_is_not_in_it(database: Database) {
+    async fn a_cap_table_is_read_at_one_moment(database: Database) {
         let (_, offering) = offer(&database.url(), |_| {}).await;
         ten_thousand(&database, &offering).await;
         let wallet = |n: i64| format!("0x0000000000000000000000000000000000{}", 100_000 + n);

@@ -56,7 +56,7 @@ async fn forgotten(database: Database) -> Installation {
 }
 
 on_both_databases! {
-    async fn what_was_minted_after_the_backup_is_imported_and_never_minted_again(database: Database) {
+    async fn mints_after_the_backup_are_imported_and_not_repeated(database: Database) {
         let site = forgotten(database).await;
         let operations = site.count("operations").await;
         let (resumed, why) = lane(&site, &["resume", "looked at it"]).await;
@@ -104,7 +104,7 @@ on_both_databases! {
         assert_eq!(site.executed_once_and_held_once().await, 5);
     }
 
-    async fn what_belongs_to_nothing_is_acknowledged_by_its_name_and_not_dropped(database: Database) {
+    async fn an_unknown_call_is_acknowledged_by_name_and_not_dropped(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
         let mut server = site.start().await;
         server.deploy("deploy", &site.offerings[0]).await;
@@ -149,7 +149,7 @@ on_both_databases! {
         assert!(resumed, "{why}");
     }
 
-    async fn a_payout_that_was_forgotten_is_never_paid_again(database: Database) {
+    async fn a_payout_after_the_backup_is_not_repeated(database: Database) {
         let mut day = Payday::new(database, 2).await;
         let id = day.calculated("direct_payout", "20.00").await;
         assert_eq!(day.act("submit", &id, "submit").await.status, 200);
@@ -188,7 +188,7 @@ on_both_databases! {
         }
     }
 
-    async fn a_subscription_that_was_asked_for_again_meanwhile_is_freed_first(database: Database) {
+    async fn a_subscription_requested_again_is_released_first(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let mut server = site.start().await;
         server.deploy("deploy", &site.offerings[0]).await;

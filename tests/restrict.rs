@@ -10,7 +10,7 @@ use crate::foreign_key::send;
 use crate::installation::{Installation, Terms, signer_of};
 
 on_both_databases! {
-    async fn a_partition_is_restricted_by_one_and_freed_by_two(database: Database) {
+    async fn one_person_restricts_a_partition_and_two_unrestrict_it(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let second = site.second_person(&server).await;
@@ -49,7 +49,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
-    async fn what_somebody_else_restricts_pauses_the_offering_and_a_person_resumes_it(database: Database) {
+    async fn a_foreign_restriction_pauses_the_offering(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let address = site.minted(&server).await;

@@ -11,7 +11,7 @@ use crate::installation::{Installation, Terms};
 const MANY: usize = 8;
 
 on_both_databases! {
-    async fn what_was_never_signed_begins_anew_once(database: Database) {
+    async fn retrying_an_unsigned_operation_starts_over_once(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
@@ -43,7 +43,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 1);
     }
 
-    async fn an_open_nonce_is_kept_and_a_late_success_is_one_click_away(database: Database) {
+    async fn an_open_nonce_is_kept_and_a_late_success_is_proposed(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         site.impatient();
         let server = site.start().await;
@@ -65,7 +65,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn what_another_agent_executed_is_found_and_adopted(database: Database) {
+    async fn an_effect_of_another_agent_is_adopted(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
@@ -79,7 +79,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 1);
     }
 
-    async fn a_success_without_its_effect_is_not_tried_again(database: Database) {
+    async fn a_success_without_effect_is_not_retried(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
@@ -91,7 +91,7 @@ on_both_databases! {
         assert_eq!(shown.text("/suggested_action/action"), "mark_confirmed");
     }
 
-    async fn a_retry_offers_the_fee_that_a_person_allows_on_an_open_nonce_and_on_a_new_one(database: Database) {
+    async fn a_retry_uses_the_operators_fee_limit(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         site.impatient();
         let server = site.start().await;
@@ -124,7 +124,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.minted, 1);
     }
 
-    async fn a_retry_that_must_ask_a_silent_chain_changes_nothing(database: Database) {
+    async fn a_retry_without_an_answer_from_the_chain_changes_nothing(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
@@ -143,7 +143,7 @@ on_both_databases! {
         assert_eq!(server.state(&mint).await.0, "confirmed");
     }
 
-    async fn who_may_not_retry_and_what_is_no_request_changes_nothing(database: Database) {
+    async fn unauthorised_and_invalid_retries_change_nothing(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
         let reader = site.key_of(Role::Operator, "ops:read").await;

@@ -56,7 +56,7 @@ fn taken_twice(sources: &[Source]) -> Vec<String> {
 }
 
 #[test]
-fn no_two_things_have_one_name_in_the_document() {
+fn schema_names_are_unique() {
     must_be_clean("names that are taken twice", &taken_twice(&rust()));
 }
 

@@ -57,7 +57,7 @@ async fn verify(server: &Server, first: &Answer, code: &str) -> Answer {
 }
 
 on_both_databases! {
-    async fn a_second_factor_is_asked_for_and_each_code_is_taken_once(database: Database) {
+    async fn a_second_factor_is_required_and_each_code_works_once(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -96,7 +96,7 @@ on_both_databases! {
         Person::log_in(&server, "ada@people.example").await;
     }
 
-    async fn a_code_cannot_be_guessed_and_twenty_of_one_open_one_session(database: Database) {
+    async fn codes_cannot_be_guessed_and_one_code_opens_one_session(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -120,7 +120,7 @@ on_both_databases! {
         assert_eq!(verify(&server, &first, &app.code(1)).await.problem(), (429, "login_throttled".to_owned()));
     }
 
-    async fn staff_without_a_second_factor_can_only_add_one(database: Database) {
+    async fn staff_without_a_second_factor_can_only_enrol(database: Database) {
         let mut door = Door::new(database).await;
         door.set("auth", "staff_second_factor", "true");
         let server = door.open().await;
@@ -136,7 +136,7 @@ on_both_databases! {
         assert_eq!(operator.get("/blockchain/operations").await.problem(), (403, "step_up_required".to_owned()));
     }
 
-    async fn what_was_shown_before_a_new_password_opens_nothing_after_it(database: Database) {
+    async fn a_new_password_voids_earlier_second_factors(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -149,7 +149,7 @@ on_both_databases! {
         assert_eq!(verify(&server, &again, &app.code(0)).await.status, 200, "the code was not used up");
     }
 
-    async fn of_ten_that_show_one_recovery_code_at_once_one_is_let_in(database: Database) {
+    async fn a_recovery_code_works_once_under_concurrency(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;

@@ -17,7 +17,7 @@ fn refused(status: u16, code: &str) -> (u16, String) {
 }
 
 on_both_databases! {
-    async fn somebody_registers_logs_in_reads_themselves_and_leaves(database: Database) {
+    async fn a_user_registers_logs_in_and_logs_out(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let registered = register(&server, "Ada@People.example").await;
@@ -80,7 +80,7 @@ on_both_databases! {
         assert_eq!(fifth.standing().await, refused(401, "session_revoked"));
     }
 
-    async fn a_role_that_is_taken_away_bites_with_the_next_request(database: Database) {
+    async fn a_removed_role_applies_to_the_next_request(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let operator = door.person(&server, "operator", Role::Operator).await;
@@ -103,7 +103,7 @@ on_both_databases! {
         assert_eq!(people[1].get("/v1/auth/me").await.status, 200);
     }
 
-    async fn a_refresh_token_gives_one_successor_and_a_copy_of_it_ends_the_session(database: Database) {
+    async fn a_reused_refresh_token_ends_the_session(database: Database) {
         let mut door = Door::new(database).await;
         door.set("auth", "refresh_grace_seconds", "600");
         let server = door.open().await;
@@ -135,7 +135,7 @@ on_both_databases! {
         assert_eq!(door.count("events where type = 'session.reuse_detected'").await, 1);
     }
 
-    async fn a_refresh_token_that_comes_again_after_the_grace_ends_the_session(database: Database) {
+    async fn a_refresh_token_reused_after_the_grace_period_ends_the_session(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -169,7 +169,7 @@ on_both_databases! {
         assert_eq!(server.log_in("ada@people.example", NEW).await.status, 200);
     }
 
-    async fn a_mail_sets_a_new_password_once(database: Database) {
+    async fn a_reset_link_sets_a_password_once(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         register(&server, "ada@people.example").await;
@@ -196,7 +196,7 @@ on_both_databases! {
         assert_eq!(post("/v1/auth/verify-email", json!({ "token": proof })).await.status, 422);
     }
 
-    async fn an_account_is_written_whole_or_not_at_all(database: Database) {
+    async fn an_account_is_created_completely_or_not_at_all(database: Database) {
         let door = Door::new(database).await;
         for (when, then) in [("before", 201), ("after", 409)] {
             let mut server = door.opened(door.launch().env("MUNIMENT_CRASH", format!("account.{when}:1"))).await;

@@ -22,7 +22,7 @@ fn unreliable(unpaid: Address, short: Address) -> String {
 }
 
 on_both_databases! {
-    async fn what_a_coin_kept_back_is_given_up_line_by_line_by_two_people(database: Database) {
+    async fn two_people_write_off_a_shortfall_line_by_line(database: Database) {
         let day = Payday::with(database, 4, |site| site.config.engine("payout_page_holders", 4)).await;
         let first = day.calculated("direct_payout", "4.00").await;
         day.executed(&first).await;
@@ -68,7 +68,7 @@ on_both_databases! {
         assert_eq!(day.server.retry("late", &op).await.problem(), (409, "invalid_state".to_owned()));
     }
 
-    async fn what_took_effect_after_all_is_not_given_up(database: Database) {
+    async fn an_executed_payment_is_not_written_off(database: Database) {
         let day = Payday::new(database, 2).await;
         let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;

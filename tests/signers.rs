@@ -19,7 +19,7 @@ async fn set(server: &Server, key: &str, act: &str) -> crate::installation::Answ
 }
 
 on_both_databases! {
-    async fn the_chains_side_is_shown_as_of_when_it_was_seen(database: Database) {
+    async fn chain_values_are_shown_with_their_time(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         site.config.engine("observe_seconds", 1);
         let proxy = FaultProxy::start(site.anvil.url(), 1);
@@ -46,7 +46,7 @@ on_both_databases! {
         assert!(lane(&server).await["observed_at"].as_str() >= seen.as_str());
     }
 
-    async fn a_paused_signer_signs_nothing_and_finishes_what_it_signed(database: Database) {
+    async fn a_paused_lane_signs_nothing_and_finishes_signed_work(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
         let server = site.start().await;
         server.deploy("deploy-0", &site.offerings[0]).await;
@@ -73,7 +73,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 2);
     }
 
-    async fn a_lane_leaves_quarantine_above_what_is_final(database: Database) {
+    async fn a_lane_leaves_quarantine_with_counters_above_the_final_block(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let server = site.start().await;
         send(&site.anvil, KEYS[1], 0, Address::repeat_byte(7), Bytes::new()).await;
@@ -91,7 +91,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn who_may_not_stop_a_signer_changes_nothing(database: Database) {
+    async fn a_caller_without_permission_cannot_pause_a_lane(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let auditor = site.key_of(Role::Auditor, "ops:read ops:write").await;
         let server = site.start().await;

@@ -34,7 +34,7 @@ async fn transfer(day: &Payday, from: usize, to: usize, units: u64) {
 }
 
 on_both_databases! {
-    async fn the_record_date_asks_by_itself_and_who_is_left_out_or_frozen_then_is_not_paid(database: Database) {
+    async fn the_record_date_takes_a_snapshot_without_excluded_and_frozen_holders(database: Database) {
         let day = Payday::new(database, 3).await;
         let mut body = day.body("direct_payout", "10.00").await;
         let soon = (chrono::Utc::now() + chrono::Duration::seconds(3)).to_rfc3339();
@@ -57,7 +57,7 @@ on_both_databases! {
         assert_eq!(day.site.count("timers where subject_id like 'dist_%'").await, 0);
     }
 
-    async fn what_moves_after_the_record_date_changes_nothing(database: Database) {
+    async fn transfers_after_the_record_date_change_nothing(database: Database) {
         let day = Payday::new(database, 2).await;
         let before = day.site.rows("select wallet_address, balance from holdings order by wallet_address").await;
         let body = day.body("direct_payout", "10.00").await;
@@ -77,7 +77,7 @@ on_both_databases! {
         assert_eq!(supply.len(), 1, "{supply:?}");
     }
 
-    async fn around_the_balances_of_a_record_date(database: Database) {
+    async fn crash_around_the_snapshot(database: Database) {
         let mut day = Payday::new(database, 3).await;
         for side in ["before", "after"] {
             let body = day.body("direct_payout", "10.00").await;

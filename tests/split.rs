@@ -46,7 +46,7 @@ async fn minted(site: &Installation) -> i64 {
 }
 
 on_both_databases! {
-    async fn the_lines_that_the_contract_refuses_fail_and_the_others_are_minted(database: Database) {
+    async fn refused_lines_fail_and_the_others_are_minted(database: Database) {
         let (site, server, accepted) = frozen(database, 2).await;
         go_on(&site).await;
         let (page, batch) = (accepted.text("/operations/0/id"), accepted.text("/batch_id"));
@@ -91,14 +91,14 @@ on_both_databases! {
         assert_eq!((report.minted, report.attention), (50, 0));
     }
 
-    async fn a_page_of_which_every_line_is_refused_stays_whole(database: Database) {
+    async fn a_page_with_only_refused_lines_is_not_split(database: Database) {
         let (site, _server, _) = frozen(database, 5).await;
         go_on(&site).await;
         site.settled().await;
         assert_eq!(site.rows("select status, error_code from operations where kind = 'mint'").await, [["failed", "reverts"]]);
     }
 
-    async fn around_the_commit_of_the_halves(database: Database) {
+    async fn crash_around_splitting_a_page(database: Database) {
         let (site, mut server, _) = frozen(database, 1).await;
         server.process.kill();
         go_on(&site).await;

@@ -32,7 +32,7 @@ fn says(text: &str, words: &[&str]) {
 }
 
 on_both_databases! {
-    async fn a_database_that_is_newer_than_the_binary_is_refused(database: Database) {
+    async fn a_database_newer_than_the_binary_is_refused(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let newer = "insert into muniment_migrations (version, description, success, checksum, execution_time) \
             select 9999, 'later', success, checksum, 0 from muniment_migrations where version = 1";
@@ -43,7 +43,7 @@ on_both_databases! {
         works(&site).await;
     }
 
-    async fn an_unfunded_signer_waits_for_funds_and_goes_on_by_itself(database: Database) {
+    async fn an_unfunded_signer_continues_when_funded(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let signer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
         site.anvil.set_balance(signer, 1).await;
@@ -75,7 +75,7 @@ async fn a_wrong_chain_id_behind_an_endpoint_is_refused_at_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_keystore_that_cannot_be_read_is_refused_at_start() {
+async fn an_unreadable_keystore_is_refused_at_start() {
     let mut site = small(Mining::Quick).await;
     let good = site.config.clone();
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ async fn a_keystore_that_cannot_be_read_is_refused_at_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_offering_on_a_chain_that_is_not_configured_is_refused_and_kept() {
+async fn an_offering_on_an_unconfigured_chain_is_refused() {
     let site = small(Mining::Quick).await;
     site.write("update offerings set chain_id = 999").await;
     let mut server = site.start().await;
@@ -110,7 +110,7 @@ async fn an_offering_on_a_chain_that_is_not_configured_is_refused_and_kept() {
 
 /// Accepted by an interface that knows the chain, found by a worker that does not.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operation_on_a_chain_that_the_worker_lacks_says_so_and_waits() {
+async fn an_operation_on_a_chain_unknown_to_the_worker_waits() {
     let site = small(Mining::Quick).await;
     let mut server = site.start().await;
     site.write("update lanes set mode = 'paused'").await;
@@ -129,7 +129,7 @@ async fn an_operation_on_a_chain_that_the_worker_lacks_says_so_and_waits() {
 
 /// No code stands at the address of the factory: a call of nothing would succeed and do nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_factory_that_is_not_there_is_said_before_anything_is_signed() {
+async fn a_missing_factory_is_reported_before_signing() {
     let mut site = small(Mining::Quick).await;
     let (good, nowhere) = (site.platform.factory.to_string(), "0x00000000000000000000000000000000000000fa");
     site.config.chain("factory", &format!("{nowhere:?}"));

@@ -255,7 +255,7 @@ async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, V
 }
 
 on_both_databases! {
-    async fn whatever_is_sent_is_taken_or_refused_and_never_our_fault(database: Database) {
+    async fn strange_input_never_causes_a_server_error(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let ids = ids(&raise).await;
         let admin = raise.door.person(&raise.server, "adam", Role::Admin).await;
@@ -281,7 +281,7 @@ async fn raw(raise: &Raise, request: &[u8]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bytes_that_are_no_request_or_no_token_are_refused() {
+async fn malformed_requests_and_tokens_are_refused() {
     let raise = Raise::new(world::Database::fresh(world::Engine::Sqlite).await, |_| {}).await;
     let line = |path: &str, header: &[u8]| {
         let mut request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n").into_bytes();

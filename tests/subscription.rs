@@ -10,7 +10,7 @@ use crate::installation::{Raise, shown, wallet};
 const MISSING: &str = "sub_01jc0000000000000000000000";
 
 on_both_databases! {
-    async fn an_investor_subscribes_in_the_words_of_the_specification(database: Database) {
+    async fn an_investor_subscribes_with_the_request_of_the_specification(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let own = shown(wallet(0));
         let created = raise.investor.post(&raise.path(), json!({ "amount": "1500.00", "wallet_address": own })).await;
@@ -47,7 +47,7 @@ on_both_databases! {
         assert_eq!(raise.told(&third).await, ["subscription.committed"]);
     }
 
-    async fn what_does_not_fit_is_refused_with_its_code_and_nothing_is_reserved(database: Database) {
+    async fn an_invalid_subscription_is_refused_and_reserves_nothing(database: Database) {
         let raise = Raise::new(database, |o| {
             (o.maximum_investment, o.hard_cap) = (Some(500_000), 600_000);
             (o.unit_price, o.token_decimals) = (30_000, 0);
@@ -109,7 +109,7 @@ on_both_databases! {
         assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (1, "3000.00".to_owned()));
     }
 
-    async fn it_is_paid_and_taken_with_its_quantity_fixed(database: Database) {
+    async fn a_paid_subscription_is_accepted_with_a_fixed_quantity(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         let accept = async || raise.act(&raise.operator, &id, "accept", json!({})).await;
@@ -165,7 +165,7 @@ on_both_databases! {
         assert_eq!(raise.reserved().await, "1500.00");
     }
 
-    async fn money_that_is_there_goes_back_before_it_is_over(database: Database) {
+    async fn received_money_is_refunded_before_the_subscription_ends(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         raise.pay(&id, "1500.00", "bank-1").await;
@@ -194,7 +194,7 @@ on_both_databases! {
         assert_eq!(told.last().unwrap(), "subscription.refunded", "{told:?}");
     }
 
-    async fn money_that_comes_late_is_entered_and_goes_back(database: Database) {
+    async fn late_money_is_recorded_and_refunded(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let ended = [("cancelled", "0"), ("rejected", "0"), ("expired", "0"), ("refunded", "150000")];
         for (number, (status, before)) in ended.iter().enumerate() {
@@ -222,7 +222,7 @@ on_both_databases! {
         assert_eq!((refused.field().2, refused.body["errors"][0]["params"]["excess"].clone()), ("overpaid".to_owned(), json!("1.00")));
     }
 
-    async fn everybody_sees_and_moves_what_is_theirs_and_nothing_else(database: Database) {
+    async fn each_caller_sees_and_moves_only_their_own_subscriptions(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         let stranger = raise.another("sven").await;
@@ -306,7 +306,7 @@ async fn a_preview_shows_every_rule_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_subscribes_for_an_investor_who_signed_for_it() {
+async fn an_operator_subscribes_for_an_investor_with_consent() {
     let raise = Raise::new(Database::fresh(Engine::Sqlite).await, |o| o.visibility = "private".to_owned()).await;
     let investor =
         raise.rows(&format!("select id from investors where user_id = '{}'", raise.investor.id)).await[0][0].clone();

@@ -8,7 +8,7 @@ use world::{Mining, on_both_databases};
 use crate::installation::{Installation, Raise, Terms};
 
 on_both_databases! {
-    async fn two_hundred_ask_for_the_last_place_and_one_gets_it(database: Database) {
+    async fn one_of_two_hundred_gets_the_last_place(database: Database) {
         let raise = Raise::new(database, |o| o.hard_cap = 300_000).await;
         raise.committed("1500.00").await;
         let asked = (0..200).map(|_| {
@@ -22,7 +22,7 @@ on_both_databases! {
         assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (2, "3000.00".to_owned()));
     }
 
-    async fn one_key_makes_one_subscription_however_often_it_is_sent(database: Database) {
+    async fn one_idempotency_key_makes_one_subscription(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let path = raise.path();
         let asked = (0..50).map(|_| {
@@ -45,7 +45,7 @@ on_both_databases! {
         assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (1, "1500.00".to_owned()));
     }
 
-    async fn of_a_cancellation_and_an_acceptance_one_is_first_and_the_other_sees_it(database: Database) {
+    async fn a_concurrent_cancel_and_acceptance_leave_one_outcome(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         for round in 0..6 {
             let id = raise.binding("1500.00").await;
@@ -62,7 +62,7 @@ on_both_databases! {
         assert_eq!(raise.reserved().await, "0.00");
     }
 
-    async fn what_is_cancelled_is_never_minted_and_what_is_in_a_mint_is_never_cancelled(database: Database) {
+    async fn a_cancelled_subscription_is_never_minted(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(6)]).await;
         let server = site.start().await;
         let offering = &site.offerings[0];

@@ -61,7 +61,7 @@ fn asked<'a>(raise: &'a Raise, act: &str) -> (&'a Person, &'static str, Value) {
 }
 
 on_both_databases! {
-    async fn every_cell_of_the_table_answers_as_it_was_designed(database: Database) {
+    async fn every_status_allows_exactly_its_moves(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         for status in STATUSES {

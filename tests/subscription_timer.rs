@@ -22,7 +22,7 @@ fn just_after(at: DateTime<Utc>) -> Clock {
 }
 
 on_both_databases! {
-    async fn it_is_binding_when_the_cooling_off_time_ends_and_expires_unpaid(database: Database) {
+    async fn a_subscription_becomes_binding_after_cooling_off_and_expires_unpaid(database: Database) {
         let mut raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         let paid = raise.committed("1000.00").await;
@@ -46,7 +46,7 @@ on_both_databases! {
         assert_eq!(raise.told(&id).await, ["committed", "binding", "expired"].map(|what| format!("subscription.{what}")));
     }
 
-    async fn money_that_went_back_leaves_something_to_be_paid_until_its_time(database: Database) {
+    async fn a_refund_leaves_the_subscription_payable_until_its_deadline(database: Database) {
         let mut raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         raise.pay(&id, "1500.00", "bank-1").await;
@@ -61,7 +61,7 @@ on_both_databases! {
         assert_eq!((raise.status(&id).await, raise.reserved().await), ("refund_pending".to_owned(), "0.00".to_owned()));
     }
 
-    async fn what_was_due_long_ago_is_done_in_its_order_and_once(database: Database) {
+    async fn overdue_timers_run_once_in_order(database: Database) {
         let mut raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         let part = raise.committed("1000.00").await;
@@ -76,7 +76,7 @@ on_both_databases! {
         assert_eq!((raise.reserved().await, raise.door.count("timers").await), ("0.00".to_owned(), 0));
     }
 
-    async fn a_right_to_withdraw_ends_on_time_also_when_nobody_looked_at_the_calendar(database: Database) {
+    async fn the_right_to_withdraw_ends_on_time_without_the_timer(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let id = raise.committed("1500.00").await;
         raise.write(&format!("update subscriptions set cooling_off_expires_at = created_at where id = '{id}'")).await;
@@ -85,7 +85,7 @@ on_both_databases! {
         assert_eq!(raise.investor.get(&format!("/v1/subscriptions/{id}")).await.body["cooling_off"]["active"], false);
     }
 
-    async fn silence_about_changed_terms_is_a_no(database: Database) {
+    async fn silence_about_changed_terms_cancels(database: Database) {
         let mut raise = Raise::new(database, |_| {}).await;
         let (silent, yes) = (raise.committed("1500.00").await, raise.committed("1000.00").await);
         let ends = time(&raise, &yes, "/cooling_off_expires_at").await;

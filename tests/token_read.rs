@@ -88,7 +88,7 @@ impl Hand {
 }
 
 on_both_databases! {
-    async fn a_block_costs_the_same_for_a_thousand_tokens_as_for_one(database: Database) {
+    async fn reading_a_block_costs_the_same_for_a_thousand_tokens(database: Database) {
         let shared = matches!(database, Database::Postgres(_));
         let hand = Hand::new(database).await;
         let one = hand.cost().await;

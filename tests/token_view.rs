@@ -22,7 +22,7 @@ async fn hash_of(site: &Installation, answer: &Answer) -> serde_json::Value {
 }
 
 on_both_databases! {
-    async fn each_read_is_what_the_contract_says_at_the_block_that_it_names(database: Database) {
+    async fn each_read_equals_the_contract_at_its_block(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2), Terms::locked(1)]).await;
         let server = site.start().await;
         let token = site.minted(&server).await;
@@ -67,7 +67,7 @@ on_both_databases! {
         assert_eq!(ask(&to, &stranger, "1.00").await.text("/reason_code"), "partition_restricted");
     }
 
-    async fn an_investor_asks_about_himself_and_what_is_no_question_is_refused(database: Database) {
+    async fn an_investor_reads_only_their_own_balance(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2), Terms::free(1)]).await;
         site.config.rate("token_read_per_minute", 12);
         let server = site.start().await;
@@ -136,7 +136,7 @@ fn transfer_of(coin: Address) -> Read<Verdict> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn however_many_ask_at_once_the_node_is_asked_once_a_block() {
+async fn concurrent_reads_ask_the_node_once_per_block() {
     let site = Installation::new(Database::fresh(world::Engine::Sqlite).await, Mining::Manual, &[Terms::free(1)]).await;
     let config = ChainConfig { endpoints: vec![site.anvil.url().to_owned()], ..ChainConfig::default() };
     let db = open_at(&site.database.url(), Clock::System).await;
@@ -168,7 +168,7 @@ async fn however_many_ask_at_once_the_node_is_asked_once_a_block() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn that_nobody_answered_is_not_remembered_as_an_answer() {
+async fn a_failed_read_is_not_cached() {
     let site = Installation::new(Database::fresh(world::Engine::Sqlite).await, Mining::Manual, &[Terms::free(1)]).await;
     let proxy = FaultProxy::start(site.anvil.url(), 1);
     let config = ChainConfig { endpoints: vec![proxy.url().to_owned()], ..ChainConfig::default() };

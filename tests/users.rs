@@ -16,7 +16,7 @@ async fn admins(door: &Door, server: &Server) -> (Person, Person) {
 }
 
 on_both_databases! {
-    async fn staff_is_invited_by_one_admin_and_allowed_by_another(database: Database) {
+    async fn inviting_staff_takes_two_admins(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = admins(&door, &server).await;
@@ -48,7 +48,7 @@ on_both_databases! {
         assert_eq!(olga.change("POST", &format!("/v1/users/{}/disable", a.id), None).await.problem(), (403, "role_forbidden".to_owned()));
     }
 
-    async fn roles_change_with_four_eyes_and_end_the_sessions(database: Database) {
+    async fn a_role_change_takes_two_admins_and_ends_sessions(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = admins(&door, &server).await;
@@ -84,7 +84,7 @@ on_both_databases! {
         assert_eq!(door.count("users where pii_read").await, 0);
     }
 
-    async fn an_admin_shuts_somebody_out_at_once_but_never_the_last_admin(database: Database) {
+    async fn an_admin_disables_a_user_but_never_the_last_admin(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = admins(&door, &server).await;
@@ -104,7 +104,7 @@ on_both_databases! {
         assert_eq!(last.problem(), (409, "invalid_state".to_owned()));
     }
 
-    async fn two_admins_who_shut_each_other_out_at_once_leave_one(database: Database) {
+    async fn two_admins_disabling_each_other_leave_one(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (a, b) = admins(&door, &server).await;

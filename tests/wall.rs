@@ -36,7 +36,7 @@ async fn two_investors() -> Raise {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_forgets_whose_rows_it_may_read_shows_an_investor_his_own() {
+async fn a_statement_without_owner_filter_shows_only_own_rows() {
     let raise = two_investors().await;
     let db = open(&raise.door.database.url()).await;
     assert_eq!(wall::stands(&db).await.unwrap(), Some(true), "the tests need an ordinary role: see ops/postgres");
@@ -56,7 +56,7 @@ async fn a_statement_that_forgets_whose_rows_it_may_read_shows_an_investor_his_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_investor_reads_what_is_his_behind_the_wall_and_what_is_everybodys_before_it() {
+async fn an_investor_reads_own_and_public_rows() {
     let raise = two_investors().await;
     let total = |answer: &Value| answer["pagination"]["total"].as_i64().unwrap();
     let listed = async || [&raise.investor, &raise.operator].map(|person| person.get("/v1/subscriptions"));

@@ -43,7 +43,7 @@ fn refused(code: &str) -> (u16, String, String) {
 }
 
 on_both_databases! {
-    async fn a_key_is_shown_once_by_exactly_its_signature(database: Database) {
+    async fn a_wallet_is_proved_once_by_its_signature(database: Database) {
         let mut door = Door::new(database).await;
         door.set("auth", "public_url", "\"https://portal.example/app\"");
         let server = door.open().await;
@@ -97,7 +97,7 @@ on_both_databases! {
         assert_eq!(ada.get("/v1/investor/profile").await.body["wallets"][0]["default"], json!(true));
     }
 
-    async fn a_text_is_good_for_ten_minutes(database: Database) {
+    async fn a_challenge_expires_after_ten_minutes(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -112,7 +112,7 @@ on_both_databases! {
         prove(&ada, &key(7)).await;
     }
 
-    async fn saying_so_takes_an_address_from_nobody(database: Database) {
+    async fn an_unproved_claim_takes_no_address(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (ada, bruno) = (door.person(&server, "ada", Role::Investor).await, door.person(&server, "bruno", Role::Investor).await);
@@ -134,7 +134,7 @@ on_both_databases! {
         assert_eq!(claim(&olga, key(9).address()).await.problem(), (403, "role_forbidden".to_owned()));
     }
 
-    async fn an_address_that_another_one_only_named_stands_in_nobodys_way(database: Database) {
+    async fn an_unproved_claim_blocks_nobody(database: Database) {
         let raise = Raise::new(database, |_| {}).await;
         let (ines, bruno, own) = (&raise.investor, raise.another("bruno").await, key(7));
         assert_eq!(claim(&bruno, own.address()).await.status, 201);
@@ -163,7 +163,7 @@ on_both_databases! {
         assert_eq!(bruno.change("PATCH", &path, Some(other)).await.problem(), in_use);
     }
 
-    async fn one_wallet_is_the_default_and_an_unused_one_can_go(database: Database) {
+    async fn one_wallet_is_the_default_and_unused_ones_can_be_removed(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -187,7 +187,7 @@ on_both_databases! {
         prove(&ada, &key(8)).await;
     }
 
-    async fn a_contract_wallet_is_asked_and_what_no_holder_has_is_refused(database: Database) {
+    async fn a_contract_wallet_is_asked_for_its_signature(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;
         let ada = site.person(&server, "ada", Role::Investor).await;

@@ -70,7 +70,7 @@ async fn make(person: &Person, url: &str) -> crate::installation::Answer {
 }
 
 on_both_databases! {
-    async fn an_endpoint_lives_its_life_and_its_secret_is_shown_once(database: Database) {
+    async fn the_secret_of_an_endpoint_is_shown_once(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -112,7 +112,7 @@ on_both_databases! {
         assert_eq!((ada.get(ENDPOINTS).await.body["pagination"]["total"].clone(), door.count("webhook_secrets").await), (json!(0), 0));
     }
 
-    async fn no_endpoint_leads_into_a_private_network_or_says_two_things(database: Database) {
+    async fn an_endpoint_in_a_private_network_is_refused(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -129,7 +129,7 @@ on_both_databases! {
         assert_eq!(door.count("webhook_endpoints").await, 1);
     }
 
-    async fn a_neighbour_is_asked_in_development_if_it_is_switched_on(database: Database) {
+    async fn development_can_allow_private_endpoints(database: Database) {
         let mut door = Door::new(database).await;
         door.set("webhooks", "allow_insecure", "true");
         let server = door.open().await;
@@ -138,7 +138,7 @@ on_both_databases! {
         assert_eq!(make(&ada, "http://user@127.0.0.1:9999/in").await.status, 422);
     }
 
-    async fn what_does_not_fit_is_named_and_an_owner_has_only_so_many(database: Database) {
+    async fn invalid_endpoints_are_refused_and_their_number_is_limited(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -169,7 +169,7 @@ on_both_databases! {
         assert_eq!(make(&ada, URL).await.status, 201);
     }
 
-    async fn whoever_has_not_proved_an_address_has_no_endpoint(database: Database) {
+    async fn an_unverified_user_has_no_endpoint(database: Database) {
         let mut door = Door::new(database).await;
         door.set("auth", "email_verification", "\"required\"");
         let server = door.open().await;
@@ -184,7 +184,7 @@ on_both_databases! {
         assert_eq!(make(&operator, URL).await.status, 201);
     }
 
-    async fn everybody_has_endpoints_of_their_own_and_an_auditor_changes_none(database: Database) {
+    async fn endpoints_belong_to_their_owner_and_auditors_change_none(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;
@@ -203,7 +203,7 @@ on_both_databases! {
         assert_eq!((ada.get(&path).await.status, operator.get(&platform).await.status), (200, 200));
     }
 
-    async fn events_are_told_to_whom_they_are_about(database: Database) {
+    async fn events_are_delivered_to_the_affected_owners(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let ada = door.person(&server, "ada", Role::Investor).await;

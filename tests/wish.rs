@@ -29,7 +29,7 @@ async fn outcome(server: &Server, id: &str) -> Value {
 }
 
 on_both_databases! {
-    async fn around_the_commit_of_a_higher_fee_that_a_person_asked_for(database: Database) {
+    async fn crash_around_an_operators_fee_bump(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
         site.config.chain("bump_after_seconds", "3600");
         for (number, side) in ["before", "after"].into_iter().enumerate() {
@@ -49,7 +49,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 2);
     }
 
-    async fn around_the_note_that_a_wish_was_refused(database: Database) {
+    async fn crash_around_refusing_a_command(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let mut server = site.start().await;
         site.mint_refused(&server, 0).await;

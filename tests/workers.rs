@@ -71,7 +71,7 @@ impl Crew {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn four_workers_and_two_interfaces_share_the_work() {
+async fn four_workers_and_two_apis_share_the_work() {
     let crew = crew(2, 4).await;
     crew.deploy_all().await;
     crew.site.settled().await;
@@ -80,7 +80,7 @@ async fn four_workers_and_two_interfaces_share_the_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_killed_leaves_its_work_to_the_others() {
+async fn other_workers_take_over_from_a_killed_one() {
     let mut crew = crew(1, 3).await;
     crew.deploy_all().await;
     crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
@@ -99,7 +99,7 @@ async fn a_worker_that_is_killed_leaves_its_work_to_the_others() {
 
 /// Longer than a lease: when it wakes up, everything that it held is somebody else's.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_sleeps_past_its_leases_does_no_harm_when_it_wakes() {
+async fn a_worker_frozen_past_its_leases_does_no_harm() {
     let crew = crew(1, 2).await;
     crew.deploy_all().await;
     crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
@@ -118,7 +118,7 @@ async fn a_worker_that_sleeps_past_its_leases_does_no_harm_when_it_wakes() {
 
 /// A process may be stopped between two statements. What it has locked must not stay locked until it goes on.
 #[tokio::test]
-async fn a_transaction_that_stands_still_loses_its_rows_to_the_others() {
+async fn a_stalled_transaction_loses_its_locks() {
     const TAKE: &str = "insert into leases (name, holder, holder_key, until) values ('sweep', $1, 1, $2)";
     let database = Database::fresh(Engine::Postgres).await;
     let db = Db::open(&database.url(), 2, Clock::System, Ids::Random).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_transaction_that_stands_still_loses_its_rows_to_the_others() {
 
 /// The engine's statements may take longer than those of a request, and migrations as long as they must.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_gives_a_statement_less_time_than_the_engine_does() {
+async fn request_statements_time_out_before_engine_statements() {
     let database = Database::fresh(Engine::Postgres).await;
     let db = Db::open(&database.url(), 2, Clock::System, Ids::Random).await.unwrap();
     for (db, expected) in [(db.for_requests(2), "5s"), (db, "30s")] {

@@ -46,7 +46,7 @@ impl Stage {
 }
 
 on_both_databases! {
-    async fn what_was_refused_is_given_up_and_asked_for_anew(database: Database) {
+    async fn a_refused_operation_is_abandoned_and_requested_again(database: Database) {
         let stage = Stage::new(Node::Anvil, database, 1).await;
         let site = stage.site();
         site.set_roles(Roles(0)).await;

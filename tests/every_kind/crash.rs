@@ -132,7 +132,7 @@ impl Lives {
 }
 
 on_both_databases! {
-    async fn whatever_ends_the_process_every_kind_is_done_once(database: Database) {
+    async fn every_kind_is_executed_once_across_crashes(database: Database) {
         // The acceptance of every second kind is ended before its commit on one database, and after it on the other one.
         let first = usize::from(matches!(database, Database::Postgres(_)));
         let mut lives = Lives::begin(database).await;

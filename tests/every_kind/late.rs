@@ -104,7 +104,7 @@ impl Stage {
 }
 
 on_both_databases! {
-    async fn what_was_given_up_and_happened_is_proposed_and_confirmed_by_a_persons_word(database: Database) {
+    async fn an_abandoned_operation_that_took_effect_is_proposed_and_confirmed(database: Database) {
         let stage = Stage::impatient(database).await;
         let of_another = "select tx_hash from operations where kind = 'deploy_token' and status = 'confirmed' limit 1";
         let (of_another, mut all) = (stage.site().rows(of_another).await[0][0].clone(), Vec::new());
@@ -120,7 +120,7 @@ on_both_databases! {
         stage.ends_well(&all).await;
     }
 
-    async fn what_was_given_up_too_early_is_put_in_force_again_with_the_same_bytes(database: Database) {
+    async fn an_operation_abandoned_too_early_resumes_with_the_same_bytes(database: Database) {
         let stage = Stage::impatient(database).await;
         let mut all = Vec::new();
         for kind in ALL {

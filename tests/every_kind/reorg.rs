@@ -6,7 +6,7 @@ use super::kind::ALL;
 use super::stage::{Node, Stage};
 
 on_both_databases! {
-    async fn what_vanished_from_the_chain_is_sent_again_and_told_once(database: Database) {
+    async fn a_reorganised_transaction_is_sent_again_and_reported_once(database: Database) {
         let stage = Stage::new(Node::Anvil, database, 1).await;
         let site = stage.site();
         site.hold_blocks().await;

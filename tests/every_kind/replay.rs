@@ -40,7 +40,7 @@ fn executed(kind: Kind) -> usize {
 }
 
 on_both_databases! {
-    async fn what_another_agent_executed_is_taken_over_and_not_repeated(database: Database) {
+    async fn an_effect_of_another_agent_is_adopted_and_not_repeated(database: Database) {
         let stage = Stage::new(Node::Anvil, database, 1).await;
         let site = stage.site();
         site.lanes("paused").await;

@@ -75,7 +75,7 @@ impl Stage {
 }
 
 on_both_databases! {
-    async fn what_reverts_changes_nothing_and_is_done_once_after_a_retry(database: Database) {
+    async fn a_revert_changes_nothing_and_a_retry_executes_once(database: Database) {
         let stage = Stage::new(Node::Anvil, database, 2).await;
         let site = stage.site();
         site.hold_blocks().await;

@@ -127,7 +127,7 @@ async fn call(client: &Remote, line: &Line, path: &str, request_id: &str) -> Ans
 }
 
 on_both_databases! {
-    async fn every_route_lets_in_whom_the_table_names_and_every_act_leaves_its_line(database: Database) {
+    async fn every_route_admits_the_callers_of_the_table_and_audits_changes(database: Database) {
         let door = Door::new(database).await;
         let server = door.open().await;
         let (mut wrong, mut acts) = (Vec::new(), Vec::new());
@@ -169,7 +169,7 @@ fn served() -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn every_route_has_its_line_and_every_line_a_route() {
+fn the_table_and_the_routes_agree() {
     let written: BTreeSet<_> = lines().iter().map(|line| (line.method.to_owned(), line.path.to_owned())).collect();
     let served = served();
     assert!(served.len() > 80, "the document has too few endpoints");
@@ -181,7 +181,7 @@ fn every_route_has_its_line_and_every_line_a_route() {
 
 /// The line of an act is written where its transaction commits, by what the task knows: nothing may go round that.
 #[test]
-fn no_commit_of_a_request_goes_round_the_audit_log() {
+fn no_request_commits_past_the_audit_log() {
     let mut findings = Vec::new();
     for source in
         rust().iter().filter(|source| source.path.starts_with("api/src/") || source.path.starts_with("domain/src/"))

@@ -227,7 +227,7 @@ fn changes(before: &BTreeMap<String, Vec<String>>, after: &BTreeMap<String, Vec<
 }
 
 on_both_databases! {
-    async fn what_is_not_ones_own_is_not_there_and_stays_as_it_is(database: Database) {
+    async fn rows_of_others_are_not_found_and_stay_unchanged(database: Database) {
         let all = Belongings::new(database).await;
         let asking = Asking::default();
         let before = ledger_dump(&all.market.door.database).await;

@@ -54,7 +54,7 @@ fn alone<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn every_life_ends_with_chain_and_database_alike_on_sqlite() {
+fn chain_and_database_agree_after_every_life_on_sqlite() {
     let count = from_environment("MUNIMENT_LIVES").unwrap_or(campaign(LIVES_SQLITE));
     let mut done = people::Done::default();
     for number in 0..count {
@@ -67,7 +67,7 @@ fn every_life_ends_with_chain_and_database_alike_on_sqlite() {
 }
 
 #[test]
-fn every_life_ends_with_chain_and_database_alike_on_postgres() {
+fn chain_and_database_agree_after_every_life_on_postgres() {
     for number in 0..from_environment("MUNIMENT_LIVES").unwrap_or(campaign(LIVES_POSTGRES)) {
         let lived = alone(async {
             let database = Database::fresh(Engine::Postgres).await;
@@ -108,7 +108,7 @@ const PLANTED: [(&str, &str, &str); 6] = [
 ];
 
 #[test]
-fn a_book_that_was_changed_is_a_life_with_two_truths() {
+fn a_planted_difference_is_found() {
     alone(async {
         let mut life = Life::begin(Stage::set("sqlite::memory:", EVENTFUL).await, EVENTFUL);
         life.live().await.unwrap();
