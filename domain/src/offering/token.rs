@@ -9,6 +9,16 @@ use crate::db::{Tx, expect_updated};
 use crate::sql::update_table;
 use crate::{Result, event};
 
+crate::words! {
+    /// Whether the token is on the chain.
+    TokenStatus {
+        /// Not yet, or its deployment is not final.
+        NotDeployed = "not_deployed",
+        /// Its deployment is final.
+        Deployed = "deployed",
+    }
+}
+
 /// Records the final deployment of the token. Only the commit that confirms the deployment calls it.
 pub async fn set_deployed(
     tx: &mut Tx,
