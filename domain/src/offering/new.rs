@@ -77,7 +77,7 @@ pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
     columns(insert_into("offerings"), o)
         .set("id", &o.id)
         .set("issuer_id", &o.issuer_id)
-        .set("token_status", "not_deployed")
+        .set("token_status", TokenStatus::NotDeployed)
         .set("version", 1)
         .set("created_at", now)
         .set("updated_at", now)

@@ -31,7 +31,7 @@ pub async fn set_deployed(
     let offering = find(tx, id).await?;
     let now = tx.now();
     let rows = update_table("offerings")
-        .set("token_status", "deployed")
+        .set("token_status", TokenStatus::Deployed)
         .set("token_address", Hex(token))
         .set("token_tx_hash", Hex(tx_hash))
         .set("token_block_number", block_number)
