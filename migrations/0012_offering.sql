@@ -11,7 +11,8 @@ create table offerings (
         'cancelled', 'archived')),
     status_reason text,
     visibility text not null default 'public' check (visibility in ('public', 'members', 'private')),
-    template text not null,
+    template text not null check (template in ('real_estate_equity', 'real_estate_debt', 'private_credit', 'fund_units', 'bond',
+        'revenue_share')),
 
     -- The money.
     currency text not null,
@@ -36,7 +37,8 @@ create table offerings (
     calendar_version bigint not null default 1 check (calendar_version >= 1),
 
     -- Who may buy. Null hours or days: the values of the exemption's profile. Countries are ISO codes with a blank between them.
-    exemption text not null default 'default',
+    exemption text not null default 'default' check (exemption in ('default', 'reg_cf', 'reg_d_506b', 'reg_d_506c', 'reg_a_t2', 'reg_s',
+        'eu_ecsp', 'eu_mica_other', 'uk_rmmi')),
     cooling_off_hours bigint check (cooling_off_hours >= 0),
     kyc_requirement text not null default 'before_mint' check (kyc_requirement in ('before_subscribe', 'before_mint')),
     accreditation_required boolean not null default false,

@@ -1,6 +1,7 @@
 //! A subscription through the front door, from the specification's own request to an acceptance, and each no on the way.
 
 use chrono::DateTime;
+use muniment_domain::offering::terms::Visibility;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Engine, on_both_databases};
@@ -307,7 +308,7 @@ async fn a_preview_shows_every_rule_and_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_subscribes_for_an_investor_with_consent() {
-    let raise = Raise::new(Database::fresh(Engine::Sqlite).await, |o| o.visibility = "private".to_owned()).await;
+    let raise = Raise::new(Database::fresh(Engine::Sqlite).await, |o| o.visibility = Visibility::Private).await;
     let investor =
         raise.rows(&format!("select id from investors where user_id = '{}'", raise.investor.id)).await[0][0].clone();
     let body = |change: Value| {

@@ -69,3 +69,5 @@ pub async fn extensions_offered(db: &Db, names: &[&str]) -> Result<Vec<String>> 
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod word_checks;

@@ -84,9 +84,9 @@ pub async fn commitments(tx: &mut Tx, investor_id: &str) -> Result<Vec<Commitmen
     sql("select s.id, s.offering_id, o.name as offering_name, o.currency, o.partition_id, s.status, s.amount,
              s.quantity, s.wallet_address
          from subscriptions s join offerings o on o.id = s.offering_id
-         where s.investor_id = $1 and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted',
-             'minted')
+         where s.investor_id = $1 and s.status in :reserving
          order by s.id desc")
+    .words(":reserving", &Status::RESERVING)
     .bind(investor_id)
     .rows(tx)
     .await

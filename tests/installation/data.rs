@@ -6,6 +6,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::money::Money;
+use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
@@ -173,7 +174,7 @@ fn described(tx: &Tx, issuer_id: &str, number: usize, locked: bool) -> Offering 
         issuer_id: issuer_id.to_owned(),
         name: format!("Test House {number}"),
         status: Status::Open,
-        template: "real_estate_equity".to_owned(),
+        template: Template::RealEstateEquity,
         currency: "EUR".to_owned(),
         minimum_investment: 100_000,
         hard_cap: 5_000_000_000,
@@ -182,7 +183,7 @@ fn described(tx: &Tx, issuer_id: &str, number: usize, locked: bool) -> Offering 
         token_symbol: format!("TST{number}"),
         token_decimals: 2,
         partition_id: 1,
-        issuance_policy: "rolling".to_owned(),
+        issuance_policy: IssuancePolicy::Rolling,
         lockup_release_at: locked.then(|| now + Duration::days(LOCKUP_DAYS)),
         chain_id: CHAIN_ID,
         created_at: now,

@@ -16,6 +16,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::money::Money;
+use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
@@ -148,7 +149,7 @@ async fn insert_offering(tx: &mut Tx, id: &str, number: usize, locked: bool) {
         issuer_id: "iss_one".to_owned(),
         name: format!("Offering {number}"),
         status: Status::Closed,
-        template: "equity".to_owned(),
+        template: Template::RealEstateEquity,
         currency: "USD".to_owned(),
         minimum_investment: 1,
         hard_cap: 1_000_000,
@@ -157,7 +158,7 @@ async fn insert_offering(tx: &mut Tx, id: &str, number: usize, locked: bool) {
         token_symbol: format!("LIFE{number}"),
         token_decimals: 0,
         partition_id: PARTITION,
-        issuance_policy: "on_close".to_owned(),
+        issuance_policy: IssuancePolicy::OnClose,
         lockup_release_at: locked.then(|| now + Duration::minutes(20)),
         chain_id: CHAIN,
         created_at: now,

@@ -11,6 +11,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Pools, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::money::Money;
+use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
@@ -120,7 +121,7 @@ async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<D
         issuer_id: "iss_one".to_owned(),
         name: format!("Offering {n}"),
         status: Status::Closed,
-        template: "equity".to_owned(),
+        template: Template::RealEstateEquity,
         currency: "USD".to_owned(),
         minimum_investment: 1,
         hard_cap: cap,
@@ -129,7 +130,7 @@ async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<D
         token_symbol: format!("SIM{n}"),
         token_decimals: 0,
         partition_id: 1,
-        issuance_policy: "on_close".to_owned(),
+        issuance_policy: IssuancePolicy::OnClose,
         lockup_release_at: lock,
         chain_id: CHAIN,
         created_at: now,

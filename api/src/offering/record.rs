@@ -33,8 +33,7 @@ pub struct Item {
     #[schema(example = "Solar Park Alentejo")]
     name: String,
     status: Status,
-    #[schema(value_type = Template)]
-    template: String,
+    template: Template,
     minimum_investment: Amount,
     currency: String,
     token_symbol: String,
@@ -45,8 +44,7 @@ pub struct Item {
     closes_at: Option<Instant>,
     issuer_name: String,
     cover_image_url: Option<String>,
-    #[schema(value_type = Visibility)]
-    visibility: String,
+    visibility: Visibility,
     created_at: Instant,
 }
 
@@ -57,7 +55,7 @@ pub fn item(listed: &Listed) -> Item {
         id: o.id.clone(),
         name: o.name.clone(),
         status: o.status,
-        template: o.template.clone(),
+        template: o.template,
         minimum_investment: amount(o.minimum_investment),
         currency: o.currency.clone(),
         token_symbol: o.token_symbol.clone(),
@@ -68,7 +66,7 @@ pub fn item(listed: &Listed) -> Item {
         closes_at: o.closes_at.map(Instant),
         issuer_name: listed.issuer_name.clone(),
         cover_image_url: o.cover_image_url.clone(),
-        visibility: o.visibility.clone(),
+        visibility: o.visibility,
         created_at: Instant(o.created_at),
     }
 }
@@ -143,8 +141,7 @@ struct Issuer {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingTerms)]
 struct Terms {
-    #[schema(value_type = Template)]
-    template: String,
+    template: Template,
     description: String,
     cover_image_url: Option<String>,
     currency: String,
@@ -160,8 +157,7 @@ struct Terms {
     partition: String,
     /// The key of the chain in the configuration. Null if the chain is no longer configured.
     network: Option<String>,
-    #[schema(value_type = Visibility)]
-    visibility: String,
+    visibility: Visibility,
     opens_at: Option<Instant>,
     closes_at: Option<Instant>,
     auto_open: bool,
@@ -172,10 +168,8 @@ struct Terms {
     lockup: Lockup,
     /// When the lockup period ends. Null if unknown.
     lockup_release_at: Option<Instant>,
-    #[schema(value_type = KycRequirement)]
-    kyc_requirement: String,
-    #[schema(value_type = IssuancePolicy)]
-    issuance_policy: String,
+    kyc_requirement: KycRequirement,
+    issuance_policy: IssuancePolicy,
     accreditation_required: bool,
     allowed_countries: Vec<String>,
     blocked_countries: Vec<String>,
@@ -282,7 +276,7 @@ pub fn tag_of(answer: &Answer) -> Option<String> {
 fn terms(app: &App, o: &Offering) -> Terms {
     let list = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect();
     Terms {
-        template: o.template.clone(),
+        template: o.template,
         description: o.description.clone(),
         cover_image_url: o.cover_image_url.clone(),
         currency: o.currency.clone(),
@@ -296,7 +290,7 @@ fn terms(app: &App, o: &Offering) -> Terms {
         token_decimals: o.token_decimals,
         partition: o.partition_id.to_string(),
         network: app.chain(o.chain_id).map(|chain| chain.key.clone()),
-        visibility: o.visibility.clone(),
+        visibility: o.visibility,
         opens_at: o.opens_at.map(Instant),
         closes_at: o.closes_at.map(Instant),
         auto_open: o.auto_open,
@@ -305,8 +299,8 @@ fn terms(app: &App, o: &Offering) -> Terms {
         cooling_off: cooling_off(o),
         lockup: lockup(o),
         lockup_release_at: o.lockup_release_at.map(Instant),
-        kyc_requirement: o.kyc_requirement.clone(),
-        issuance_policy: o.issuance_policy.clone(),
+        kyc_requirement: o.kyc_requirement,
+        issuance_policy: o.issuance_policy,
         accreditation_required: o.accreditation_required,
         allowed_countries: list(&o.allowed_countries),
         blocked_countries: list(&o.blocked_countries),

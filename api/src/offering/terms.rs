@@ -255,7 +255,7 @@ impl Terms {
     pub fn apply(self, chain_id: Option<i64>, o: &mut Offering) {
         let minor = |amount: Amount| amount.0.minor();
         set(&mut o.name, self.name.map(|name| name.trim().to_owned()));
-        set(&mut o.template, self.template.map(|template| template.to_string()));
+        set(&mut o.template, self.template);
         set(&mut o.description, self.description);
         set(&mut o.cover_image_url, self.cover_image_url);
         set(&mut o.currency, self.currency);
@@ -269,7 +269,7 @@ impl Terms {
         set(&mut o.token_decimals, self.token_decimals);
         set(&mut o.partition_id, self.partition.map(|partition| i64::from(partition.0)));
         set(&mut o.chain_id, chain_id);
-        set(&mut o.visibility, self.visibility.map(|visibility| visibility.to_string()));
+        set(&mut o.visibility, self.visibility);
         set(&mut o.opens_at, self.opens_at.map(|at| at.map(|at| at.0)));
         set(&mut o.closes_at, self.closes_at.map(|at| Some(at.0)));
         set(&mut o.auto_open, self.auto_open);
@@ -277,8 +277,8 @@ impl Terms {
         set(&mut o.exemption, self.exemption);
         set(&mut o.cooling_off_hours, self.cooling_off.map(|own| own.map(|own| own.hours)));
         set(&mut o.lockup_days, self.lockup.map(|lockup| lockup.and_then(|lockup| lockup.days)));
-        set(&mut o.kyc_requirement, self.kyc_requirement.map(|word| word.to_string()));
-        set(&mut o.issuance_policy, self.issuance_policy.map(|word| word.to_string()));
+        set(&mut o.kyc_requirement, self.kyc_requirement);
+        set(&mut o.issuance_policy, self.issuance_policy);
         set(&mut o.accreditation_required, self.accreditation_required);
         set(&mut o.allowed_countries, self.allowed_countries.map(|list| list.join(" ")));
         set(&mut o.blocked_countries, self.blocked_countries.map(|list| list.join(" ")));

@@ -1,6 +1,6 @@
 //! The token of an offering and the status of its deployment.
 
-use muniment_domain::offering::Offering;
+use muniment_domain::offering::{Offering, TokenStatus};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::token::Token;
 use serde::Serialize;
@@ -70,7 +70,7 @@ pub struct Blockchain {
 /// How far it is.
 pub fn token_deployment(o: &Offering, deployment: Option<&Operation>) -> TokenDeployment {
     TokenDeployment {
-        status: deployment_status(&o.token_status, deployment),
+        status: deployment_status(o.token_status, deployment),
         contract_address: o.token_address.map(|address| Typed(address.0)),
         chain_id: o.chain_id,
         tx_hash: o.token_tx_hash.map(|hash| hash.to_string()),
@@ -97,10 +97,10 @@ pub fn blockchain(app: &App, o: &Offering, token: Option<&Token>) -> Blockchain 
 }
 
 // Only `deployed` is stored, by the commit that confirms it; how far a deployment is, its operation knows.
-fn deployment_status(stored: &str, deployment: Option<&Operation>) -> DeploymentStatus {
+fn deployment_status(stored: TokenStatus, deployment: Option<&Operation>) -> DeploymentStatus {
     use operation::Status as Op;
     match (stored, deployment) {
-        ("deployed", _) => DeploymentStatus::Deployed,
+        (TokenStatus::Deployed, _) => DeploymentStatus::Deployed,
         (_, Some(op)) => match op.status {
             Op::Pending => DeploymentStatus::Pending,
             Op::Submitted => DeploymentStatus::Deploying,

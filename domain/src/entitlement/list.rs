@@ -58,9 +58,10 @@ pub async fn withheld_of(tx: &mut Tx, distribution_id: &str, payee: Address) -> 
 /// Unpaid entitlements of a payee on a chain, in all distributions.
 pub async fn unpaid_to(tx: &mut Tx, chain_id: i64, payee: Address) -> Result<Vec<Entitlement>> {
     sql("select e.* from entitlements e join distributions d on d.id = e.distribution_id
-         where d.chain_id = $1 and e.payee_address = $2 and e.status in ('calculated', 'held', 'queued', 'failed')
+         where d.chain_id = $1 and e.payee_address = $2 and e.status in :unpaid
              and d.status <> 'cancelled'
          order by e.id")
+    .words(":unpaid", &Status::UNPAID)
     .bind((chain_id, Hex(payee)))
     .rows(tx)
     .await

@@ -136,8 +136,9 @@ fn event_of(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
 pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, old: Address, new: Address) -> Result<u64> {
     let now = tx.now();
     let followed = sql("update entitlements set payee_address = $2, version = version + 1, updated_at = $3
-        where payee_address = $1 and offering_id = $4 and status in ('calculated', 'held', 'queued', 'failed')
+        where payee_address = $1 and offering_id = $4 and status in :unpaid
         returning *")
+    .words(":unpaid", &Status::UNPAID)
     .bind((Hex(old), Hex(new), now, offering_id))
     .rows::<Entitlement>(tx)
     .await?;

@@ -66,6 +66,9 @@ impl HoldReason {
 }
 
 impl Status {
+    /// The statuses in which the payment can still be redirected to another wallet.
+    pub const UNPAID: [Self; 4] = [Self::Calculated, Self::Held, Self::Queued, Self::Failed];
+
     /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         use Status::*;

@@ -3,11 +3,12 @@
 use crate::Result;
 use crate::db::Tx;
 use crate::sql::sql;
+use crate::subscription::Status;
 
 const IN_THE_WAY: [(&str, &str); 7] = [
     (
         "a subscription that has not ended",
-        "select 1 from subscriptions where investor_id = $1 and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted')",
+        "select 1 from subscriptions where investor_id = $1 and status in :open",
     ),
     ("an open refund", "select 1 from subscriptions where investor_id = $1 and status = 'refund_pending'"),
     (
@@ -39,7 +40,14 @@ const IN_THE_WAY: [(&str, &str); 7] = [
 pub async fn in_the_way(tx: &mut Tx, investor_id: &str) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for (what, rows) in IN_THE_WAY {
-        if sql("select exists (").push(rows).push(")").bind(investor_id).scalar(tx).await? {
+        if sql("select exists (")
+            .push(rows)
+            .push(")")
+            .words(":open", &Status::OPEN)
+            .bind(investor_id)
+            .scalar(tx)
+            .await?
+        {
             found.push(what);
         }
     }

@@ -23,7 +23,7 @@ struct Reference {
     optional: bool,
 }
 
-async fn migrated() -> SqliteConnection {
+pub(super) async fn migrated() -> SqliteConnection {
     let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
     MIGRATOR.run_direct(None, &mut conn, false).await.unwrap();
     conn

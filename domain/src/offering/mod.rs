@@ -19,7 +19,8 @@ pub use list::{Filter, Listed, Order, Scope, Shown, page, see, show};
 pub use new::{draft, insert};
 pub use standing::{Standing, live_mint, standing};
 pub use state::{Move, Status};
-pub use token::set_deployed;
+pub use token::{TokenStatus, set_deployed};
+use terms::{IssuancePolicy, KycRequirement, Template, Visibility};
 
 use crate::column::Hex;
 use crate::db::Tx;
@@ -36,7 +37,7 @@ pub struct Offering {
     pub issuer_id: String,
     pub name: String,
     pub status: Status,
-    pub template: String,
+    pub template: Template,
     pub currency: String,
     pub minimum_investment: i64,
     pub hard_cap: i64,
@@ -44,10 +45,10 @@ pub struct Offering {
     pub token_symbol: String,
     pub token_decimals: i64,
     pub partition_id: i64,
-    pub issuance_policy: String,
+    pub issuance_policy: IssuancePolicy,
     pub lockup_release_at: Option<DateTime<Utc>>,
     pub chain_id: i64,
-    pub token_status: String,
+    pub token_status: TokenStatus,
     pub token_address: Option<Hex<Address>>,
     pub token_tx_hash: Option<Hex<B256>>,
     pub token_block_number: Option<i64>,
@@ -61,7 +62,7 @@ pub struct Offering {
     pub soft_cap: Option<i64>,
     /// The sum of amounts that subscriptions have reserved.
     pub committed_total: i64,
-    pub visibility: String,
+    pub visibility: Visibility,
     pub opens_at: Option<DateTime<Utc>>,
     pub closes_at: Option<DateTime<Utc>>,
     pub auto_open: bool,
@@ -69,7 +70,7 @@ pub struct Offering {
     /// None for the cooling-off period of the exemption.
     pub cooling_off_hours: Option<i64>,
     pub lockup_days: Option<i64>,
-    pub kyc_requirement: String,
+    pub kyc_requirement: KycRequirement,
     pub accreditation_required: bool,
     /// Country codes separated by spaces; empty for all countries.
     pub allowed_countries: String,
@@ -104,7 +105,7 @@ impl Offering {
 
     /// Whether subscriptions can be minted in this status.
     pub fn may_mint(&self) -> bool {
-        self.status == Status::Closed || (self.issuance_policy == "rolling" && self.status == Status::Open)
+        self.status == Status::Closed || (self.issuance_policy == IssuancePolicy::Rolling && self.status == Status::Open)
     }
 }
 

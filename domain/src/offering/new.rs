@@ -4,7 +4,8 @@ use chrono::DateTime;
 use serde_json::json;
 
 use super::columns::columns;
-use super::{Offering, Status};
+use super::terms::{IssuancePolicy, KycRequirement, Template, Visibility};
+use super::{Offering, Status, TokenStatus};
 use crate::db::Tx;
 use crate::exemption::Exemption;
 use crate::sql::insert_into;
@@ -18,7 +19,7 @@ impl Default for Offering {
             issuer_id: String::new(),
             name: String::new(),
             status: Status::Draft,
-            template: String::new(),
+            template: Template::RealEstateEquity,
             currency: "EUR".to_owned(),
             minimum_investment: 1,
             hard_cap: 1,
@@ -26,10 +27,10 @@ impl Default for Offering {
             token_symbol: String::new(),
             token_decimals: 2,
             partition_id: 1,
-            issuance_policy: "on_close".to_owned(),
+            issuance_policy: IssuancePolicy::OnClose,
             lockup_release_at: None,
             chain_id: 0,
-            token_status: "not_deployed".to_owned(),
+            token_status: TokenStatus::NotDeployed,
             token_address: None,
             token_tx_hash: None,
             token_block_number: None,
@@ -42,14 +43,14 @@ impl Default for Offering {
             target_amount: 0,
             soft_cap: None,
             committed_total: 0,
-            visibility: "public".to_owned(),
+            visibility: Visibility::Public,
             opens_at: None,
             closes_at: None,
             auto_open: false,
             exemption: Exemption::Default,
             cooling_off_hours: None,
             lockup_days: None,
-            kyc_requirement: "before_mint".to_owned(),
+            kyc_requirement: KycRequirement::BeforeMint,
             accreditation_required: false,
             allowed_countries: String::new(),
             blocked_countries: String::new(),
@@ -76,7 +77,7 @@ pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
     columns(insert_into("offerings"), o)
         .set("id", &o.id)
         .set("issuer_id", &o.issuer_id)
-        .set("token_status", "not_deployed")
+        .set("token_status", TokenStatus::NotDeployed)
         .set("version", 1)
         .set("created_at", now)
         .set("updated_at", now)

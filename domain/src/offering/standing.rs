@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::db::Tx;
+use crate::operation::Status;
 use crate::sql::sql;
 
 /// Totals of an offering's subscriptions.
@@ -37,9 +38,11 @@ pub async fn standing(tx: &mut Tx, offering_id: &str) -> Result<Standing> {
 /// A mint of this offering that is unfinished or waits for an operator.
 pub async fn live_mint(tx: &mut Tx, offering_id: &str) -> Result<Option<String>> {
     sql("select id from operations
-         where offering_id = $1 and kind = 'mint' and (status in ('pending', 'submitted')
-             or (status in ('failed', 'dead_letter') and resolution is null))
+         where offering_id = $1 and kind = 'mint' and (status in :live
+             or (status in :attention and resolution is null))
          order by id limit 1")
+    .words(":live", &Status::LIVE)
+    .words(":attention", &Status::ATTENTION)
     .bind(offering_id)
     .optional_scalar(tx)
     .await

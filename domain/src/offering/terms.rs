@@ -248,7 +248,7 @@ fn check_exemption(o: &Offering) -> Result<()> {
     if let Some(most) = profile.raise_max.filter(|most| o.hard_cap > *most) {
         return refuse("/hard_cap", format!("Under {name} the hard cap cannot exceed {}.", Money::from_minor(most)));
     }
-    if !profile.may_be_public && o.visibility == Visibility::Public.as_str() {
+    if !profile.may_be_public && o.visibility == Visibility::Public {
         return refuse("/visibility", format!("Under {name} the offering cannot be public."));
     }
     if profile.accredited_only && !o.accreditation_required {
@@ -281,7 +281,7 @@ pub fn lockup_days_min(o: &Offering) -> i64 {
     // Regulation S has a shorter lockup for debt.
     let debt = [Template::RealEstateDebt, Template::PrivateCredit, Template::Bond];
     let profile = o.exemption.profile();
-    if debt.iter().any(|t| t.as_str() == o.template) { profile.debt_lockup_days } else { profile.lockup_days }
+    if debt.contains(&o.template) { profile.debt_lockup_days } else { profile.lockup_days }
 }
 
 /// The terms as one JSON value. The approval freezes its hash.

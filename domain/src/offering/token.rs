@@ -9,6 +9,16 @@ use crate::db::{Tx, expect_updated};
 use crate::sql::update_table;
 use crate::{Result, event};
 
+crate::words! {
+    /// Whether the token is on the chain.
+    TokenStatus {
+        /// Not yet, or its deployment is not final.
+        NotDeployed = "not_deployed",
+        /// Its deployment is final.
+        Deployed = "deployed",
+    }
+}
+
 /// Records the final deployment of the token. Only the commit that confirms the deployment calls it.
 pub async fn set_deployed(
     tx: &mut Tx,
@@ -21,7 +31,7 @@ pub async fn set_deployed(
     let offering = find(tx, id).await?;
     let now = tx.now();
     let rows = update_table("offerings")
-        .set("token_status", "deployed")
+        .set("token_status", TokenStatus::Deployed)
         .set("token_address", Hex(token))
         .set("token_tx_hash", Hex(tx_hash))
         .set("token_block_number", block_number)

@@ -21,7 +21,7 @@ pub struct Attention {
 
 const MATCHES: &str = "
     from operations o
-    where o.status in ('failed', 'dead_letter') and o.resolution is null
+    where o.status in :attention and o.resolution is null
         and (cast($1 as text) is null or o.status = $1) and (cast($2 as text) is null or o.kind = $2)
         and (cast($3 as text) is null or o.error_code = $3) and (cast($4 as text) is null or o.offering_id = $4)
         and (cast($5 as timestamptz) is null or o.created_at >= $5)";
@@ -29,7 +29,7 @@ const MATCHES: &str = "
 /// The number of matching operations, and the first of them. Lowest nonces first, because they free the later ones; without nonce last.
 pub async fn attention(tx: &mut Tx, a: &Attention, limit: i64) -> Result<(i64, Vec<Operation>)> {
     let matching = |select| {
-        let matching = sql(select).push(MATCHES);
+        let matching = sql(select).push(MATCHES).words(":attention", &Status::ATTENTION);
         matching.bind((a.status, a.kind, &a.error_code, &a.offering_id, a.created_from))
     };
     let matched = matching("select count(*)").scalar(tx).await?;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::Operation;
+use super::{Operation, Status};
 use crate::db::Tx;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
@@ -63,8 +63,9 @@ pub async fn unfinished_overdue(
     limit: i64,
 ) -> Result<Vec<Operation>> {
     sql("select * from operations
-         where status in ('pending', 'submitted') and (next_action_at <= $1 or next_action_at > $2)
+         where status in :live and (next_action_at <= $1 or next_action_at > $2)
          order by next_action_at limit $3")
+    .words(":live", &Status::LIVE)
     .bind((now, far, limit))
     .rows(tx)
     .await

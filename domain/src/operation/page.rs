@@ -42,10 +42,11 @@ fn matching(select: Sql, f: &Filter) -> Sql {
         .created(f.created, "", "op")
         .with_some(" and id < ", f.after.as_ref());
     query = match f.needs_attention {
-        Some(true) => query.push(" and status in ('failed', 'dead_letter') and resolution is null"),
-        Some(false) => query.push(" and not (status in ('failed', 'dead_letter') and resolution is null)"),
+        Some(true) => query.push(" and status in :attention and resolution is null"),
+        Some(false) => query.push(" and not (status in :attention and resolution is null)"),
         None => query,
-    };
+    }
+    .words(":attention", &Status::ATTENTION);
     if let Some(signer) = f.signer {
         query = query.with(" and lane_id in (select id from lanes where signer = ", Hex(signer)).push(")");
     }

@@ -38,6 +38,11 @@ crate::words! {
 }
 
 impl Status {
+    /// The statuses in which the engine still has work.
+    pub const LIVE: [Self; 2] = [Self::Pending, Self::Submitted];
+    /// The statuses that wait for a person, unless the operation is resolved.
+    pub const ATTENTION: [Self; 2] = [Self::Failed, Self::DeadLetter];
+
     /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         match (self, by) {

@@ -13,10 +13,12 @@ const SAMPLE: i64 = 500;
 /// The number of operations that are unfinished or wait for an operator, by status and kind. Finished ones would need a table scan.
 pub async fn stats(tx: &mut Tx) -> Result<Vec<(Status, Kind, i64)>> {
     // Each half uses its own partial index; no planner uses both for one condition.
-    sql("select status, kind, count(*) from operations where status in ('pending', 'submitted')
+    sql("select status, kind, count(*) from operations where status in :live
          group by status, kind
          union all select status, kind, count(*) from operations
-         where status in ('failed', 'dead_letter') and resolution is null group by status, kind")
+         where status in :attention and resolution is null group by status, kind")
+    .words(":live", &Status::LIVE)
+    .words(":attention", &Status::ATTENTION)
     .rows(tx)
     .await
 }
@@ -24,7 +26,8 @@ pub async fn stats(tx: &mut Tx) -> Result<Vec<(Status, Kind, i64)>> {
 /// The creation time of the oldest unfinished operation with a status.
 pub async fn oldest_at(tx: &mut Tx, status: Status) -> Result<Option<DateTime<Utc>>> {
     // The status is part of the text: behind a placeholder the planner does not know that the partial index fits.
-    sql("select created_at from operations where status in ('pending', 'submitted')")
+    sql("select created_at from operations where status in :live")
+        .words(":live", &Status::LIVE)
         .one_of("status", &[status])
         .push(" order by id limit 1")
         .optional_scalar(tx)

@@ -72,6 +72,14 @@ impl Sql {
         self
     }
 
+    /// Replaces a name in the text by a set of words: `:live` by `('pending', 'submitted')`. They are part of the text, because a partial
+    /// index is used only if its condition is there.
+    pub fn words(mut self, name: &str, set: &[impl Display]) -> Self {
+        let listed: Vec<_> = set.iter().map(|word| format!("'{word}'")).collect();
+        self.text = self.text.replace(name, &format!("({})", listed.join(", "))).into();
+        self
+    }
+
     /// Adds a placeholder with its value.
     pub fn value(self, value: impl ToSql) -> Self {
         self.placeholders(value)

@@ -115,6 +115,13 @@ fn a_filter_adds_only_the_conditions_that_are_asked_for() {
 }
 
 #[test]
+fn a_set_of_words_is_part_of_the_text() {
+    let query = sql("select 1 where a in :live or b in :live").words(":live", &["pending", "submitted"]);
+    assert_eq!(query.text, "select 1 where a in ('pending', 'submitted') or b in ('pending', 'submitted')");
+    assert!(query.values.is_empty());
+}
+
+#[test]
 fn a_constant_text_is_not_copied() {
     assert!(matches!(sql("select 1").bind(("a", 1)).text, Cow::Borrowed("select 1")));
 }

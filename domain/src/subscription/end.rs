@@ -20,9 +20,7 @@ pub struct Ended {
 /// Ends up to `limit` open subscriptions of a failed or cancelled offering. The caller locks the offering and repeats while there are
 /// more. Subscriptions in a live mint are left out: they can already be on the way to the chain, so an operator decides.
 pub async fn end_all_of(tx: &mut Tx, offering: &Offering, actor: &str, reason: &str, limit: i64) -> Result<Ended> {
-    let page =
-        some(tx, &offering.id, "s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted')", limit)
-            .await?;
+    let page = some(tx, &offering.id, "s.status in :open", limit).await?;
     let ended = Ended { moved: page.len(), more: page.len() as i64 == limit };
     for mut s in page {
         transition(tx, offering, &mut s, Move::End, actor, reason).await?;
@@ -58,6 +56,7 @@ pub(super) async fn some(tx: &mut Tx, offering_id: &str, condition: &str, limit:
                 where m.subject_type = 'subscription' and m.subject_id = s.id and m.live)
             order by s.id limit $2",
         )
+        .words(":open", &Status::OPEN)
         .bind((offering_id, limit))
         .rows(tx)
         .await

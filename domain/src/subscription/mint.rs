@@ -83,11 +83,11 @@ const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quan
                 select cast(coalesce(sum(x.amount), 0) as bigint)
                 from subscriptions x join offerings p on p.id = x.offering_id
                 where x.investor_id = s.investor_id and x.id <> s.id and p.exemption = 'reg_cf' and x.created_at > $1
-                    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted'))
+                    and x.status in :reserving)
             when 'reg_a_t2' then (
                 select cast(coalesce(sum(x.amount), 0) as bigint) from subscriptions x
                 where x.investor_id = s.investor_id and x.offering_id = s.offering_id and x.id <> s.id
-                    and x.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted'))
+                    and x.status in :reserving)
             else 0 end as used
     from subscriptions s
         join offerings o on o.id = s.offering_id
@@ -99,7 +99,12 @@ const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quan
 /// The accepted subscriptions of an offering, oldest first: the candidates of "mint all".
 pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
     let counted_from = means::crowdfunding_start(tx.now());
-    sql(CANDIDATES).bind((counted_from, offering_id)).push(" and s.status = 'accepted' order by s.id").rows(tx).await
+    sql(CANDIDATES)
+        .words(":reserving", &Status::RESERVING)
+        .bind((counted_from, offering_id))
+        .push(" and s.status = 'accepted' order by s.id")
+        .rows(tx)
+        .await
 }
 
 /// Those of these subscriptions that belong to the offering, in any status, oldest first and without duplicates.
@@ -112,6 +117,7 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
     for some in ids.chunks(IDS_PER_STATEMENT) {
         found.extend(
             sql(CANDIDATES)
+                .words(":reserving", &Status::RESERVING)
                 .bind((counted_from, offering_id))
                 .push(" and s.id in (")
                 .list(some)
@@ -144,7 +150,8 @@ pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Res
 pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
     sql("select cast(coalesce(sum(amount), 0) as bigint) from subscriptions
          where offering_id = $1
-             and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
+             and status in :reserving")
+    .words(":reserving", &Status::RESERVING)
     .bind(offering_id)
     .scalar(tx)
     .await
@@ -191,13 +198,14 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()>
 pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, successor: Address) -> Result<u64> {
     let now = tx.now();
     let moved = sql("update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4
-        where wallet_address = $2 and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted')
+        where wallet_address = $2 and status in :open
             and (offering_id = $1 or offering_id not in (
                 select h.offering_id from holdings h where h.wallet_address = $2 and h.balance <> '0'
                 union
                 select a.offering_id from token_accounts a
                 where a.wallet_address = $2 and a.frozen and a.successor_address is null))
         returning *")
+    .words(":open", &Status::OPEN)
     .bind((offering_id, Hex(lost), Hex(successor), now))
     .rows::<Subscription>(tx)
     .await?;

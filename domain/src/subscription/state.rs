@@ -63,6 +63,9 @@ impl Status {
     pub const RESERVING: [Self; 5] =
         [Self::Committed, Self::PendingReconfirmation, Self::Binding, Self::Accepted, Self::Minted];
 
+    /// The statuses that can still end without a mint.
+    pub const OPEN: [Self; 4] = [Self::Committed, Self::PendingReconfirmation, Self::Binding, Self::Accepted];
+
     /// The status after a move; none if the move is not allowed. A subscription that ends with money waits for its refund. A
     /// reconfirmation leads back to the previous status.
     pub fn next(self, by: Move, previous: Option<Self>, has_money: bool) -> Option<Self> {
@@ -97,8 +100,8 @@ impl Status {
     }
 
     /// Whether it can still change before a mint.
-    pub const fn is_open(self) -> bool {
-        matches!(self, Self::Committed | Self::PendingReconfirmation | Self::Binding | Self::Accepted)
+    pub fn is_open(self) -> bool {
+        Self::OPEN.contains(&self)
     }
 
     /// Whether it is final, unless late money must be refunded.

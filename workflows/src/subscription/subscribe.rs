@@ -5,6 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, document};
 use muniment_domain::money::Money;
+use muniment_domain::offering::terms::Visibility;
 use muniment_domain::offering::{self, Offering, Status as Offered};
 use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Stage, Standing};
 use muniment_domain::subscription::{self, New, Subscription};
@@ -181,7 +182,7 @@ async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<String> 
 /// Refuses an offering that investors cannot see, as if it did not exist.
 fn must_be_shown(offering: &Offering, asked: &Asked) -> Result<()> {
     let hidden = matches!(offering.status, Offered::Draft | Offered::InReview | Offered::Approved | Offered::Cancelled)
-        || offering.visibility == "private";
+        || offering.visibility == Visibility::Private;
     if hidden && asked.investor_id.is_none() {
         return Err(Error::refused(Code::NotFound, format!("There is no offering {}.", offering.id)));
     }

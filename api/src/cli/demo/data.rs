@@ -4,6 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::investor;
 use muniment_domain::money::Money;
+use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Filter, Offering, Scope, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Accepted};
@@ -108,7 +109,7 @@ async fn insert_offering(
         status: Status::Open,
         published_at: Some(now),
         closes_at: Some(now + Duration::days(OPEN_DAYS)),
-        template: "real_estate_equity".to_owned(),
+        template: Template::RealEstateEquity,
         currency: "EUR".to_owned(),
         minimum_investment: 100_000,
         hard_cap: 500_000_000,
@@ -117,7 +118,7 @@ async fn insert_offering(
         token_symbol: symbol.to_owned(),
         token_decimals: i64::from(DECIMALS),
         partition_id: PARTITION,
-        issuance_policy: "rolling".to_owned(),
+        issuance_policy: IssuancePolicy::Rolling,
         lockup_release_at,
         chain_id,
         created_at: now,

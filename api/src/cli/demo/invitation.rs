@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use muniment_domain::offering::TokenStatus;
+
 use super::account;
 use super::data::Demo;
 
@@ -24,7 +26,7 @@ pub fn text(api: SocketAddr, chain_url: &str, demo: &Demo, password: &str) -> St
     }
     lines.push("\nWallets of the investors (keys of the mnemonic `test test … junk`):".to_owned());
     lines.extend(account::wallets().iter().take(6).map(|wallet| format!("  {wallet}")));
-    let without_token = demo.offerings.iter().find(|offering| offering.token_status != "deployed");
+    let without_token = demo.offerings.iter().find(|offering| offering.token_status != TokenStatus::Deployed);
     if let Some(offering) = without_token.or(demo.offerings.first()) {
         lines.push("\nDeploy the token, mint every accepted subscription, read the result:".to_owned());
         lines.extend(commands(&base, &demo.key, &offering.id).map(|command| format!("\n{command}")));

@@ -7,7 +7,7 @@ use crate::investor::Screening;
 use crate::means::{self, Limit, Means};
 use crate::offering::Offering;
 use crate::sql::{Sql, sql};
-use crate::subscription::Subscription;
+use crate::subscription::{Status, Subscription};
 use crate::{Code, Error, Result, token, wallet};
 
 /// The stage at which eligibility is evaluated.
@@ -101,8 +101,6 @@ pub struct Facts<'a> {
     pub now: DateTime<Utc>,
 }
 
-const ALIVE: &str = "('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')";
-
 /// Reads the relation of an investor to an offering, without one subscription.
 pub async fn gather(
     tx: &mut Tx,
@@ -112,8 +110,8 @@ pub async fn gather(
 ) -> Result<Standing> {
     let besides_id = besides.map_or("", |s| s.id.as_str());
     let (own_count, own_total) = sql("select count(*), cast(coalesce(sum(amount), 0) as bigint) from subscriptions
-         where offering_id = $1 and investor_id = $2 and id <> $3 and status in ")
-    .push(ALIVE)
+         where offering_id = $1 and investor_id = $2 and id <> $3 and status in :reserving")
+    .words(":reserving", &Status::RESERVING)
     .bind((&offering.id, investor_id, besides_id))
     .row::<(i64, i64)>(tx)
     .await?;
@@ -157,8 +155,8 @@ async fn unaccredited_besides(tx: &mut Tx, offering_id: &str, investor_id: &str)
     let now = tx.now();
     sql("select count(distinct s.investor_id) from subscriptions s join investors i on i.id = s.investor_id
          where s.offering_id = $1 and s.investor_id <> $2
-             and (i.accreditation_status <> 'verified' or i.accreditation_expires_at <= $3) and s.status in ")
-    .push(ALIVE)
+             and (i.accreditation_status <> 'verified' or i.accreditation_expires_at <= $3) and s.status in :reserving")
+    .words(":reserving", &Status::RESERVING)
     .bind((offering_id, investor_id, now))
     .scalar(tx)
     .await
@@ -170,8 +168,8 @@ async fn holders_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> R
              from holdings h left join wallets w on w.address = h.wallet_address and w.verified_at is not null
              where h.offering_id = $1 and h.balance <> '0'
              union
-             select investor_id from subscriptions where offering_id = $1 and status in ")
-    .push(ALIVE)
+             select investor_id from subscriptions where offering_id = $1 and status in :reserving")
+    .words(":reserving", &Status::RESERVING)
     .push(") as holders where holder <> $2")
     .bind((offering_id, investor_id))
     .scalar(tx)

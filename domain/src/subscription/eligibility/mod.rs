@@ -12,6 +12,7 @@ use super::reservation;
 use crate::investor::Screening;
 use crate::money::Money;
 use crate::offering::Status as Offered;
+use crate::offering::terms::KycRequirement;
 use crate::{Code, Error, country};
 
 /// The version of the rules. Stored checks name it, to show later which rules applied.
@@ -134,7 +135,7 @@ fn identity(f: &Facts<'_>) -> Option<Error> {
 /// A suspended investor cannot subscribe, whatever the offering requires.
 fn identity_before_subscribing(f: &Facts<'_>) -> Option<Error> {
     let suspended = f.investor.kyc_status == "suspended";
-    if f.offering.kyc_requirement == "before_subscribe" || suspended { identity(f) } else { None }
+    if f.offering.kyc_requirement == KycRequirement::BeforeSubscribe || suspended { identity(f) } else { None }
 }
 
 fn screened_and_clear(f: &Facts<'_>) -> Option<Error> {
@@ -150,7 +151,7 @@ fn screened_and_clear(f: &Facts<'_>) -> Option<Error> {
 /// Before the identity is required there may be no screening yet, but a match counts at once.
 fn not_found_by_a_screening(f: &Facts<'_>) -> Option<Error> {
     let found = f.investor.sanctions_status == Screening::Hit;
-    if f.offering.kyc_requirement == "before_subscribe" || found { screened_and_clear(f) } else { None }
+    if f.offering.kyc_requirement == KycRequirement::BeforeSubscribe || found { screened_and_clear(f) } else { None }
 }
 
 fn accreditation(f: &Facts<'_>) -> Option<Error> {

@@ -64,7 +64,7 @@ fn each_rule_of_a_commitment_refuses_with_its_code() {
 
 #[test]
 fn identity_country_and_accreditation_are_checked() {
-    let (o, strict) = (offered(), Offering { kyc_requirement: "before_subscribe".to_owned(), ..offered() });
+    let (o, strict) = (offered(), Offering { kyc_requirement: KycRequirement::BeforeSubscribe, ..offered() });
     for (status, lax, hard) in
         [("approved", "", ""), ("not_started", "", "kyc_required"), ("suspended", "kyc_required", "kyc_required")]
     {
