@@ -28,7 +28,7 @@ on_both_databases! {
         let status = process.wait(PATIENCE).unwrap();
         assert_eq!(status.code(), Some(1));
         let log = process.log();
-        assert!(log.contains("is not the one this database was used with") && log.contains("Nothing was signed"), "{log}");
+        assert!(log.contains("is not the chain that this database was used with") && log.contains("Nothing was signed"), "{log}");
         let count = json!(["0x70997970c51812dc3a010c7d01b50e0d17dc79c8", "pending"]);
         assert_eq!(site.anvil.rpc().number("eth_getTransactionCount", count).await, 0);
     }

@@ -16,11 +16,11 @@ pub struct Row {
     pub function: &'static str,
     /// The key of the call's arguments in the operation's payload.
     pub arguments: &'static str,
-    /// The people that it takes.
+    /// Whether it takes one person or two.
     pub people: People,
-    /// The people that it takes to abandon it.
+    /// Whether abandoning it takes one person or two.
     pub abandon: People,
-    /// What must have no other unfinished operation of this token.
+    /// The subjects. Each of them has at most one unfinished operation of the token.
     pub subject: Subjects,
     /// The checks before the request is accepted, in this order.
     pub rules: &'static [Rule],

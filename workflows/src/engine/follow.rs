@@ -210,8 +210,8 @@ async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor, ne
 
 async fn halt(engine: &Engine, cursor: &Cursor, ancestor: i64) -> Result<Pass, Walk> {
     let reason = format!(
-        "The final block {} ({}) is no longer part of the chain; the last common block is at most {ancestor}. Either another chain stands \
-         behind the endpoints, or finality broke. Nothing more is signed until a person has looked.",
+        "The final block {} ({}) is no longer part of the chain. The last common block is at most {ancestor}. Either the endpoints lead to \
+         another chain, or finality failed. Nothing more is signed until a person decides.",
         cursor.final_number, cursor.final_hash
     );
     tracing::error!(chain.id = cursor.chain_id, "{reason}");

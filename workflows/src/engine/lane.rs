@@ -30,8 +30,8 @@ pub async fn quarantine_if_ahead(tx: &mut Tx, lane: &Lane, count: u64) -> Result
         return Ok(());
     }
     let reason = format!(
-        "The chain has seen {count} transactions of {}, this database knows of {}. It was restored from an older backup, or somebody else \
-         uses the key.",
+        "The chain has {count} transactions of {}, but this database knows only {}. Either it was restored from an older backup, or somebody \
+         else uses the key.",
         lane.signer, lane.next_nonce
     );
     quarantine(tx, lane, &reason).await
@@ -66,7 +66,7 @@ pub async fn note_foreign(tx: &mut Tx, foreign: &Foreign) -> Result<()> {
         return Ok(());
     };
     let reason = format!(
-        "The chain shows {} with nonce {} of {}, which this database did not sign. Somebody else uses the key, or the database was \
+        "The transaction {} with nonce {} of {} was not signed by this database. Either somebody else uses the key, or the database was \
          restored from an older backup.",
         foreign.tx_hash, foreign.nonce, foreign.signer
     );

@@ -38,8 +38,8 @@ pub enum StartError {
     },
     /// The URL leads to another chain than before.
     #[error(
-        "chain {chain_id} is not the one this database was used with: its genesis was {known}, the endpoints now show {found}. Correct \
-         the endpoint, or use a database of its own for this chain. Nothing was signed."
+        "chain {chain_id} is not the chain that this database was used with: its genesis was {known}, but the endpoints now show {found}. \
+         Correct the endpoint, or use another database for this chain. Nothing was signed."
     )]
     OtherChain {
         /// The chain.

@@ -39,8 +39,8 @@ fn by_failure(op: &Operation, steps: &[Step]) -> Suggestion {
     match code {
         "effect_mismatch" => suggest(
             "mark_confirmed",
-            "The transaction succeeded without its effect. Find the cause. Mark it confirmed with the transaction that had the effect, or abandon it: two people \
-             are shown what is missing.",
+            "The transaction succeeded without its effect. Find the cause. Mark it confirmed with the transaction \
+             that had the effect, or abandon it: two people see what is missing.",
         ),
         "op_id_conflict" => suggest(
             "abandon",
