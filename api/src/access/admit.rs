@@ -16,13 +16,13 @@ use crate::app::App;
 use crate::code::Code;
 use crate::http::error::{Problem, Result};
 use crate::http::origin::{self, Origin};
-use crate::http::rate::Standing;
+use crate::http::rate::Usage;
 
 /// The layer of one endpoint.
 pub async fn admit(State((app, route)): State<(App, &'static Route)>, request: Request, next: Next) -> Response {
-    let (mut standing, mut principal) = (None, None);
+    let (mut usage, mut principal) = (None, None);
     let (mut parts, body) = request.into_parts();
-    let verdict = check(&app, route, &parts, &mut standing, &mut principal).await;
+    let verdict = check(&app, route, &parts, &mut usage, &mut principal).await;
     let act = audited::of(&app, route, &parts, principal.as_ref());
     let noted = act.clone().filter(|_| principal.is_some());
     let limited = principal.as_ref().filter(|principal| route.own_rows && principal.0.is_only_investor());
@@ -51,8 +51,8 @@ pub async fn admit(State((app, route)): State<(App, &'static Route)>, request: R
     if let Some(act) = noted {
         response = note(&app, route, act, response).await;
     }
-    if let Some(standing) = standing {
-        standing.tell(response.headers_mut());
+    if let Some(usage) = usage {
+        usage.write_to(response.headers_mut());
     }
     response
 }
@@ -75,18 +75,18 @@ async fn check(
     app: &App,
     route: &Route,
     request: &Parts,
-    standing: &mut Option<Standing>,
+    usage: &mut Option<Usage>,
     caller: &mut Option<Principal>,
 ) -> Result<()> {
     let headers = &request.headers;
     let origin = Origin::of(headers, request.extensions.get(), &app.limits.trusted_proxies);
     let mut limit = |name, who: &str, quota| match app.limiter.take(name, who, quota, app.db.clock().now()) {
         Ok(stands) => {
-            *standing = stands;
+            *usage = stands;
             Ok(())
         }
         Err((problem, stands)) => {
-            *standing = Some(stands);
+            *usage = Some(stands);
             Err(problem)
         }
     };

@@ -67,7 +67,7 @@ pub fn check(app: &App, principal: &principal::Principal, headers: &HeaderMap) -
         return Err(Problem::new(Code::CsrfTokenMissing, detail));
     };
     let session_id = principal.session().map_or("", |session| session.id.as_str());
-    judge(&app.auth.secrets, given.as_bytes(), session_id, app.db.clock().now()).map_err(|code| {
+    verify(&app.auth.secrets, given.as_bytes(), session_id, app.db.clock().now()).map_err(|code| {
         Problem::new(
             code,
             "The CSRF token does not belong to this session or has expired. Get a new one with GET /v1/csrf-token.",
@@ -76,7 +76,7 @@ pub fn check(app: &App, principal: &principal::Principal, headers: &HeaderMap) -
 }
 
 /// Whether the token belongs to this session and is valid now.
-pub fn judge(secrets: &Secrets, given: &[u8], session_id: &str, now: DateTime<Utc>) -> Result<(), Code> {
+pub fn verify(secrets: &Secrets, given: &[u8], session_id: &str, now: DateTime<Utc>) -> Result<(), Code> {
     let token = BASE64.decode(given).map_err(|_| Code::CsrfTokenInvalid)?;
     let (head, code) = token.split_at_checked(HEAD_BYTES).ok_or(Code::CsrfTokenInvalid)?;
     if head[0] != VERSION || !secrets.is_mac(code, PURPOSE, &[head, session_id.as_bytes()]) {
@@ -96,7 +96,7 @@ mod tests {
         let (secrets, now) = (fresh(), DateTime::UNIX_EPOCH + Duration::days(20_000));
         let token = issue(&secrets, "ses_1", now + Duration::hours(1), [3; 16]);
         let judged = |token: &str, session: &str, minutes| {
-            judge(&secrets, token.as_bytes(), session, now + Duration::minutes(minutes))
+            verify(&secrets, token.as_bytes(), session, now + Duration::minutes(minutes))
         };
         assert_eq!(judged(&token, "ses_1", 59), Ok(()));
         assert_eq!(judged(&token, "ses_1", 60), Err(Code::CsrfTokenExpired));

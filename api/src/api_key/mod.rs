@@ -57,7 +57,7 @@ const OVERLAP_HOURS_MAX: i64 = 72;
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WantedApiKey)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct NewKeyRequest {
     #[schema(max_length = 120)]
     name: String,
     #[schema(min_items = 1)]
@@ -82,7 +82,7 @@ pub struct Wanted {
 #[utoipa::path(
     post,
     path = "/v1/api-keys",
-    request_body = Wanted,
+    request_body = NewKeyRequest,
     params(IdempotencyKey),
     responses((status = 201, body = Made), (status = 202, body = Asked)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
@@ -90,20 +90,20 @@ pub struct Wanted {
 pub async fn create(
     State(app): State<App>,
     principal: Principal,
-    mut submission: Submission<Wanted>,
+    mut submission: Submission<NewKeyRequest>,
 ) -> Result<Response> {
     submission.body.of_platform = principal.is_staff();
     check_rights(&submission.body, &principal.0.roles, &app)?;
     idempotency::once(&app, &submission).await
 }
 
-impl Form for Wanted {
+impl Form for NewKeyRequest {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
         check(self, now)
     }
 }
 
-impl ChangeRequest for Wanted {
+impl ChangeRequest for NewKeyRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         api_key::make_room(tx, &by.actor, KEYS_MAX).await?;
         let mut scopes = self.scopes.clone();

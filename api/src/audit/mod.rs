@@ -34,7 +34,7 @@ const PARAMETERS: [&str; 8] = ["actor", "action", "object", "created_from", "cre
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
-pub struct Wanted {
+pub struct Filters {
     #[param(pattern = "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     actor: Option<String>,
     #[param(example = "user.disabled")]
@@ -52,7 +52,7 @@ pub struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/audit-log",
-    params(Wanted, Between, Paging),
+    params(Filters, Between, Paging),
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::record::{self, Standing};
+use super::record::{self, KycView};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
@@ -76,7 +76,7 @@ pub struct Handed {
     #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
     case_id: String,
     investor_id: String,
-    kyc: Standing,
+    kyc: KycView,
 }
 
 /// Submit identity documents (KYC).
@@ -112,7 +112,7 @@ impl ChangeRequest for Papers {
             submitted_by: &by.actor,
         };
         let (i, case_id) = kyc::submit(tx, &new, self.country.as_deref()).await?;
-        let handed = Handed { case_id, kyc: record::standing(&i), investor_id: i.id };
+        let handed = Handed { case_id, kyc: record::kyc_of(&i), investor_id: i.id };
         let location = Some("/v1/investor/profile".to_owned());
         Ok(Answer { status: 202, location, body: json!(handed).to_string() })
     }

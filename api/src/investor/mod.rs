@@ -36,7 +36,7 @@ use crate::http::version::etag;
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
-pub struct Wanted {
+pub struct Filters {
     /// One status of the identity check, or several separated by commas.
     #[param(example = "pending,in_review")]
     status: Option<String>,
@@ -52,7 +52,7 @@ pub struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/investors",
-    params(Wanted, Between, Paging),
+    params(Filters, Between, Paging),
     responses((status = 200, body = List<Facts>)),
     extensions(("x-codes" = json!(["forbidden"]))),
 )]

@@ -29,7 +29,7 @@ pub struct Facts {
     legal_name: String,
     country: String,
     accreditation: Accredited,
-    kyc: Standing,
+    kyc: KycView,
     sanctions: Screened,
     /// When the personal data was erased. Subscriptions and payments stay stored. Null if it was not.
     erased_at: Option<Instant>,
@@ -53,7 +53,7 @@ struct Accredited {
 /// The status of the identity check.
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorKyc)]
-pub struct Standing {
+pub struct KycView {
     status: Status,
     level: Option<Level>,
     submitted_at: Option<Instant>,
@@ -300,7 +300,7 @@ pub fn facts(i: &Investor, now: DateTime<Utc>, masked: bool) -> Facts {
             basis: i.accreditation_basis.clone(),
             expires_at: i.accreditation_expires_at.map(Instant),
         },
-        kyc: standing(i),
+        kyc: kyc_of(i),
         sanctions: Screened { status: i.sanctions_status, last_screened_at: i.last_screened_at.map(Instant) },
         erased_at: i.erased_at.map(Instant),
         version: i.version,
@@ -310,8 +310,8 @@ pub fn facts(i: &Investor, now: DateTime<Utc>, masked: bool) -> Facts {
 }
 
 /// The status of the identity check.
-pub fn standing(i: &Investor) -> Standing {
-    Standing {
+pub fn kyc_of(i: &Investor) -> KycView {
+    KycView {
         status: i.kyc_status,
         level: i.kyc_level,
         submitted_at: i.kyc_submitted_at.map(Instant),

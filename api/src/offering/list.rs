@@ -22,7 +22,7 @@ const WORDS_CHARACTERS_MAX: usize = 100;
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
-pub struct Wanted {
+pub struct Filters {
     /// One status, or several separated by commas. Only the issuer and staff see offerings that are not public.
     #[param(example = "open,paused")]
     status: Option<String>,
@@ -39,7 +39,7 @@ pub struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/offerings",
-    params(Wanted, Between, Paging),
+    params(Filters, Between, Paging),
     responses((status = 200, body = List<Item>)),
 )]
 pub async fn list(State(app): State<App>, principal: Option<Extension<Principal>>, uri: Uri) -> Result<Response> {

@@ -2,24 +2,25 @@
 
 use serde_json::{Map, Value, json};
 
-/// How deep objects are told.
+/// The maximum depth of a summary.
 const DEPTH_MAX: usize = 2;
 
-/// What was asked for, short enough for a list of steps.
+/// A summary of the arguments, short enough for a list of steps.
 pub fn summary(payload: &Value, position: i64) -> Value {
     let own = |name: &str| payload.get(name).and_then(|pages| pages.get(usize::try_from(position).ok()?));
     // An operation of several pages keeps one for each of its steps.
     match own("pages") {
-        Some(page) => json!({ "page": told(page, 1) }),
-        None => told(payload, 0),
+        Some(page) => json!({ "page": shorten(page, 1) }),
+        None => shorten(payload, 0),
     }
 }
 
-fn told(value: &Value, depth: usize) -> Value {
+fn shorten(value: &Value, depth: usize) -> Value {
     match value {
         Value::Object(fields) if depth <= DEPTH_MAX => {
-            let told: Map<_, _> = fields.iter().map(|(name, value)| (name.clone(), told(value, depth + 1))).collect();
-            Value::Object(told)
+            let short: Map<_, _> =
+                fields.iter().map(|(name, value)| (name.clone(), shorten(value, depth + 1))).collect();
+            Value::Object(short)
         }
         Value::Object(fields) => json!({ "fields": fields.len() }),
         Value::Array(items) => lines(items),
@@ -47,9 +48,9 @@ mod tests {
     fn a_page_is_told_by_its_count_and_its_sum() {
         let line = |units: &str| json!({ "holder": "0x01", "units": units });
         let page = json!({ "op_id": 7, "partition": 1, "lines": [line("5"), line("340282366920938463463374607431768211000")] });
-        let told = summary(&json!({ "page": page }), 0);
-        assert_eq!(told["page"]["op_id"], 7);
-        assert_eq!(told["page"]["lines"], json!({ "count": 2, "units": "340282366920938463463374607431768211005" }));
+        let short = summary(&json!({ "page": page }), 0);
+        assert_eq!(short["page"]["op_id"], 7);
+        assert_eq!(short["page"]["lines"], json!({ "count": 2, "units": "340282366920938463463374607431768211005" }));
         let second = summary(&json!({ "pages": [{ "op_id": 7 }, { "op_id": 8 }] }), 1);
         assert_eq!(second["page"]["op_id"], 8);
         assert_eq!(summary(&json!({ "holders": ["0x01", "0x02"] }), 0)["holders"], json!({ "count": 2 }));

@@ -56,7 +56,7 @@ pub struct Listed {
 #[utoipa::path(
     get,
     path = "/blockchain/operations",
-    params(Wanted, Between, Paging),
+    params(Filters, Between, Paging),
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
@@ -90,7 +90,7 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
-pub struct Wanted {
+pub struct Filters {
     /// One status, or several separated by commas.
     #[param(example = "failed,dead_letter")]
     status: Option<String>,

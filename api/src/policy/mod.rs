@@ -187,7 +187,7 @@ async fn shown(app: &App, tx: &mut Tx, found: Option<Policy>) -> Result<Policies
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WantedPolicies)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct LimitsRequest {
     limits: Limits,
     #[schema(max_length = 500)]
     reason: String,
@@ -201,7 +201,7 @@ pub struct Wanted {
 #[utoipa::path(
     put,
     path = "/v1/policies",
-    request_body = Wanted,
+    request_body = LimitsRequest,
     params(IdempotencyKey, version::Seen),
     responses((status = 202, body = Asked)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "version_conflict"]))),
@@ -209,20 +209,20 @@ pub struct Wanted {
 pub async fn change(
     State(app): State<App>,
     IfMatch(base_version): IfMatch,
-    mut submission: Submission<Wanted>,
+    mut submission: Submission<LimitsRequest>,
 ) -> Result<Response> {
     submission.body.base_version = base_version;
     idempotency::once(&app, &submission).await
 }
 
-impl Form for Wanted {
+impl Form for LimitsRequest {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)?;
         Ok(self.limits.wanted().check()?)
     }
 }
 
-impl ChangeRequest for Wanted {
+impl ChangeRequest for LimitsRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let (base_version, limits, reason) = (self.base_version, self.limits.wanted(), self.reason.trim().to_owned());
         let action = Action::ChangePolicies(Change { base_version, limits, reason });

@@ -165,7 +165,7 @@ fn old_codes_stay_valid_after_a_rotation() {
     assert_eq!(secrets.mac("refresh", &[b"ses_1"]), refresh, "not before its time");
 
     place.clock.advance(Span::hours(24));
-    assert_eq!(csrf::judge(&secrets, token.as_bytes(), "ses_1", place.clock.now()), Ok(()));
+    assert_eq!(csrf::verify(&secrets, token.as_bytes(), "ses_1", place.clock.now()), Ok(()));
     assert_eq!(secrets.unseal("usr_1", &sealed).unwrap(), b"seed");
     let codes = secrets.macs("refresh", &[b"ses_1"]);
     assert_eq!((codes.len(), &codes[0], &codes[1]), (2, &secrets.mac("refresh", &[b"ses_1"]), &refresh));

@@ -52,7 +52,7 @@ fn within(principal: &principal::Principal, parts: &[Role]) -> Scope {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
-pub struct Wanted {
+pub struct Filters {
     /// One status, or several separated by commas.
     #[param(example = "committed,accepted")]
     status: Option<String>,
@@ -67,7 +67,7 @@ pub struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/subscriptions",
-    params(Wanted, Between, Paging),
+    params(Filters, Between, Paging),
     responses((status = 200, body = List<View>)),
 )]
 pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<View>>> {

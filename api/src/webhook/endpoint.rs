@@ -39,7 +39,7 @@ use crate::http::version::{IfMatch, OptionalSeen, etag};
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WantedEndpoint)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct NewEndpointRequest {
     /// A public HTTPS URL.
     #[schema(max_length = 2048, example = "https://hooks.portal.example/in")]
     url: String,
@@ -108,7 +108,7 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Opt
 #[utoipa::path(
     post,
     path = "/v1/webhooks/endpoints",
-    request_body = Wanted,
+    request_body = NewEndpointRequest,
     params(IdempotencyKey),
     responses((status = 201, body = Made, headers(("ETag" = String), ("Location" = String)))),
     extensions(("x-codes" = json!(["email_not_verified", "invalid_state"]))),
@@ -116,7 +116,7 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Opt
 pub async fn create(
     State(app): State<App>,
     principal: Principal,
-    mut submission: Submission<Wanted>,
+    mut submission: Submission<NewEndpointRequest>,
 ) -> Result<Response> {
     principal.email_proved(&app)?;
     wanted::check_url(&app, &submission.body.url).await?;
@@ -126,7 +126,7 @@ pub async fn create(
     idempotency::once(&app, &submission).await
 }
 
-impl Form for Wanted {
+impl Form for NewEndpointRequest {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         wanted::check_description(&self.description)?;
         wanted::check_headers(&self.headers)?;
@@ -135,7 +135,7 @@ impl Form for Wanted {
     }
 }
 
-impl ChangeRequest for Wanted {
+impl ChangeRequest for NewEndpointRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let unnamed = || Error::refused(Refusal::NotFound, "The owner is missing.");
         let (owner, event_types) = self.whose.as_ref().ok_or_else(unnamed)?;

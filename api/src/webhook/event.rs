@@ -90,7 +90,7 @@ fn schema(name: &str, subject: &str) -> Value {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
-pub struct Wanted {
+pub struct Filters {
     /// One kind.
     #[param(rename = "type", example = "subscription.minted")]
     kind: Option<String>,
@@ -152,7 +152,7 @@ pub struct Listed {
 #[utoipa::path(
     get,
     path = "/v1/events",
-    params(Wanted),
+    params(Filters),
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Listed>> {

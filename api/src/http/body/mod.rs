@@ -69,7 +69,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     }
     serde_path_to_error::deserialize(Json(value)).map_err(|error| {
         let path = pointer(error.path());
-        misfit(&path, &error.inner().to_string())
+        problem(&path, &error.inner().to_string())
     })
 }
 
@@ -98,7 +98,7 @@ const OWN: [&str; 7] = [
 ];
 
 /// Turns an error of serde into a problem. serde gives the kind of error only in its text; only this function reads it.
-fn misfit(path: &str, text: &str) -> Problem {
+fn problem(path: &str, text: &str) -> Problem {
     let coded = text.split_once(": ").and_then(|(code, detail)| Some((OWN.iter().find(|own| **own == code)?, detail)));
     if let Some((code, detail)) = coded {
         return Problem::field(path, code, detail);

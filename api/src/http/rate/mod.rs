@@ -18,7 +18,7 @@ const CROWD: &str = "everybody else";
 
 /// The state of a caller's bucket after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Usage {
     /// The name of the limit.
     pub name: &'static str,
     quota: u32,
@@ -52,7 +52,7 @@ impl Limiter {
         who: &str,
         quota: u32,
         now: DateTime<Utc>,
-    ) -> Result<Option<Standing>, (Problem, Standing)> {
+    ) -> Result<Option<Usage>, (Problem, Usage)> {
         if quota == 0 {
             return Ok(None);
         }
@@ -70,13 +70,13 @@ impl Limiter {
         drop(limits);
         let seconds_for = |thousandths: i64| (thousandths * WINDOW_SECONDS + full - 1) / full;
         let left = u32::try_from(tokens / 1_000).unwrap_or(0);
-        let standing = Standing { name, quota, left, full_in_seconds: seconds_for(full - tokens) };
+        let usage = Usage { name, quota, left, full_in_seconds: seconds_for(full - tokens) };
         if taken {
-            return Ok(Some(standing));
+            return Ok(Some(usage));
         }
         let wait = u64::try_from(seconds_for(1_000 - tokens)).unwrap_or(1).max(1);
         let detail = format!("The limit {name} is {quota} requests per minute. Try again in {wait} seconds.");
-        Err((Problem::new(Code::RateLimited, detail).with_retry_after(wait), standing))
+        Err((Problem::new(Code::RateLimited, detail).with_retry_after(wait), usage))
     }
 }
 
@@ -93,12 +93,12 @@ impl Windows {
     }
 }
 
-impl Standing {
+impl Usage {
     /// Says it in the answer's headers (draft-ietf-httpapi-ratelimit-headers).
-    pub fn tell(&self, headers: &mut HeaderMap) {
+    pub fn write_to(&self, headers: &mut HeaderMap) {
         let policy = format!("\"{}\";q={};w={WINDOW_SECONDS}", self.name, self.quota);
-        let standing = format!("\"{}\";r={};t={}", self.name, self.left, self.full_in_seconds);
-        for (name, text) in [("ratelimit-policy", policy), ("ratelimit", standing)] {
+        let usage = format!("\"{}\";r={};t={}", self.name, self.left, self.full_in_seconds);
+        for (name, text) in [("ratelimit-policy", policy), ("ratelimit", usage)] {
             if let Ok(value) = HeaderValue::from_str(&text) {
                 headers.insert(HeaderName::from_static(name), value);
             }

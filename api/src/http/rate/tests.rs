@@ -2,7 +2,7 @@ use chrono::Duration;
 
 use super::*;
 
-fn left(taken: Result<Option<Standing>, (Problem, Standing)>) -> Option<u32> {
+fn left(taken: Result<Option<Usage>, (Problem, Usage)>) -> Option<u32> {
     taken.ok().flatten().map(|standing| standing.left)
 }
 
