@@ -9,9 +9,10 @@
 //! 2. **Record date.** A date without a time ends in the offering's time zone (`utc_offset_minutes`). On a chain that mines on demand
 //!    (block time at most a second), five seconds without a block show that no further block belongs to the date.
 //! 3. **Calculation.** The amount is split by the largest remainder, tax is withheld, payees who cannot be paid now are held, and one
-//!    Merkle root fixes the list. An issuer can go this far for its own offerings; its answers name no platform wallet and no operation.
+//!    Merkle root fixes the list.
 //! 4. **Approval.** `submit` binds snapshot, root, coin, payer and list into one hash. From the threshold on (summed over an offering and a
-//!    day, like mints), a second person approves exactly this hash.
+//!    day, like mints), a second person approves exactly this hash. An issuer can go this far for its own offerings; its answers name no
+//!    platform wallet and no operation.
 //! 5. **Execution.** `execute` refuses a changed list. `funding` asks the chain before the transaction for coin, allowance and gas. The
 //!    first time a contract pulls from a payer, an unlimited allowance goes first: our contracts pull only from their caller.
 //! 6. **Proof.** A line is paid when the coin shows a `Transfer` of exactly its amount. The distributor keeps the amount of a frozen
