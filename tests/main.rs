@@ -23,6 +23,7 @@ mod damaged_row;
 mod deploy;
 mod disk_full;
 mod distribution;
+mod documents;
 mod drain;
 mod edge;
 mod erasure;

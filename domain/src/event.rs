@@ -1,4 +1,5 @@
-//! The outbox of events, written in the commit of the change itself.
+//! The outbox of events, written in the commit of the change itself. `event_type` is the catalog, with the readers of each kind
+//! besides staff; `event_scope` finds the events that a caller may see.
 
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;

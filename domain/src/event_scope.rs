@@ -1,4 +1,8 @@
-//! The events that a caller may see: all, those of an issuer's offerings, or an investor's own.
+//! The events that a caller may see: all, those of an issuer's offerings, or an investor's own. `GET /v1/events` returns them
+//! oldest first.
+//!
+//! On PostgreSQL a commit may show an event after a younger one was read. So `next_after` never passes an event younger than a
+//! minute: a reader may see an event twice, knows it by its id, and misses none.
 
 use chrono::{DateTime, Duration, Utc};
 

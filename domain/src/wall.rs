@@ -1,5 +1,11 @@
-//! Row security on PostgreSQL. Reads for an investor run in transactions that see only that investor's rows, even if a statement lacks
-//! the condition. The engine, staff and statistics over all investors are not restricted.
+//! Row security on PostgreSQL: a second protection behind the conditions of the statements.
+//!
+//! 1. A read for an investor runs in a transaction that sets `app.investor_id`. A policy on each table shows only that investor's
+//!    rows, even if a statement lacks the condition.
+//! 2. All other transactions set nothing and see everything: the engine, staff, and statistics over all investors, such as the
+//!    caps.
+//! 3. Policies apply to ordinary roles only. The server needs a role that owns its tables and is not a superuser; `muniment
+//!    doctor` reports any other role. Such an owner backs up with `pg_dump --enable-row-security`.
 
 use crate::Result;
 use crate::db::{Conn, Db};

@@ -1,4 +1,7 @@
 //! The state behind logins: tokens, password hashes and their secrets.
+//!
+//! An access token only names its session. Session and user are read on every request, so a logout, a lost role or a disabled account takes
+//! effect with the next one.
 
 pub mod access_token;
 pub mod password;

@@ -1,7 +1,9 @@
 //! Sends the mails that links wait for, by a command of the machine that takes a message on its standard input, as sendmail does.
 //!
-//! A link is asked for in the commit of what needs it, and found here: no request waits for a mail, and none is lost by a crash. One that
-//! ends the process between the command and the note sends the same mail again, with the same link in it.
+//! 1. The row of a link is written in the commit of the change that needs it. So no request waits for a mail, and a crash loses none.
+//! 2. This loop finds due rows, computes the token of each and gives the message to the command.
+//! 3. A mail that fails is tried again later. A link that ended meanwhile is not sent.
+//! 4. If the process ends between the command and the note of its success, the same mail is sent again, with the same link.
 
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,7 +1,10 @@
 //! The secrets of the interface: the keys that sign access tokens, and the secrets from which every other token is computed.
 //!
-//! They lie in one file, made at the first start. Every process that serves the interface needs the same file: with another one it
-//! knows no session that is open. A rotation adds a generation, which every process reads long before it is used.
+//! 1. All of them are in the file of `auth.key_file`, which the first start creates. Every process that serves the interface needs the same
+//!    file; with another one it accepts no open session.
+//! 2. Refresh tokens, CSRF tokens and the tokens of mails are codes over ids. The database has none of them, so a copy of it opens nothing.
+//! 3. The file has generations. A rotation adds one a day before it is used, and running processes read it by themselves. Tokens, codes and
+//!    sealed data of an older generation stay valid as long as they live.
 
 mod eddsa;
 mod file;

@@ -1,5 +1,21 @@
-//! The audit log. Each act of a caller, and each change by the engine, writes an audit entry in its own commit. A chain of hashes
-//! over the entries shows later changes.
+//! The audit log: who did what, and a proof that nobody changed the log since.
+//!
+//! 1. **Act.** The request's task carries who acts (`recorder::Act`), every transaction takes it over, and `Tx::commit` writes
+//!    the entry. So a handler does nothing for it and cannot avoid it. Commands on the host do the same.
+//! 2. **Engine.** Without a caller the actor is `engine` and the action is the name of the commit. Its events become the entries,
+//!    one for each changed object.
+//! 3. **Content.** An entry has the status before and after. For an offering, an investor or a user it also has hashes over the
+//!    row and the changed fields; personal fields appear by name only. A refusal with 401 or 403 to a known caller and a read of
+//!    personal data are entries too, within the rate limits (`api/src/access/audited.rs`).
+//! 4. **Chain hash.** An entry commits with its act, its place in the chain does not: otherwise all writers would wait for each
+//!    other. The leader of the sweep chains entries in order, each hash over the one before and the entry. Until then, a few
+//!    seconds, an entry is protected like any row.
+//! 5. **Anchor.** A person with all rights can rewrite the chain from some position on. So each day ends with an anchor: a Merkle
+//!    root over its hashes, signed by the key of `auth.key_file`, which the database does not have. The process log has a copy,
+//!    and the head of the chain each minute that it moved (`api/src/audit/anchor.rs`).
+//! 6. **Verify.** Verification computes the chain again and compares it with the anchors. An entry's `proof` leads from its text
+//!    to the root. Entries removed together with their anchor show in the process log only, or in the `anchors`, `head_position`
+//!    and `head_hash` that an auditor noted.
 
 mod anchor;
 mod guard;

@@ -1,4 +1,6 @@
-//! Webhook endpoints: URLs of portals that receive events.
+//! Webhook endpoints: URLs of portals that receive events. A URL is parsed with a list of what is allowed (`url`), and the
+//! addresses of its host must be on the public internet (`network`). This version stores endpoints and delivers nothing yet. A
+//! delivery must look the host up and check its addresses again.
 
 pub mod network;
 pub mod secret;

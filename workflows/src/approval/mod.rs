@@ -1,5 +1,14 @@
-//! Approvals: an action that one person requested is executed when another person approves it, once, and exactly as requested. An action
-//! that does not ask the chain is executed in the commit of the approval. For the others that commit wakes the engine.
+//! Approvals: an action that one person requested is executed when another person approves it, once, and exactly as requested.
+//!
+//! 1. A request stores the action as canonical JSON with its hash, and nothing else. A live key refuses a second request of the same
+//!    action.
+//! 2. The approver sends the hash that they saw. `approve` computes it again, compares, checks the action again and executes it in the same
+//!    commit. An action that can no longer be executed ends the approval as `execution_failed`.
+//! 3. An action that must ask the chain, such as abandoning an operation, is executed by a worker that the commit wakes.
+//! 4. A timer ends requests that nobody decided.
+//! 5. Membership of the staff, platform keys and changes of the business limits take two admins. Where there is only one, the rule of
+//!    `approval_request::lone_admin` applies.
+//! 6. Only the requester of a platform key can collect it, so nobody else ever sees its secret.
 
 pub mod action;
 

@@ -1,5 +1,6 @@
-//! The rule for a single admin: where an action needs two admins and there is only one, the requester can approve it alone after a day. All
-//! staff are notified by mail, and each of them can reject it.
+//! The rule for a single admin. Where an action needs two admins and there is only one, the requester can approve it alone: after a day,
+//! when the mails to all staff are sent, and if nobody else became an admin meanwhile. Each member of the staff can reject it until it is
+//! executed.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::approval::{self, Approval};

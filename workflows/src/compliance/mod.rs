@@ -1,7 +1,17 @@
 //! Compliance operations: freeze, lock and restrict, their ends, forced transfer and recovery. They are the eight rows of one
-//! [table](TABLE); this file does for all of them what one row needs.
+//! [table](TABLE); this file does for all of them what one row needs. Read `table` first, then `request` (the bodies), `rule` (the checks)
+//! and `call` (the contract calls and their effects).
 //!
-//! Read `table` first, then `request` (the bodies), `rule` (the checks) and `call` (the contract calls and their effects).
+//! # A freeze and its end
+//!
+//! 1. `POST /blockchain/freeze` (`api/src/compliance/`) checks the rules of its row: forbidden addresses, the reason, and that no operation
+//!    on the same subject is unfinished. The last rule keeps an unfreeze in one lane from overtaking a freeze in another.
+//! 2. A freeze, a lock and a restriction take one person, because speed counts. The operation is accepted in the same commit.
+//! 3. Their ends, a forced transfer and a recovery take two people. The handler stores an approval; the operation exists only after it.
+//! 4. The engine takes the operation to the chain. The settlement writes the event about the wallet.
+//! 5. A restriction pauses the offering of its partition, also when the ledger shows that somebody else restricted it.
+//! 6. A recovery moves balances, locks and freeze of every partition in one contract transaction. Its settlement points the investor's
+//!    wallet, open subscriptions and unpaid entitlements to the new address.
 
 mod call;
 mod context;

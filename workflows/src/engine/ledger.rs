@@ -1,5 +1,14 @@
-//! The ledger: every event of every token, from final blocks and in order. Balances are therefore the chain's own, also after transfers
-//! outside the platform. Operations are settled only as far as the tokens are read, so a confirmed mint is always in the balances.
+//! The ledger: every event of every token, from final blocks and in order. Balances, locks, freezes and restrictions have no other source,
+//! so transfers outside the platform are in them, too.
+//!
+//! 1. `index` asks for the events up to the final block, from as many endpoints as the quorum requires. The question carries the hash of
+//!    the last block, so that an endpoint that lags cannot hide events.
+//! 2. `muniment_domain::book` applies the events in order. Events, balances and cursor change in one commit.
+//! 3. All tokens that are up to date share the chain's cursor, so a block updates one row. Above 200 tokens the question names kinds of
+//!    events instead of addresses. A new token joins the others; a token that is read again has its own cursor until it has caught up.
+//! 4. An operation is settled only when its token is read up to its block. So a confirmed mint is always in the balances.
+//! 5. A final receipt of ours without its events, or events that contradict each other, prove that an endpoint hid something. Only that
+//!    token is read again, from its first block. Hidden events of foreign transactions are found by a reconciliation run, not here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,8 @@
 //! Wakes: queue jobs that carry an id and nothing else. The row decides what is done, so a lost or repeated wake changes nothing.
+//!
+//! apalis provides the queue's tables, the claim of a job, delayed run times, the push in our own transaction, the rescue of jobs of dead
+//! workers, and graceful shutdown. A job has one attempt and its handler never fails. The sweep wakes overdue rows without reading the
+//! queue's tables.
 
 use apalis_core::task::Task;
 use apalis_core::task::builder::TaskBuilder;

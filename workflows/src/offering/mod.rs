@@ -1,5 +1,25 @@
 //! The life of an offering: people and the calendar move it. Each move locks its row first, so that nobody subscribes to an offering that
 //! ends at the same moment.
+//!
+//! 1. **Draft.** `POST /v1/offerings` creates it for an issuer that an operator approved. The terms are checked as one row, against the
+//!    table of exemptions too (`muniment_domain::exemption`): an issuer may tighten, never loosen.
+//! 2. **Review.** `submit` names every missing field. Another person than the submitter approves, which fixes the terms under a hash.
+//! 3. **Open.** `publish` opens it, or the calendar at its opening time. In public only a few fields may change. Other changes are a
+//!    `material_change`, which every subscriber must confirm.
+//! 4. **Calendar.** Each move is one commit with its event and its next time in `timers` (`engine::timer`). The calendar closes the
+//!    offering at its end, or when it is full of money that nobody can withdraw. It lets it fail below its soft cap.
+//! 5. **Follow-up.** When the end or the terms change, the calendar updates the subscriptions page by page. Two numbers on each
+//!    subscription say which calendar and which terms it has seen, so a late page finds its work and nobody is accepted or bound by unseen
+//!    changes.
+//! 6. **End.** A failed or cancelled offering ends its subscriptions in pages, one commit each. A closed one settles when no subscription
+//!    is unfinished.
+//! 7. **Cancel.** An issuer never cancels alone, and nobody does once money is committed: `Action::CancelOffering` is an approval.
+//! 8. **Limit of the issuer.** Where the law limits what an issuer raises in a year (`muniment_domain::offering::raise`), `submit`,
+//!    `publish` and enlarging lock the issuer after the offering. An open offering counts in full, an ended one with its committed amount.
+//! 9. **Early end.** Where the right to withdraw is counted back from the end, an earlier end is announced five working days ahead, and a
+//!    full offering stays open until its end.
+//!
+//! Every read takes the caller's `offering::Scope`; an offering outside it is answered as not found.
 
 mod calendar;
 mod cancel;

@@ -1,4 +1,7 @@
 //! Reconciliation: compares chain and database at one final block, part by part. It changes nothing but its own report.
+//!
+//! A run is a row with a part for each token. A worker compares one part at a time, at one final block by its hash, and commits its
+//! findings. Payouts are compared with the coin's transfers: each receipt must have its transfer.
 
 pub mod import;
 mod payout;

@@ -1,5 +1,19 @@
-//! Subscriptions: the commitment of an investor, and every move until it is accepted. Each move locks the offering first, so that the moves
-//! of one offering take turns and its hard cap is never exceeded.
+//! Subscriptions: the commitment of an investor, and every move until it is accepted.
+//!
+//! 1. **Commit.** `POST /v1/offerings/{id}/subscribe` locks the offering, then the investor. It evaluates the rules and reserves the amount
+//!    by a guarded update of `committed_total`. One commit writes row, event, timer, results of the rules and idempotent answer: 201.
+//! 2. **Rules.** `muniment_domain::subscription::eligibility` is one pure function for preview, commitment, acceptance and mint, with other
+//!    rules at each stage. Its results are stored for each subscription.
+//! 3. **Investment limit.** The investor's row is locked, so that commitments to several offerings are counted one after the other against
+//!    the limit of twelve months (`muniment_domain::means`). An erased investor cannot commit.
+//! 4. **Order of locks.** Every later move, timers included, locks the offering first and the subscription second. So they cannot deadlock,
+//!    the hard cap is never exceeded, and a move that ends a subscription gives the reserved amount back in its commit.
+//! 5. **Timers.** The end of the cooling-off period makes it `binding`, an overdue payment `expired`, and silence about changed terms a
+//!    refusal. A right with a deadline is checked against the time, even if the timer is late.
+//! 6. **Money.** A payment is recorded once for its bank reference. What ends while money is there stays `refund_pending` until all of it
+//!    is returned.
+//! 7. **Acceptance.** `accept` evaluates the rules again and fixes the quantity. From then on a mint may take it, and an unfinished mint
+//!    refuses every cancellation.
 
 mod accept;
 mod payment;

@@ -1,5 +1,4 @@
-//! Token reads for portals, with a cache. All reads of one second see one block, and equal reads of a block share one request. Many portals
-//! therefore cost a node almost nothing.
+//! Token reads for portals, with a cache: many portals cost a node almost nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};

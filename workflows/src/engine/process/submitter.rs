@@ -1,5 +1,9 @@
-//! One task for each lane. Prepared steps wait there for room, in bounded memory. Those that arrive together are signed in one commit and
-//! sent in one call.
+//! One task for each lane. Prepared steps wait there for room, in memory, up to four times the lane's limit in flight. Those that arrive
+//! together are signed in one commit and sent in one call.
+//!
+//! More operations than that wait in their rows with `blocked_reason = lane_full`. When a block makes room, the lane takes them without a
+//! wake. `queue::line_up` puts all but the first of a large payout there from the start, so that the queue does not carry their wakes again
+//! and again.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,14 @@
-//! Import after a restore: calls of a lane's key since the backup are recorded, so that none of them is repeated. The engine itself finds
-//! the calls of operations that the database still has. A person imports the others here.
+//! Import after a restore: calls of a lane's key since the backup are recorded, so that none of them is repeated.
+//!
+//! 1. The process starts on an old database. The chain counts more transactions of the key than the lane, so the lane is quarantined, with
+//!    the block from which the key must be searched (`lanes.unknown_from`).
+//! 2. The engine finds calls of operations that the database still has by their operation numbers, and adopts them without a signature.
+//! 3. `muniment admin lane import` shows the other calls: the events of our contracts since that block, the calls behind them decoded, and
+//!    each line matched with the accepted subscription of its wallet and quantity.
+//! 4. `--apply` writes each call as a confirmed operation and settles the domain, in one commit. A call or line that matches nothing must
+//!    be acknowledged by its name.
+//! 5. `lane resume` refuses while an unknown call is left. Then it raises the nonce and the operation numbers above those the chain has
+//!    seen.
 
 mod find;
 mod write;
