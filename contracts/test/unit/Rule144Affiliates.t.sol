@@ -97,6 +97,25 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         assertEq(_volumeLeft(ALICE), 3000, "the second sale has left the window");
     }
 
+    /// @dev Sales that have left the window are deleted, so the volume check never reads more than one window of them.
+    function testVolumeCheckCostDoesNotGrowWithOldSales() external {
+        _mint(ALICE, 1000);
+        _setAffiliate(ALICE);
+        uint256 gasAfterOneWindow = _volumeGasAfterDailySales(START + OTHER, 100);
+        uint256 gasAfterManyMore = _volumeGasAfterDailySales(START + OTHER + 100 days, 100);
+        assertLe(gasAfterManyMore, gasAfterOneWindow + 5000, "gas");
+    }
+
+    function _volumeGasAfterDailySales(uint256 start, uint256 count) private returns (uint256 used) {
+        for (uint256 i = 0; i < count; ++i) {
+            vm.warp(start + i * 1 days);
+            _transfer(ALICE, BOB, 1);
+        }
+        used = gasleft();
+        _volumeLeft(ALICE);
+        used -= gasleft();
+    }
+
     function testVolumeAboveAShrunkenLimit() external {
         _mint(ALICE, 50_000);
         _setAffiliate(ALICE);

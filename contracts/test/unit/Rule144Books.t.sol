@@ -118,6 +118,21 @@ contract Rule144BooksTest is Rule144Fixture {
         _transfer(ALICE, BOB, 100);
     }
 
+    /// @dev A tacked lot can stand behind a younger one, so one book can have two lots of the same time.
+    function testRemoveLegendFreesEveryLotOfTheTime() external {
+        _mint(ALICE, 100);
+        _mint(BOB, 50);
+        vm.warp(START + 10 days);
+        _mint(ALICE, 20);
+        _force(BOB, ALICE, 50);
+        vm.expectEmit();
+        emit IRule144.LegendRemoved(address(token), PARTITION, ALICE, START, 150, "opinion");
+        vm.prank(OFFICER);
+        rule.removeLegend(address(token), PARTITION, ALICE, START, "opinion");
+        _assertCheck(ALICE, 150, 0);
+        _assertCheck(ALICE, 151, "rule144_holding");
+    }
+
     /// @dev The place of a freed lot in the queue stays, empty, until it is passed.
     function testRemoveLegendOfTheFirstLot() external {
         _mint(ALICE, 100);

@@ -74,6 +74,15 @@ contract Rule144TokenTest is World {
         assertEq(reason, bytes32("rule144_holding"), "reason");
     }
 
+    function testSelfTransferKeepsTheHoldingPeriod() external {
+        vm.warp(START + OTHER);
+        vm.prank(alice);
+        token.safeTransferFrom(alice, alice, RULED, 600, "");
+        _assertCanTransfer(RULED, UNITS, 0);
+        assertEq(rule.earliestTransferTime(address(token), alice, RULED, UNITS), START + OTHER, "unchanged");
+        _assertLotsFollow(alice);
+    }
+
     function testBatchTransferWithTheSamePartitionTwice() external {
         vm.warp(START + OTHER);
         uint256[] memory ids = new uint256[](2);
