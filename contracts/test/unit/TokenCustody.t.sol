@@ -175,6 +175,17 @@ contract TokenCustodyTest is World {
         vm.stopPrank();
     }
 
+    function testForceTransferCutsSeveralLocks() public {
+        lock(alice, REG_D, 90, START + 10 days);
+        lock(alice, REG_D, 3, START + 20 days);
+        freeze(alice);
+        _force(bob, 17, "");
+        IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(alice, REG_D);
+        assertEq(tranches.length, 1, "the last tranche is removed");
+        assertEq(tranches[0].units, 83, "the one before gives the rest");
+        assertEq(tranches[0].releaseAt, START + 10 days, "release");
+    }
+
     function _force(address to, uint256 units, bytes memory data) private returns (bool) {
         vm.prank(custodian);
         return token.forceTransfer(alice, to, REG_D, units, data);

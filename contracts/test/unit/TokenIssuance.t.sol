@@ -216,6 +216,20 @@ contract TokenIssuanceTest is World {
         assertEq(token.totalSupply(REG_D), sum, "supply");
     }
 
+    function testCanTransferFromZeroUpToTheCapsIsAllowed() public {
+        mint(alice, REG_D, 100);
+        whitelist(bob, REG_D);
+        whitelist(bob, REG_S);
+        (bool allowed, bytes32 reason) = token.canTransfer(address(0), bob, REG_D, CAP - 100, "");
+        assertTrue(allowed, "all units left");
+        assertEq(reason, bytes32(0), "reason");
+        mint(alice, REG_D, CAP - 200);
+        (, reason) = token.canTransfer(address(0), bob, REG_S, 100, "");
+        assertEq(reason, bytes32(0), "the last hundred");
+        (, reason) = token.canTransfer(address(0), bob, REG_S, 101, "");
+        assertEq(reason, bytes32("total_cap"), "one more");
+    }
+
     function _expectMint(uint256 partition, bytes32[] memory lines, bytes memory reason) private {
         uint256 supply = token.totalSupply();
         vm.expectRevert(reason);

@@ -252,6 +252,39 @@ contract TokenLocksTest is World {
         vm.stopPrank();
     }
 
+    function testLockedBalanceOfCountsNoDueLock() public {
+        lock(alice, REG_D, 60, START + 10 days);
+        lock(alice, REG_D, 30, START + 20 days);
+        vm.warp(START + 15 days);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 30, "between the releases");
+        vm.warp(START + 25 days);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 0, "after both");
+        assertEq(token.transferableBalance(alice, REG_D), 1000, "all units");
+    }
+
+    function testUnlockTokenRemovesEveryDueLock() public {
+        lock(alice, REG_D, 10, START + 10 days);
+        lock(alice, REG_D, 20, START + 20 days);
+        lock(alice, REG_D, 30, START + 30 days);
+        lock(alice, REG_D, 40, START + 40 days);
+        vm.warp(START + 35 days);
+        vm.prank(issuer);
+        token.unlockToken(alice, REG_D);
+        IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(alice, REG_D);
+        assertEq(tranches.length, 1, "tranches left");
+        _expectTranche(tranches[0], 40, START + 40 days);
+    }
+
+    function testSetFrozenTokensToZeroLeavesNoTranche() public {
+        vm.startPrank(officer);
+        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "never frozen");
+        token.setFrozenTokens(alice, REG_D, 10);
+        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "frozen before");
+        vm.stopPrank();
+    }
+
     function _expectTranche(IPlatformSecurityToken7518.Tranche memory tranche, uint256 units, uint256 releaseAt)
         private
         pure

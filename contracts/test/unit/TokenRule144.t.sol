@@ -47,14 +47,14 @@ contract TokenRule144Test is World {
 
     function testTransferRefusedWithTheModulesReason() public {
         module.answer(false, "rule144-holding-period");
-        _expectRefused("rule144-holding-period");
+        _expectRefused(1, "rule144-holding-period");
         module.answer(false, 0);
-        _expectRefused("rule144");
+        _expectRefused(1, "rule144");
     }
 
     function testWithoutAModuleNothingMovesAndNothingIsMinted() public {
         _set(address(0));
-        _expectRefused("rule144_unset");
+        _expectRefused(1, "rule144_unset");
         (, bytes32 reason) = token.canTransfer(address(0), bob, FLAGGED, 1, "");
         assertEq(reason, "rule144_unset", "mint answer");
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.Rule144Unset.selector, FLAGGED));
@@ -115,6 +115,14 @@ contract TokenRule144Test is World {
         assertEq(module.heard(), 1, "nothing");
     }
 
+    function testModuleThatAllowsDoesNotOverruleTheToken() public {
+        lock(alice, FLAGGED, 60, START + 10 days);
+        _expectRefused(101, "insufficient_balance");
+        _expectRefused(41, "locked");
+        (bool allowed,) = token.canTransfer(alice, bob, FLAGGED, 40, "");
+        assertTrue(allowed, "unlocked units");
+    }
+
     function _set(address module_) private {
         vm.prank(officer);
         token.setRule144(module_);
@@ -125,13 +133,15 @@ contract TokenRule144Test is World {
         token.safeTransferFrom(alice, bob, FLAGGED, units, "");
     }
 
-    function _expectRefused(bytes32 reason) private {
-        (bool allowed, bytes32 given) = token.canTransfer(alice, bob, FLAGGED, 1, "");
+    function _expectRefused(uint256 units, bytes32 reason) private {
+        (bool allowed, bytes32 given) = token.canTransfer(alice, bob, FLAGGED, units, "");
         assertFalse(allowed, "refused");
         assertEq(given, reason, "reason");
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, FLAGGED, 1, reason)
+            abi.encodeWithSelector(
+                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, FLAGGED, units, reason
+            )
         );
-        _transfer(1);
+        _transfer(units);
     }
 }

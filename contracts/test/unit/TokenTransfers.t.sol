@@ -165,9 +165,29 @@ contract TokenTransfersTest is World {
     }
 
     function testSafeBatchTransferFromOfUnequalArraysReverts() public {
+        vm.startPrank(alice);
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 3, 1));
-        vm.prank(alice);
         token.safeBatchTransferFrom(alice, bob, _three(1, 1, 1), new uint256[](1), "");
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 1, 3));
+        token.safeBatchTransferFrom(alice, bob, new uint256[](1), _three(1, 1, 1), "");
+        vm.stopPrank();
+    }
+
+    function testSafeBatchTransferFromEmitsTheBatch() public {
+        uint256[] memory ids = _three(REG_D, REG_S, REG_D);
+        uint256[] memory amounts = _three(30, 20, 40);
+        vm.expectEmit(address(token));
+        emit IERC1155.TransferBatch(alice, alice, bob, ids, amounts);
+        vm.prank(alice);
+        token.safeBatchTransferFrom(alice, bob, ids, amounts, "");
+    }
+
+    function testSafeBatchTransferFromToAnUnwillingReceiverReverts() public {
+        address wallet = address(new RevertingReceiver());
+        whitelist(wallet, REG_D);
+        vm.expectRevert(RevertingReceiver.Unwilling.selector);
+        vm.prank(alice);
+        token.safeBatchTransferFrom(alice, wallet, _three(REG_D, REG_D, REG_D), _three(1, 1, 1), "");
     }
 
     function testSafeBatchTransferFromToNobodyReverts() public {
@@ -185,6 +205,8 @@ contract TokenTransfersTest is World {
         assertEq(balances[2], 50, "alice s");
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 3, 0));
         token.balanceOfBatch(accounts, new uint256[](0));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 1, 3));
+        token.balanceOfBatch(one(alice), _three(REG_D, REG_D, REG_S));
     }
 
     function testTransferCallsTheReceiverHook() public {
