@@ -6,7 +6,7 @@ import {Rule144Fixture} from "./Rule144Fixture.sol";
 
 /// @dev Recoveries, and the volume limit of affiliates.
 contract Rule144AffiliatesTest is Rule144Fixture {
-    function testRecoveryHandsOverTheBooks() external {
+    function testRecoveryMovesTheLots() external {
         _mint(ALICE, 100);
         vm.warp(START + 10 days);
         _mint(ALICE, 50);
@@ -44,7 +44,7 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         assertEq(_volumeLeft(CAROL), 7000, "the successor's own count from the recovery on");
     }
 
-    function testRecoveryOfAWalletWithoutBooks() external {
+    function testRecoveryOfAWalletWithoutLots() external {
         _setAffiliate(ALICE);
         _recover(ALICE, CAROL);
         assertTrue(rule.isAffiliate(address(token), CAROL), "mark");
@@ -66,7 +66,7 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         _recover(ALICE, CAROL);
     }
 
-    /// @dev The lost wallet is nobody's books any more; were it used again, it would start anew.
+    /// @dev The lost wallet has no lots after the recovery. New units would start new ones.
     function testLostWalletStartsAnew() external {
         _mint(ALICE, 5);
         _recover(ALICE, CAROL);
@@ -116,7 +116,7 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         used -= gasleft();
     }
 
-    function testVolumeAboveAShrunkenLimit() external {
+    function testVolumeAfterTheLimitShrank() external {
         _mint(ALICE, 50_000);
         _setAffiliate(ALICE);
         vm.warp(START + OTHER);
@@ -125,7 +125,7 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         assertEq(_volumeLeft(ALICE), 0, "nothing, not less");
     }
 
-    function testVolumeOfOthers() external {
+    function testVolumeOfNonAffiliates() external {
         _mint(ALICE, 50_000);
         vm.warp(START + OTHER);
         assertEq(_volumeLeft(ALICE), type(uint256).max, "no limit");

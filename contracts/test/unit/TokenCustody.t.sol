@@ -45,7 +45,7 @@ contract TokenCustodyTest is World {
         }
     }
 
-    function testFreezeOfNobodyReverts() public {
+    function testFreezeOfZeroAddressReverts() public {
         vm.startPrank(officer);
         vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
         token.freezeAddress(address(0), "");
@@ -148,7 +148,7 @@ contract TokenCustodyTest is World {
         assertEq(token.transferableBalance(alice, REG_D), 0, "views still answer");
     }
 
-    function testForceTransferDropsWhatIsDueBeforeItCuts() public {
+    function testForceTransferRemovesDueLocksBeforeItCuts() public {
         lock(alice, REG_D, 50, START + 10);
         lock(alice, REG_D, 50, START + 20);
         freeze(alice);

@@ -52,7 +52,7 @@ contract TokenLocksTest is World {
         assertEq(token.transferableBalance(bob, REG_D), 30, "bob");
     }
 
-    function testALockEndsByTimeAlone() public {
+    function testLockEndsByTime() public {
         lock(alice, REG_D, 300, START + 10);
         vm.warp(START + 9);
         assertEq(token.lockedBalanceOf(alice, REG_D), 300, "a second before");
@@ -78,7 +78,7 @@ contract TokenLocksTest is World {
         assertEq(token.lockedBalanceOf(alice, REG_D), 17, "only the last");
     }
 
-    function testUnlockTokenReleasesAllThatIsDue() public {
+    function testUnlockTokenReleasesDueLocks() public {
         lock(alice, REG_D, 1, START + 10);
         lock(alice, REG_D, 2, START + 20);
         lock(alice, REG_D, 4, START + 30);
@@ -103,7 +103,7 @@ contract TokenLocksTest is World {
         _expectNothing();
     }
 
-    function testALockDropsWhatIsDue() public {
+    function testLockRemovesDueLocks() public {
         lock(alice, REG_D, 600, START + 10);
         lock(alice, REG_D, 400, START + 20);
         vm.warp(START + 10);

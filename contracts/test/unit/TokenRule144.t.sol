@@ -6,7 +6,7 @@ import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 import {ModuleStub} from "../mocks/ModuleStub.sol";
 
-/// @notice The token's side of the holding-period hook; the module itself has tests of its own.
+/// @notice The token's calls to the Rule 144 module. The module has its own tests.
 contract TokenRule144Test is World {
     uint256 private constant FLAGGED = 3;
 
@@ -29,7 +29,7 @@ contract TokenRule144Test is World {
         assertEq(token.rule144(), stranger, "module");
     }
 
-    function testMintTellsTheModuleOfEachLine() public {
+    function testMintReportsEachLine() public {
         assertEq(module.heard(), 1, "one line");
         assertEq(module.last(), abi.encodeCall(IRule144.onMint, (alice, FLAGGED, 100)), "what it heard");
         uint256 opId = nextOpId();
@@ -38,7 +38,7 @@ contract TokenRule144Test is World {
         assertEq(module.heard(), 4, "three more");
     }
 
-    function testTransferAsksAndTells() public {
+    function testTransferAsksAndReports() public {
         _transfer(30);
         assertEq(module.last(), abi.encodeCall(IRule144.onTransfer, (alice, bob, FLAGGED, 30)), "what it heard");
         _transfer(0);
@@ -52,7 +52,7 @@ contract TokenRule144Test is World {
         _expectRefused(1, "rule144");
     }
 
-    function testWithoutAModuleNothingMovesAndNothingIsMinted() public {
+    function testTransferAndMintWithoutModuleRevert() public {
         _set(address(0));
         _expectRefused(1, "rule144_unset");
         (, bytes32 reason) = token.canTransfer(address(0), bob, FLAGGED, 1, "");
@@ -62,7 +62,7 @@ contract TokenRule144Test is World {
         token.mintPage(900, FLAGGED, 0, page(bob, 1));
     }
 
-    function testForcedTransferTellsButDoesNotAsk() public {
+    function testForcedTransferReportsButDoesNotAsk() public {
         module.answer(false, "rule144-holding-period");
         freeze(alice);
         vm.prank(custodian);
@@ -74,7 +74,7 @@ contract TokenRule144Test is World {
         assertEq(module.last(), abi.encodeCall(IRule144.onForcedTransfer, (carol, bob, FLAGGED, 10)), "follows on");
     }
 
-    function testReceivedUnitsAreFollowedToo() public {
+    function testForcedTransferOfReceivedUnitsIsReported() public {
         _transfer(30);
         freeze(bob);
         vm.prank(custodian);
@@ -93,7 +93,7 @@ contract TokenRule144Test is World {
         assertEq(module.heard(), 1, "not told");
     }
 
-    function testRecoveryTellsOfEachFlaggedPartition() public {
+    function testRecoveryReportsEachFlaggedPartition() public {
         vm.prank(custodian);
         token.recoveryAddress(alice, bob, 900);
         assertEq(module.heard(), 2, "only the flagged one");

@@ -32,7 +32,7 @@ contract TokenTransfersTest is World {
         assertEq(token.totalSupply(REG_D), 100, "supply");
     }
 
-    function testSafeTransferFromOfNothingAndToOneself() public {
+    function testSafeTransferFromOfZeroUnitsAndToSelf() public {
         _transfer(alice, bob, 0);
         whitelist(alice, REG_D);
         _transfer(alice, alice, 100);
@@ -66,7 +66,7 @@ contract TokenTransfersTest is World {
         token.safeTransferFrom(address(0), bob, REG_D, 5, "");
     }
 
-    function testApprovalOfNobodyReverts() public {
+    function testApprovalOfZeroAddressReverts() public {
         vm.expectRevert(abi.encodeWithSelector(IERC1155Errors.ERC1155InvalidOperator.selector, address(0)));
         vm.prank(alice);
         token.setApprovalForAll(address(0), true);
@@ -78,7 +78,7 @@ contract TokenTransfersTest is World {
         token.safeTransferFrom(alice, bob, REG_D, 5, "");
     }
 
-    function testEachReasonInTurn() public {
+    function testCanTransferReturnsEachReason() public {
         _expectRefused(alice, carol, 1, "to_not_whitelisted");
         _expectRefused(alice, address(0), 1, "to_zero");
         _expectRefused(alice, bob, 101, "insufficient_balance");
@@ -123,7 +123,7 @@ contract TokenTransfersTest is World {
         _expectMintAnswer(bob, REG_D, 1, "to_frozen");
     }
 
-    function testTransferDropsADueLock() public {
+    function testTransferRemovesADueLock() public {
         lock(alice, REG_D, 100, START + 10);
         _expectRefused(alice, bob, 1, "locked");
         vm.warp(START + 10);
@@ -132,7 +132,7 @@ contract TokenTransfersTest is World {
         assertEq(token.balanceOf(bob, REG_D), 100, "moved");
     }
 
-    function testUnlockedUnitsMoveBesideALock() public {
+    function testUnlockedUnitsMoveDespiteALock() public {
         lock(alice, REG_D, 60, START + 10);
         _transfer(alice, bob, 40);
         assertEq(token.transferableBalance(alice, REG_D), 0, "rest is locked");
@@ -190,7 +190,7 @@ contract TokenTransfersTest is World {
         token.safeBatchTransferFrom(alice, wallet, _three(REG_D, REG_D, REG_D), _three(1, 1, 1), "");
     }
 
-    function testSafeBatchTransferFromToNobodyReverts() public {
+    function testSafeBatchTransferFromToZeroAddressReverts() public {
         vm.expectRevert(abi.encodeWithSelector(IERC1155Errors.ERC1155InvalidReceiver.selector, address(0)));
         vm.prank(alice);
         token.safeBatchTransferFrom(alice, address(0), new uint256[](0), new uint256[](0), "");
