@@ -5,12 +5,12 @@ import {IAgentGated} from "./interfaces/IAgentGated.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 
 /// @title AgentGated
-/// @notice The gate that every mutating function of the platform stands behind. The registry is an immutable, so a
-/// clone inherits it with the code and nobody can exchange it.
+/// @notice Restricts functions to agents of the registry.
+/// @dev The registry is an immutable: a clone has it in its code, and nobody can replace it.
 abstract contract AgentGated is IAgentGated {
     IAgentRegistry private immutable _REGISTRY;
 
-    /// @dev Lets through a caller that holds at least one role of `mask`.
+    /// @dev Requires that the caller holds at least one role of `mask`.
     modifier onlyRole(uint256 mask) {
         _requireRole(mask);
         _;

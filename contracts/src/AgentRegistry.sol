@@ -36,7 +36,7 @@ contract AgentRegistry is IAgentRegistry, Ownable2Step {
         return _roles[account];
     }
 
-    /// @notice Always reverts: without an owner a taken-over agent could never be removed.
+    /// @notice Always reverts, because without an owner a compromised agent could never be removed.
     function renounceOwnership() public view override onlyOwner {
         revert OwnershipIsRequired();
     }

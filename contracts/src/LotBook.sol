@@ -4,13 +4,15 @@ pragma solidity 0.8.37;
 import {IRule144} from "./interfaces/IRule144.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
-/// @title Units in the order of their time: a holder's lots, or an affiliate's sales.
-/// @dev A queue with one word per entry and one for the book itself. Entries of one day are one entry, so a book grows
-/// by one a day at most, and each addition settles two old ones: no stranger can make it long.
+/// @title LotBook
+/// @notice A list of units with a time: a holder's lots, or an affiliate's sales.
+/// @dev A queue with one word per entry and one word for the queue itself. Units of one day share an entry, so a book
+/// grows by at most one entry a day. `Rule144` deletes two old entries with each new lot, so nobody can make it long.
 library LotBook {
     using SafeCast for uint256;
 
-    /// @dev `free` units have no time any more and are used first; `held` is the sum of the entries.
+    /// @dev The entries are `head` to `tail - 1`. `free` units have no time and are used first. `held` is the sum of the
+    /// entries.
     struct Book {
         uint32 head;
         uint32 tail;
@@ -19,7 +21,7 @@ library LotBook {
         mapping(uint256 index => IRule144.Lot) entries;
     }
 
-    /// @notice Adds units; time 0 means free.
+    /// @notice Adds units. Time 0 means free.
     function add(Book storage book, uint256 units, uint256 time) internal {
         uint96 more = units.toUint96();
         if (time == 0) {
@@ -32,7 +34,7 @@ library LotBook {
             IRule144.Lot storage last = book.entries[tail - 1];
             if (last.acquiredAt / 1 days == time / 1 days) {
                 last.units += more;
-                // A tacked time may be the earlier one; the later one holds for both.
+                // A forced transfer can add an earlier time. The later time holds for both.
                 if (time > last.acquiredAt) last.acquiredAt = time.toUint40();
                 return;
             }
@@ -41,9 +43,9 @@ library LotBook {
         book.tail = tail + 1;
     }
 
-    /// @notice Takes the next units, of one time at most: call it until nothing is left to take.
-    /// @return taken Zero if the book is empty.
-    /// @return time Their time, 0 for free ones.
+    /// @notice Takes units of one time. Repeat the call until all units are taken.
+    /// @return taken Units taken, at most `units`; zero if the book is empty.
+    /// @return time Their time, 0 for free units.
     function take(Book storage book, uint256 units) internal returns (uint256 taken, uint256 time) {
         uint96 free = book.free;
         if (free != 0) {
@@ -68,8 +70,8 @@ library LotBook {
         return (taken, acquiredAt);
     }
 
-    /// @notice Removes up to `steps` of the oldest entries that are not younger than `cutoff`.
-    /// @return units Their sum.
+    /// @notice Removes at most `steps` entries from the front whose time is `cutoff` or earlier.
+    /// @return units The units removed.
     function settle(Book storage book, uint256 cutoff, uint256 steps) internal returns (uint256 units) {
         (uint32 head, uint32 tail) = (book.head, book.tail);
         for (; steps != 0 && head < tail && book.entries[head].acquiredAt <= cutoff; --steps) {
@@ -80,8 +82,8 @@ library LotBook {
         book.held -= units.toUint96();
     }
 
-    /// @notice Takes out every entry of exactly this time.
-    /// @return units Their sum.
+    /// @notice Removes the units of every entry with exactly this time.
+    /// @return units The units removed.
     function removeAt(Book storage book, uint256 time) internal returns (uint256 units) {
         (uint256 head, uint256 tail) = (book.head, book.tail);
         for (uint256 i = head; i < tail; ++i) {
@@ -92,12 +94,12 @@ library LotBook {
         book.held -= units.toUint96();
     }
 
-    /// @notice The sum of all units.
+    /// @notice Returns the sum of all units.
     function total(Book storage book) internal view returns (uint256) {
         return uint256(book.free) + book.held;
     }
 
-    /// @notice The sum of the entries younger than `cutoff`.
+    /// @notice Returns the sum of the entries later than `cutoff`. The entries must be in the order of time, as sales are.
     function sumSince(Book storage book, uint256 cutoff) internal view returns (uint256 units) {
         (uint256 head, uint256 tail) = (book.head, book.tail);
         units = book.held;
@@ -106,7 +108,7 @@ library LotBook {
         }
     }
 
-    /// @notice The entries, in the order of their use.
+    /// @notice Returns the entries in the order of their use.
     function list(Book storage book) internal view returns (IRule144.Lot[] memory lots) {
         (uint256 head, uint256 tail) = (book.head, book.tail);
         lots = new IRule144.Lot[](tail - head);

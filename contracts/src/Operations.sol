@@ -4,15 +4,16 @@ pragma solidity 0.8.37;
 import {IOperations} from "./interfaces/IOperations.sol";
 
 /// @title Operations
-/// @notice The executed operation ids of a contract, one bit each. See `IOperations` for the rule of the payload hash.
-/// @dev This is the second lock behind the sender's nonce: it holds after a restored database or a broken finality.
+/// @notice The executed operation numbers of a contract, one bit each. See `IOperations`.
+/// @dev The sender's nonce is the first guard against a second execution. This is the second one, which still works after
+/// a database was restored or a final block was reorganised.
 abstract contract Operations is IOperations {
     /// @custom:storage-location erc7201:muniment.storage.Operations
     struct OperationsStorage {
         mapping(uint256 page => OperationBits) executed;
     }
 
-    /// @notice 256 consecutive ids, the lowest in the lowest bit.
+    /// @notice 256 consecutive operation numbers, the lowest in the lowest bit.
     struct OperationBits {
         uint256 bits;
     }
@@ -25,7 +26,7 @@ abstract contract Operations is IOperations {
         return _operations().executed[opId >> 8].bits & (1 << (opId & 0xff)) != 0;
     }
 
-    /// @dev Books `opId` before any of its effects, so that a reentrant second execution finds it taken.
+    /// @dev Marks `opId` as executed before any of its effects, so that a reentrant second execution reverts.
     function _execute(uint256 opId, bytes32 kind) internal {
         if (opId == 0) revert OperationIdZero();
         OperationBits storage page = _operations().executed[opId >> 8];

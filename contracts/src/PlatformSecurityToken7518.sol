@@ -18,15 +18,15 @@ import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 
 /// @title PlatformSecurityToken7518
-/// @notice The implementation behind every offering's token. See `IPlatformSecurityToken7518`.
-/// @dev Used through clones only. There is no upgrade: a new implementation serves later offerings.
+/// @notice The implementation of every offering's token. See `IPlatformSecurityToken7518`.
+/// @dev Used through clones only. Clones cannot be upgraded; a new implementation serves later offerings.
 contract PlatformSecurityToken7518 is TokenTransfers, TokenPartitions, TokenIssuance, TokenCustody, TokenPayouts {
-    /// @dev XOR of the selectors in the standard's printed interface, `safeTransferFrom` included; pinned by a test.
+    /// @dev XOR of the selectors in the standard's text, with `safeTransferFrom`. A test pins it.
     bytes4 private constant _ERC7518_ID = 0x5a264a5d;
 
     address private immutable _SELF = address(this);
 
-    /// @dev A full count of partitions seals the implementation: it can neither be initialised nor be given one.
+    /// @dev The full count of partitions makes the implementation unusable: `initialize` and `addPartition` revert.
     constructor(IAgentRegistry registry) AgentGated(registry) {
         TokenStorage.state().total = TotalWordLibrary.sealedWord(_MAX_PARTITIONS);
     }
@@ -51,7 +51,7 @@ contract PlatformSecurityToken7518 is TokenTransfers, TokenPartitions, TokenIssu
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
-    /// @dev Read from the clone's own code, where the factory put it: it cannot change and costs no slot.
+    /// @dev Read from the clone's code, where the factory put it. So it cannot change and needs no storage.
     function offeringId() public view returns (bytes32) {
         return address(this) == _SELF ? bytes32(0) : bytes32(Clones.fetchCloneArgs(address(this)));
     }

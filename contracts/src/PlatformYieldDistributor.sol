@@ -14,9 +14,10 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
-/// @title Escrow of payouts
-/// @dev What a page changes is two words, however many lines it has: `rolled`, and the word of `total`, `next` and
-/// `allocated`. A paid line writes nothing here; only a withheld one does.
+/// @title PlatformYieldDistributor
+/// @notice See `IPlatformYieldDistributor`.
+/// @dev A page of any size changes two words: `rolled`, and the word of `total`, `next` and `allocated`. A paid line
+/// writes nothing here; only a withheld line does.
 contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, ReentrancyGuardTransient {
     using PageLine for bytes32;
     using RollUp for bytes32;
@@ -24,7 +25,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
     using SafeCast for uint256;
     using StipendTransfer for IERC20;
 
-    /// @dev Fields that a page reads or writes together stand in one word.
+    /// @dev Fields that a page reads or writes together share a word.
     struct Escrow {
         IERC20 asset;
         uint32 count;
@@ -39,10 +40,10 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         uint112 withheld;
     }
 
-    /// @dev A wallet recovered more often than this, one after the other, is withheld until someone looks.
+    /// @dev Limit of successors to follow. An account with a longer chain is withheld and cannot claim.
     uint256 private constant SUCCESSORS_MAX = 16;
 
-    /// @dev The token tells which payees of a page are frozen in one word.
+    /// @dev Limit of lines in a page: `frozenAmong` answers with one word, one bit a line.
     uint256 private constant LINES_MAX = 256;
 
     bytes32 private constant REASON_FROZEN = "frozen";
@@ -114,7 +115,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         address funder = escrow.funder;
         escrow.cancelled = true;
         emit DistributionCancelled(id, funder, rest);
-        // Nothing is left when the list so far asked for the whole sum, which only a wrong list can.
+        // The rest is zero only if a wrong list has allocated the whole sum before its last page.
         if (rest != 0) _send(escrow.asset, funder, rest);
     }
 
@@ -161,7 +162,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         return _payeeOf(IPlatformSecurityToken7518(token), account);
     }
 
-    /// @dev Takes the page into the books, all of it, before any of it is paid.
+    /// @dev Records the whole page before any line is paid.
     function _accept(Escrow storage escrow, bytes32 id, uint256 from, bytes32[] calldata lines)
         private
         returns (uint256 amount)
@@ -179,7 +180,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         if (end == escrow.count) _complete(escrow, id, rolled, allocated, total);
     }
 
-    /// @dev The end of the list: what was accepted must be what was declared.
+    /// @dev Requires that the accepted list is the declared one.
     function _complete(Escrow storage escrow, bytes32 id, bytes32 rolled, uint256 allocated, uint256 total) private {
         bytes32 commitment = escrow.commitment;
         if (rolled != commitment) revert RollUpMismatch(id, commitment, rolled);
@@ -187,11 +188,11 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         emit DistributionCompleted(id);
     }
 
-    /// @dev Pays an accepted page line by line; what cannot be paid is withheld.
+    /// @dev Pays an accepted page line by line. A line that cannot be paid is withheld.
     function _pay(Escrow storage escrow, bytes32 id, uint256 from, bytes32[] calldata lines, uint256 amount) private {
         IERC20 asset = escrow.asset;
         uint256 balance = asset.balanceOf(address(this));
-        // One read for the whole page; most payees need no other.
+        // One call for the whole page; only frozen payees need more.
         uint256 frozen = escrow.token.frozenAmong(lines);
         uint256 held = 0;
         for (uint256 i = 0; i < lines.length; ++i) {
@@ -207,7 +208,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         _requireSpent(asset, balance, amount - held);
     }
 
-    /// @dev A frozen account may be a lost wallet whose successor can be paid.
+    /// @dev Pays the successor if the frozen account is a lost wallet. Otherwise withholds the line.
     function _payFrozen(Escrow storage escrow, bytes32 id, uint256 index, bytes32 line) private returns (uint256 held) {
         address account = line.account();
         (address payee, bool frozen) = _payeeOf(escrow.token, account);
@@ -223,7 +224,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         emit Withheld(id, account, index, held, reason);
     }
 
-    /// @dev Effects come first: the asset is asked for its money when the distribution stands.
+    /// @dev Runs after the distribution is stored, because the asset could call back.
     function _pull(IERC20 asset, uint256 total) private {
         uint256 balance = asset.balanceOf(address(this));
         asset.safeTransferFrom(msg.sender, address(this), total);
@@ -237,8 +238,8 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         _requireSpent(asset, balance, amount);
     }
 
-    /// @dev An asset that began to charge the sender would eat other distributions' escrow. That more is left than
-    /// expected is no error: a payee with a hook could send a unit back, and must not block a page by that.
+    /// @dev Protects the escrow of other distributions from an asset that charges the sender. A balance above the
+    /// expected one is no error: a payee with a hook could send a unit back and block a page otherwise.
     function _requireSpent(IERC20 asset, uint256 balance, uint256 expected) private view {
         uint256 left = asset.balanceOf(address(this));
         if (left + expected < balance) revert EscrowShort(expected, balance - left);
@@ -257,7 +258,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         if (escrow.cancelled) revert DistributionClosed(id);
     }
 
-    /// @dev A page is the next one, or it is refused with the reason that tells the sender what to do.
+    /// @dev Requires that the page is the next one. The error says which line is next.
     function _requireNextPage(Escrow storage escrow, bytes32 id, uint256 from, uint256 length)
         private
         view
@@ -273,7 +274,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         if (end > count) revert PageBeyondCount(id, end, count);
     }
 
-    /// @dev One pass over the lines: each is looked at, rolled up and added.
+    /// @dev Validates, hashes and adds up the lines in one pass.
     function _rollUp(bytes32 before, uint256 from, bytes32[] calldata lines)
         private
         view
@@ -294,7 +295,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         }
     }
 
-    /// @dev A recovered wallet is frozen for good, so only a frozen one can have a successor: all others cost one call.
+    /// @dev Only a frozen wallet can have a successor, because a recovered wallet stays frozen. Others cost one call.
     function _payeeOf(IPlatformSecurityToken7518 token, address account)
         private
         view

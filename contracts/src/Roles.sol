@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title Role bits of an agent
-/// @notice An agent's roles are one word in the `AgentRegistry`; each function names the bits of which one suffices.
+/// @title Roles
+/// @notice The role bits of an agent. Each function accepts one or more roles, and one of them suffices.
 library Roles {
     /// @notice Deploys offerings, mints, locks, manages partitions and caps.
     uint256 internal constant ISSUER = 1 << 0;
@@ -12,6 +12,6 @@ library Roles {
     uint256 internal constant PAYOUT = 1 << 2;
     /// @notice Whitelists, freezes, restricts and sets the holding-period module.
     uint256 internal constant COMPLIANCE = 1 << 3;
-    /// @notice Every role there is; a word with any other bit is refused.
+    /// @notice All roles. `AgentRegistry` refuses any other bit.
     uint256 internal constant ALL = ISSUER | CUSTODY | PAYOUT | COMPLIANCE;
 }

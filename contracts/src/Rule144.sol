@@ -9,21 +9,23 @@ import {IPlatformSecurityToken7518} from "./interfaces/IPlatformSecurityToken751
 import {IRule144} from "./interfaces/IRule144.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
-/// @title Holding periods and affiliate volume limits
-/// @dev A holder's books are reached through a number, so a recovery hands over the number, whatever the books hold.
+/// @title Rule144
+/// @notice See `IRule144`.
+/// @dev A holder has an index, and the index leads to lots and sales. So a recovery moves the index only, at the same
+/// cost for any number of lots.
 contract Rule144 is IRule144, AgentGated {
     using Math for uint256;
     using LotBook for LotBook.Book;
 
-    /// @notice Holding period with a reporting issuer. Six months are 184 days at most: no calendar shortens it.
+    /// @notice Holding period if the issuer reports: six months, which are at most 184 days.
     uint256 public constant HOLDING_REPORTING = 184 days;
-    /// @notice Holding period otherwise: one year.
+    /// @notice Holding period otherwise: one year, which is at most 366 days.
     uint256 public constant HOLDING_OTHER = 366 days;
-    /// @notice How long an issuer must have reported before the shorter period holds.
+    /// @notice How long an issuer must have reported before the shorter period applies.
     uint256 public constant REPORTING_SEASONING = 90 days;
-    /// @notice Window of the affiliates' volume limit.
+    /// @notice Window of the volume limit for affiliates.
     uint256 public constant VOLUME_WINDOW = 90 days;
-    /// @notice An affiliate may sell the partition's supply divided by this in one window.
+    /// @notice An affiliate may sell the partition's supply divided by this number in one window.
     uint256 public constant VOLUME_DIVISOR = 100;
 
     bytes32 private constant REASON_NOT_SERVED = "rule144_not_served";
@@ -31,7 +33,7 @@ contract Rule144 is IRule144, AgentGated {
     bytes32 private constant REASON_HOLDING = "rule144_holding";
     bytes32 private constant REASON_VOLUME = "rule144_volume";
 
-    /// @dev Two per addition: old entries go faster than new ones come.
+    /// @dev Old lots that each new lot frees. With two, a queue of old lots gets shorter.
     uint256 private constant SETTLE_STEPS = 2;
 
     struct Books {
@@ -121,7 +123,7 @@ contract Rule144 is IRule144, AgentGated {
         _requireLots(seller.lots, from, partition, units);
         _takeAll(seller.lots, units);
         if (isAffiliate[msg.sender][from]) {
-            // An affiliate's window has 91 days at most, so all that has left it goes.
+            // A window has at most 91 entries, so all sales that have left it are deleted at once.
             seller.sales.settle(_windowStart(), type(uint256).max);
             seller.sales.add(units, block.timestamp);
         }
@@ -155,7 +157,7 @@ contract Rule144 is IRule144, AgentGated {
         if (number == 0) return;
         numberOf[successor] = number;
         delete numberOf[lost];
-        // What the successor itself sold lately counts on, as if sold now: two wallets do not make two limits.
+        // The successor's own sales in the window still count, as if sold now. Otherwise two wallets would have two limits.
         uint256 sold = _books[own].sales.sumSince(_windowStart());
         if (sold != 0) _books[number].sales.add(sold, block.timestamp);
     }
@@ -202,7 +204,7 @@ contract Rule144 is IRule144, AgentGated {
             Lot memory lot = book.entries[i];
             counted += lot.units;
             uint256 freeAt = _freeAt(lot.acquiredAt, status.reportingSince);
-            // Tacked lots may stand behind younger ones: the latest of those used decides.
+            // A forced transfer can put an older lot behind a younger one, so the latest of the lots used decides.
             if (lot.units != 0 && freeAt > time) time = freeAt;
         }
     }
@@ -215,7 +217,7 @@ contract Rule144 is IRule144, AgentGated {
         return sold < limit ? limit - sold : 0;
     }
 
-    /// @dev Takes units that the book has, whatever their times.
+    /// @dev Removes units of any time. The caller has checked that the book has them.
     function _takeAll(LotBook.Book storage book, uint256 units) private {
         while (units != 0) {
             (uint256 taken,) = book.take(units);
@@ -223,7 +225,7 @@ contract Rule144 is IRule144, AgentGated {
         }
     }
 
-    /// @dev Units older than the longest period are free for good; a tacked time may be such.
+    /// @dev Adds units, and frees old lots. Units older than the longest period are added as free ones.
     function _acquire(LotBook.Book storage book, uint256 units, uint256 time) private {
         uint256 cutoff = block.timestamp.saturatingSub(HOLDING_OTHER);
         uint256 settled = book.settle(cutoff, SETTLE_STEPS);
@@ -231,7 +233,7 @@ contract Rule144 is IRule144, AgentGated {
         book.add(units, time <= cutoff ? 0 : time);
     }
 
-    /// @dev The holder's books, new ones if there are none.
+    /// @dev The lots and sales of a holder, created if there are none.
     function _openBooks(address token, uint256 partition, address holder) private returns (Books storage) {
         uint256 number = _numberOf[token][partition][holder];
         if (number == 0) {
@@ -246,12 +248,12 @@ contract Rule144 is IRule144, AgentGated {
         if (units > total) revert LotsMissing(msg.sender, partition, holder, units, total);
     }
 
-    /// @dev Number 0 is nobody's, and its books stay empty.
+    /// @dev Index 0 is unused, so a holder without an index has no lots and no sales.
     function _booksOf(address token, uint256 partition, address holder) private view returns (Books storage) {
         return _books[_numberOf[token][partition][holder]];
     }
 
-    /// @dev A sale of this moment or before has left the window of the volume limit.
+    /// @dev A sale at this time or earlier has left the window of the volume limit.
     function _windowStart() private view returns (uint256) {
         return block.timestamp.saturatingSub(VOLUME_WINDOW);
     }

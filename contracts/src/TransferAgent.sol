@@ -6,7 +6,8 @@ import {ITransferAgent} from "./interfaces/ITransferAgent.sol";
 import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
-/// @title Transfer desk
+/// @title TransferAgent
+/// @notice See `ITransferAgent`.
 contract TransferAgent is ITransferAgent, Ownable2Step {
     using SafeCast for uint256;
 
@@ -14,7 +15,7 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
     uint256 public constant PROPOSER = 1;
     /// @notice Desk role: may execute instructions.
     uint256 public constant APPROVER = 2;
-    /// @notice Seconds for which a proposal may be executed.
+    /// @notice How long a proposal can be executed, in seconds.
     uint256 public constant LIFETIME_SECONDS = 72 hours;
 
     struct Proposal {
@@ -68,7 +69,7 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
         if (proposal.status != Status.Pending) revert InstructionNotPending(id, proposal.status);
         if (block.timestamp > proposal.deadline) revert InstructionExpired(id, proposal.deadline);
         address proposer = proposal.proposer;
-        // A proposer who was removed meanwhile, perhaps because the key was lost, takes the proposal along.
+        // A member can be removed because its key was lost. Its proposals then become invalid.
         if (deskRolesOf[proposer] & PROPOSER == 0) revert NotOnDesk(proposer, PROPOSER);
         if (secondApproverRequired && proposer == msg.sender) revert SecondApproverNeeded(id, proposer);
         proposal.status = Status.Executed;
@@ -91,7 +92,7 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
         return (proposal.status, proposal.proposer, proposal.deadline);
     }
 
-    /// @notice Refused: a desk without an owner could never remove a lost key.
+    /// @notice Always reverts, because a desk without an owner could never remove a lost key.
     function renounceOwnership() public view override onlyOwner {
         revert OwnershipIsRequired();
     }
@@ -101,7 +102,7 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
         return keccak256(abi.encode(block.chainid, address(this), instruction));
     }
 
-    /// @dev The document's hash travels in the data behind the operation id, into the token's payload hash.
+    /// @dev The document's hash follows the operation number in the data, so the token's payload hash covers it.
     function _move(bytes32 id, Instruction calldata instruction) private {
         IPlatformSecurityToken7518 token = IPlatformSecurityToken7518(instruction.token);
         if (instruction.kind == Kind.Recovery) {

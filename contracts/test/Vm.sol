@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @notice The cheatcodes that our tests use, and no others.
+/// @notice The cheatcodes that our tests use.
 interface Vm {
     struct Log {
         bytes32[] topics;

@@ -8,7 +8,7 @@ import {TokenFactory} from "../src/TokenFactory.sol";
 import {IPlatformSecurityToken7518} from "../src/interfaces/IPlatformSecurityToken7518.sol";
 import {Test} from "./Test.sol";
 
-/// @notice A platform with one offering of two partitions, and one agent per role.
+/// @notice Fixture: one offering with two partitions, and one agent per role.
 abstract contract World is Test {
     bytes32 internal constant OFFERING = keccak256("off_1");
     uint256 internal constant REG_D = 1;

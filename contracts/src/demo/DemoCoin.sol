@@ -3,7 +3,8 @@ pragma solidity 0.8.37;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @title Play money for tests and the demonstration: anyone may mint it, so it is worth nothing.
+/// @title DemoCoin
+/// @notice An ERC-20 without value, for tests and the demonstration. Anyone may mint it.
 contract DemoCoin is ERC20 {
     uint8 private immutable _unitDecimals;
 
@@ -11,7 +12,7 @@ contract DemoCoin is ERC20 {
         _unitDecimals = decimals_;
     }
 
-    /// @notice Gives `amount` units to `to`.
+    /// @notice Mints `amount` units to `to`. Anyone may call.
     function mint(address to, uint256 amount) external {
         _mint(to, amount);
     }

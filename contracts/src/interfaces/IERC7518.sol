@@ -1,78 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title ERC-7518 as this platform speaks it; interface id of the printed text `0x5a264a5d`
-/// @notice Partitioned security token on ERC-1155: each id is a partition with rules of its own.
-/// @dev Selectors equal the standard's. One difference: `canTransfer` returns a pair (allowed, reason); a caller that
-/// decodes a single bool reads the first word and is right.
+/// @title IERC7518
+/// @notice ERC-7518, a partitioned security token on ERC-1155: each id is a partition with its own rules.
+/// The interface id of the standard's text is `0x5a264a5d`.
+/// @dev Selectors and events equal the standard's. Three return types differ. `canTransfer` returns a pair; a caller
+/// that decodes one bool reads the first word and is right. `freezeAddress` and `unFreeze` return nothing where the
+/// standard returns a bool; a contract compiled against the standard reverts when it decodes their answer.
 interface IERC7518 {
-    /// @notice `amount` of `id` of `account` is locked until `releaseTime`, in addition to what was locked before.
+    /// @notice Units were locked, in addition to units locked before.
+    /// @param account The holder.
+    /// @param id The partition.
+    /// @param amount The units added to the lock.
+    /// @param releaseTime When they become free, in Unix seconds.
     event TokensLocked(address indexed account, uint256 indexed id, uint256 amount, uint256 releaseTime);
-    /// @notice Every lock of `account` in `id` that was due was taken off the books.
+    /// @notice Every due lock of a holder in a partition was removed from storage.
+    /// @param account The holder.
+    /// @param id The partition.
     event TokenUnlocked(address indexed account, uint256 indexed id);
-    /// @notice An agent moved `amount` of `id` from a frozen address.
+    /// @notice An agent moved units from a frozen address.
+    /// @param from The frozen holder.
+    /// @param to The receiver.
+    /// @param id The partition.
+    /// @param amount The units moved.
     event TokensForceTransferred(address indexed from, address indexed to, uint256 indexed id, uint256 amount);
-    /// @notice `account` is frozen; `data` is the agent's reference. Emitted for a no-op too.
+    /// @notice An address is frozen. Emitted even if it was frozen before.
+    /// @param account The address.
+    /// @param data The agent's reference.
     event AddressFrozen(address indexed account, bytes data);
-    /// @notice `account` is not frozen; `data` is the agent's reference. Emitted for a no-op too.
+    /// @notice An address is not frozen. Emitted even if it was not frozen before.
+    /// @param account The address.
+    /// @param data The agent's reference.
     event AddressUnfrozen(address indexed account, bytes data);
-    /// @notice Partition `id` is restricted: no voluntary transfer. Emitted for a no-op too.
+    /// @notice Voluntary transfers of a partition are stopped. Emitted even if they were stopped before.
+    /// @param id The partition.
     event TransferRestricted(uint256 indexed id);
-    /// @notice Partition `id` is not restricted any more.
+    /// @notice Voluntary transfers of a partition are allowed again.
+    /// @param id The partition.
     event TransferRestrictionRemoved(uint256 indexed id);
-    /// @notice `to` was paid `amount` of the payout asset by `from`.
+    /// @notice A payee was paid.
+    /// @param from The agent that paid.
+    /// @param to The payee.
+    /// @param amount Units of the asset that was paid.
     event PayoutDelivered(address indexed from, address indexed to, uint256 amount);
 
-    /// @notice Balance of `account` in `id` that is not locked now. Freeze and restriction are not part of it.
+    /// @notice Returns the units of a holder that are not locked now. Freeze and restriction do not count.
+    /// @param account The holder.
+    /// @param id The partition.
+    /// @return The balance less the locked units.
     function transferableBalance(address account, uint256 id) external view returns (uint256);
 
-    /// @notice Units of `account` in `id` whose release time is still to come.
+    /// @notice Returns the units of a holder whose release time is in the future.
+    /// @param account The holder.
+    /// @param id The partition.
+    /// @return The locked units.
     function lockedBalanceOf(address account, uint256 id) external view returns (uint256);
 
-    /// @notice Stops voluntary transfers of partition `id`. Idempotent. Role: compliance.
+    /// @notice Stops voluntary transfers of a partition. Idempotent. Role: compliance.
+    /// @param id The partition.
+    /// @return Always true.
     function restrictTransfer(uint256 id) external returns (bool);
 
-    /// @notice Allows voluntary transfers of `id` again; reverts if it is not restricted. Role: compliance.
+    /// @notice Allows voluntary transfers of a partition again. Reverts if it is not restricted. Role: compliance.
+    /// @param id The partition.
+    /// @return Always true.
     function removeRestriction(uint256 id) external returns (bool);
 
-    /// @notice Whether a transfer would pass every rule now, and if not, why.
-    /// @dev The very predicate that `safeTransferFrom` enforces; approval and the receiver hook are not part of it.
-    /// With `from` zero it answers for a `batchMint` of `amount` to `to`.
-    /// @return allowed true when `reason` is 0.
+    /// @notice Returns whether a transfer would pass every rule now, and if not, why.
+    /// @dev `safeTransferFrom` enforces the same predicate. Approval and the receiver hook are not part of it.
+    /// @param from The sender, or zero to ask about a `batchMint` to `to`.
+    /// @param to The receiver.
+    /// @param id The partition.
+    /// @param amount The units.
+    /// @param data Ignored.
+    /// @return allowed True if `reason` is 0.
     /// @return reason `unknown_partition, to_zero, restricted, from_frozen, to_frozen, to_not_whitelisted,
-    /// insufficient_balance, locked, cap, total_cap, rule144_unset`, or the word of the Rule 144 module.
+    /// insufficient_balance, locked, cap, total_cap, rule144_unset, rule144`, or a reason of the Rule 144 module.
     function canTransfer(address from, address to, uint256 id, uint256 amount, bytes calldata data)
         external
         view
         returns (bool allowed, bytes32 reason);
 
-    /// @notice Locks `amount` more of `id` of `account` until `releaseTime`. Roles: issuer, compliance.
-    /// @dev Reverts if all locks together would exceed the balance. Equal release times merge.
+    /// @notice Locks more units of a holder. Roles: issuer, compliance.
+    /// @dev Reverts if all locks together would exceed the balance. Locks with the same release time merge. No agent
+    /// can remove a lock before its release time.
+    /// @param account The holder.
+    /// @param id The partition.
+    /// @param amount The units to lock.
+    /// @param releaseTime When they become free, in Unix seconds: in the future and below `type(uint40).max`.
+    /// @return Always true.
     function lockTokens(address account, uint256 id, uint256 amount, uint256 releaseTime) external returns (bool);
 
-    /// @notice Takes every due lock of `account` in `id` off the books; reverts if none is due. Any agent.
-    /// @dev A lock ends by time alone; this call is never needed for the units to move.
+    /// @notice Removes every due lock of a holder from storage. Reverts if none is due. Any agent.
+    /// @dev A lock ends by time alone; units move without this call.
+    /// @param account The holder.
+    /// @param id The partition.
     function unlockToken(address account, uint256 id) external;
 
-    /// @notice Moves `amount` of `id` from a frozen address, past whitelist, restriction and locks. Role: custody.
-    /// @dev Reverts unless `from` is frozen, and if `to` is. Unlocked units go first, then the latest locks are cut.
-    /// @param data empty (the plain ERC form, no operation id), or at least 32 bytes whose first word is the `opId`;
-    /// what follows (an evidence hash, say) is only part of the payload hash.
+    /// @notice Moves units from a frozen address, regardless of whitelist, restriction and locks. Role: custody.
+    /// @dev Reverts unless `from` is frozen, and if `to` is frozen. Unlocked units go first, then the latest locks are
+    /// cut.
+    /// @param from The frozen holder.
+    /// @param to The receiver.
+    /// @param id The partition.
+    /// @param amount The units.
+    /// @param data Empty for no operation number, or at least 32 bytes whose first word is the operation number.
+    /// Further bytes, for example the hash of a document, count in the payload hash only.
+    /// @return Always true.
     function forceTransfer(address from, address to, uint256 id, uint256 amount, bytes calldata data)
         external
         returns (bool);
 
-    /// @notice Freezes `account`: it can neither send, receive, be minted to nor be paid. Idempotent.
+    /// @notice Freezes an address: it cannot send, receive, be minted to or be paid. Idempotent.
     /// Roles: compliance, custody.
+    /// @dev The freeze does not stop the address from moving units of holders that approved it as operator.
+    /// @param account The address.
+    /// @param data The agent's reference, for the event.
     function freezeAddress(address account, bytes calldata data) external;
 
-    /// @notice Ends the freeze of `account`. Idempotent; reverts for an address that was recovered. Role: compliance.
+    /// @notice Ends the freeze of an address. Idempotent. Reverts for an address that was recovered. Role: compliance.
+    /// @param account The address.
+    /// @param data The agent's reference, for the event.
     function unFreeze(address account, bytes calldata data) external;
 
-    /// @notice Pays `amount` of the token's payout asset from the caller to `to`; reverts if `to` is frozen.
-    /// Role: payout. The platform calls the overload with an `opId`.
+    /// @notice Pays in the token's payout asset, from the caller. Reverts if the payee is frozen. Role: payout.
+    /// @dev The platform calls the overload with an operation number.
+    /// @param to The payee.
+    /// @param amount Units of the payout asset.
+    /// @return Always true.
     function payout(address to, uint256 amount) external returns (bool);
 
-    /// @notice `payout` for many; all or nothing. Role: payout. The platform calls the overload with an `opId`.
+    /// @notice Pays many payees in the token's payout asset, from the caller; all or nothing. Role: payout.
+    /// @dev The platform calls the overload with an operation number.
+    /// @param to The payees.
+    /// @param amount Units of the payout asset for each payee, in the same order.
+    /// @return Always true.
     function batchPayout(address[] calldata to, uint256[] calldata amount) external returns (bool);
 }

@@ -3,38 +3,81 @@ pragma solidity 0.8.37;
 
 import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 
-/// @title ERC-7943 (uRWA), multi-token flavour; interface id `0x41c4fbad`
-/// @notice A common face for real-world-asset tokens, so that generic tools can read and enforce without knowing ours.
+/// @title IERC7943MultiToken
+/// @notice ERC-7943 (uRWA) for multi-tokens, which generic tools use to read and enforce on real-world-asset tokens.
+/// The interface id is `0x41c4fbad`.
+/// @dev README.md lists the deviations of our token. It never throws the four errors below, which belong to the ABI of
+/// the standard.
 interface IERC7943MultiToken is IERC165 {
-    /// @notice `amount` of `tokenId` was taken from `from` and given to `to`.
+    /// @notice An agent moved units from one address to another.
+    /// @param from The holder.
+    /// @param to The receiver.
+    /// @param tokenId The partition.
+    /// @param amount The units moved.
     event ForcedTransfer(address indexed from, address indexed to, uint256 indexed tokenId, uint256 amount);
-    /// @notice The frozen units of `account` in `tokenId` are now `amount`.
+    /// @notice The frozen units of a holder were set.
+    /// @param account The holder.
+    /// @param tokenId The partition.
+    /// @param amount The units that are frozen now.
     event Frozen(address indexed account, uint256 indexed tokenId, uint256 amount);
 
-    /// @notice `account` may not send.
+    /// @notice An address may not send.
+    /// @param account The address.
     error ERC7943CannotSend(address account);
-    /// @notice `account` may not receive.
+    /// @notice An address may not receive.
+    /// @param account The address.
     error ERC7943CannotReceive(address account);
-    /// @notice The transfer is against the token's rules.
+    /// @notice A rule of the token refuses the transfer.
+    /// @param from The sender.
+    /// @param to The receiver.
+    /// @param tokenId The partition.
+    /// @param amount The units.
     error ERC7943CannotTransfer(address from, address to, uint256 tokenId, uint256 amount);
-    /// @notice More than the unfrozen balance was asked for.
+    /// @notice The amount exceeds the unfrozen balance.
+    /// @param account The holder.
+    /// @param tokenId The partition.
+    /// @param amount The units requested.
+    /// @param unfrozen The units that are not frozen.
     error ERC7943InsufficientUnfrozenBalance(address account, uint256 tokenId, uint256 amount, uint256 unfrozen);
 
-    /// @notice Takes `amount` of `tokenId` from `from` and gives it to `to`, past locks, whitelist and restriction.
+    /// @notice Moves units from a frozen address, regardless of locks, whitelist and restriction. Role: custody.
+    /// @dev Carries no operation number. The platform calls `forceTransfer`.
+    /// @param from The frozen holder.
+    /// @param to The receiver.
+    /// @param tokenId The partition.
+    /// @param amount The units.
+    /// @return result Always true.
     function forcedTransfer(address from, address to, uint256 tokenId, uint256 amount) external returns (bool result);
 
-    /// @notice Sets (does not add to) the frozen units of `account` in `tokenId`.
+    /// @notice Sets the frozen units of a holder; it does not add to them. Roles: custody, compliance.
+    /// @dev Frozen units count in addition to units locked until a time; both together cannot exceed the balance.
+    /// @param account The holder.
+    /// @param tokenId The partition.
+    /// @param amount The units to be frozen; 0 ends the freeze.
+    /// @return result Always true.
     function setFrozenTokens(address account, uint256 tokenId, uint256 amount) external returns (bool result);
 
-    /// @notice Whether `account` may send at all.
+    /// @notice Returns whether an address may send: it is not zero and not frozen.
+    /// @param account The address.
+    /// @return allowed True if it may.
     function canSend(address account) external view returns (bool allowed);
 
-    /// @notice Whether `account` may receive at all.
+    /// @notice Returns whether an address may receive: it is not zero and not frozen. Whitelists do not count.
+    /// @param account The address.
+    /// @return allowed True if it may.
     function canReceive(address account) external view returns (bool allowed);
 
-    /// @notice The frozen units of `account` in `tokenId`.
+    /// @notice Returns the frozen units of a holder.
+    /// @param account The holder.
+    /// @param tokenId The partition.
+    /// @return amount The units set by `setFrozenTokens`, less those that a forced transfer cut.
     function getFrozenTokens(address account, uint256 tokenId) external view returns (uint256 amount);
 
-    /// @notice Whether the transfer would be carried out now.
+    /// @notice Returns whether a transfer would pass every rule now. See `IERC7518.canTransfer`.
+    /// @param from The sender, or zero for a mint.
+    /// @param to The receiver.
+    /// @param tokenId The partition.
+    /// @param amount The units.
+    /// @return allowed True if it would.
     function canTransfer(address from, address to, uint256 tokenId, uint256 amount) external view returns (bool allowed);
 }

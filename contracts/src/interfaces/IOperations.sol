@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title Operation ids: an effect happens at most once
-/// @notice `opId` is dense per contract from 1. The platform gives one to each step (a page, a transfer, a recovery)
-/// and keeps it through all attempts; the contract keeps the executed ids in a bitmap and refuses a second execution.
-/// @dev THE RULE of `payloadHash`, the same for every kind and every contract of the platform:
-/// `payloadHash = keccak256(msg.data)` of the call that the contract received, that is the four bytes of the selector
-/// followed by the ABI-encoded arguments. Whoever built the calldata can compute it before sending. When the call comes
-/// through another contract (for example the `TransferAgent`), it is the calldata of that inner call.
-/// An id costs about 5,000 gas; each first id of 256 consecutive ones costs 22,100.
+/// @title IOperations
+/// @notice Operation numbers: each effect happens at most once.
+/// The platform gives one number to each step (a page, a transfer, a recovery), counting from 1 for each contract, and
+/// keeps it through all attempts. The contract keeps a bitmap of executed numbers and refuses a second execution.
+/// @dev The payload hash is `keccak256(msg.data)` of the call that the contract received: selector and ABI-encoded
+/// arguments. This is the same for every kind and every contract, so the sender can compute it beforehand. If the call
+/// comes through another contract, such as the `TransferAgent`, it is the calldata of that inner call.
+///
+/// All kinds and all roles share one sequence of numbers. Compare `payloadHash`, not only the number: an agent of any
+/// role can use a number up with a call of its own.
+///
+/// A number costs about 5,000 gas; the first of each 256 consecutive numbers costs 22,100.
 interface IOperations {
-    /// @notice Operation `opId` of `kind` took effect. `kind` is a short ASCII word, left-aligned.
+    /// @notice An operation took effect.
+    /// @param opId The operation number.
+    /// @param kind The kind of the operation: a short ASCII string, left-aligned.
+    /// @param payloadHash keccak256 of the complete calldata.
     event OperationExecuted(uint256 indexed opId, bytes32 indexed kind, bytes32 payloadHash);
 
-    /// @notice `opId` was executed before; nothing changes.
+    /// @notice The operation number was executed before. Nothing changes.
+    /// @param opId The operation number.
     error OperationReplayed(uint256 opId);
-    /// @notice Ids start at 1.
+    /// @notice Operation numbers start at 1.
     error OperationIdZero();
 
-    /// @notice Whether `opId` took effect on this contract.
+    /// @notice Returns whether an operation number was executed on this contract, by any kind of call.
+    /// @param opId The operation number.
+    /// @return True if it was executed.
     function isOperationExecuted(uint256 opId) external view returns (bool);
 }

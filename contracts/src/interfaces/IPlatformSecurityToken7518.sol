@@ -7,30 +7,34 @@ import {IERC7943MultiToken} from "./IERC7943MultiToken.sol";
 import {IOperations} from "./IOperations.sol";
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 
-/// @title The security token of one offering
-/// @notice ERC-1155 with ERC-7518 rules and an ERC-7943 face. A partition is an ERC-1155 id; ids are dense, 1..n, n ≤ 32.
-/// @dev A PAGE LINE is a `bytes32`: the holder's address in the high 20 bytes, the units in the low 12 (`uint96`), as
+/// @title IPlatformSecurityToken7518
+/// @notice The security token of one offering: ERC-1155 with the rules of ERC-7518 and the interface of ERC-7943.
+/// A partition is an ERC-1155 id; ids are 1..n without gaps, n ≤ 32.
+/// @dev A page line is a `bytes32`: the holder's address in the high 20 bytes and the units in the low 12 (`uint96`), as
 /// `abi.encodePacked(address, uint96)`. A page is all or nothing.
 ///
-/// OPERATION KINDS (see `IOperations` for ids and the payload hash): `mint_page` mintPage, `mint` batchMint, `lock_page`
-/// batchLockTokens, `lock` lockTokens with opId, `force_transfer` forceTransfer with opId in data, `recovery`
-/// recoveryAddress, `payout` payout with opId, `payout_page` batchPayout with opId.
+/// Kinds of operations (see `IOperations`): `mint_page` mintPage, `mint` batchMint, `lock_page` batchLockTokens, `lock`
+/// lockTokens with opId, `force_transfer` forceTransfer with opId in data, `recovery` recoveryAddress, `payout` payout
+/// with opId, `payout_page` batchPayout with opId.
 ///
-/// Amounts and caps are at most `type(uint96).max`. Mint, forced transfer and recovery do not call the receiver's
-/// ERC-1155 hook (an agent put the holder on the list; one receiver must not block a page or a recovery); voluntary
-/// transfers do.
+/// Units and caps are at most `type(uint96).max`. Voluntary transfers call the receiver's ERC-1155 hook. Mint, forced
+/// transfer and recovery do not, because one receiver must not block a page or a recovery.
 interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, IOperations, IAgentGated {
-    /// @notice What a partition starts with.
-    /// @param cap most units of the partition.
-    /// @param restricted whether voluntary transfers are stopped from the start.
-    /// @param rule144 whether transfers ask the Rule 144 module; fixed for the partition's life.
+    /// @notice The terms of a new partition.
+    /// @param cap Limit of the partition's units.
+    /// @param restricted Whether voluntary transfers are stopped from the start.
+    /// @param rule144 Whether transfers ask the Rule 144 module. This never changes.
     struct PartitionTerms {
         uint256 cap;
         bool restricted;
         bool rule144;
     }
 
-    /// @notice What a partition is now.
+    /// @notice A partition as it is now.
+    /// @param supply Units issued.
+    /// @param cap Limit of the partition's units.
+    /// @param restricted Whether voluntary transfers are stopped.
+    /// @param rule144 Whether transfers ask the Rule 144 module.
     struct Partition {
         uint256 supply;
         uint256 cap;
@@ -38,194 +42,338 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
         bool rule144;
     }
 
-    /// @notice Units that are locked until `releaseAt` (seconds; `type(uint40).max` is a freeze without end).
+    /// @notice Units that are locked until one time.
+    /// @param units The units.
+    /// @param releaseAt When they become free, in Unix seconds; `type(uint40).max` for units frozen without end.
     struct Tranche {
         uint256 units;
         uint256 releaseAt;
     }
 
-    /// @notice The token came to life.
+    /// @notice The token was initialised.
+    /// @param offeringId keccak256 of the platform's text id of the offering.
+    /// @param symbol The token's symbol.
+    /// @param totalCap Limit of units over all partitions.
+    /// @param partitions The number of partitions.
     event TokenInitialized(bytes32 indexed offeringId, string symbol, uint256 totalCap, uint256 partitions);
-    /// @notice Partition `partition` exists.
+    /// @notice A partition was added.
+    /// @param partition Its id.
+    /// @param cap Limit of its units.
+    /// @param restricted Whether voluntary transfers are stopped.
+    /// @param rule144 Whether transfers ask the Rule 144 module.
     event PartitionAdded(uint256 indexed partition, uint256 cap, bool restricted, bool rule144);
-    /// @notice The cap of `partition`, or of the whole token when `partition` is 0, is now `cap`.
+    /// @notice A cap was set.
+    /// @param partition The partition, or 0 for the whole token.
+    /// @param cap The new limit of units.
     event CapChanged(uint256 indexed partition, uint256 cap);
-    /// @notice Whether `holder` may receive units of `partition`. `batchWhitelist` emits it for a no-op too.
+    /// @notice A holder was put on the whitelist of a partition or taken off it. `batchWhitelist` emits this even if
+    /// nothing changed.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @param allowed Whether the holder may receive units.
     event HolderWhitelisted(address indexed holder, uint256 indexed partition, bool allowed);
-    /// @notice A forced transfer took `units` off the latest locks of `holder` in `partition`.
+    /// @notice A forced transfer cut the latest locks of a holder.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @param units Locked units that were taken.
     event LocksCut(address indexed holder, uint256 indexed partition, uint256 units);
-    /// @notice Everything of `lost` (balances, locks, whitelist, freeze) is now of `replacement`; `lost` is retired.
+    /// @notice Balances, locks, whitelist entries and freeze moved from a lost wallet to another wallet. The lost wallet
+    /// stays frozen forever.
+    /// @dev `Frozen`, `TokensLocked`, `HolderWhitelisted` and `AddressFrozen(lost)` are not emitted for what moved.
+    /// @param lost The lost wallet.
+    /// @param replacement The wallet that replaces it.
     event AddressRecovered(address indexed lost, address indexed replacement);
-    /// @notice The Rule 144 module of the token.
+    /// @notice The Rule 144 module was set.
+    /// @param module The module, or zero.
     event Rule144Changed(address indexed module);
-    /// @notice The asset that the ERC forms of `payout` and `batchPayout` pay in.
+    /// @notice The asset of the ERC forms of `payout` and `batchPayout` was set.
+    /// @param asset The asset, or zero.
     event PayoutAssetChanged(address indexed asset);
 
-    /// @notice A second initialisation, or one of the implementation itself.
+    /// @notice The token was initialised before, or it is the implementation itself.
     error AlreadyInitialized();
     /// @notice The symbol must have 1 to 31 bytes.
+    /// @param length Its length in bytes.
     error SymbolLengthOutOfRange(uint256 length);
     /// @notice A token has 1 to 32 partitions.
+    /// @param count The number requested.
     error PartitionCountOutOfRange(uint256 count);
-    /// @notice `partition` is not one of 1..n.
+    /// @notice The partition does not exist.
+    /// @param partition The id given.
     error UnknownPartition(uint256 partition);
-    /// @notice Partitions are added in order: `expected` is next.
+    /// @notice Partitions are added in order of their ids.
+    /// @param expected The next id.
+    /// @param given The id given.
     error PartitionOutOfOrder(uint256 expected, uint256 given);
     /// @notice An address argument is zero.
     error ZeroAddress();
-    /// @notice A page without lines.
+    /// @notice The page has no lines.
     error EmptyPage();
-    /// @notice `frozenAmong` answers one word, so a page of it has at most 256 lines.
+    /// @notice A page for `frozenAmong` has at most 256 lines, because the answer is one word.
+    /// @param length Its number of lines.
     error PageTooLong(uint256 length);
-    /// @notice A line or call with zero units to mint, lock or pay.
+    /// @notice The amount to mint, lock, move or pay is zero.
+    /// @param account The holder or payee.
     error ZeroAmount(address account);
-    /// @notice `amount` does not fit 96 bits.
+    /// @notice The amount does not fit 96 bits.
+    /// @param amount The amount.
     error AmountTooLarge(uint256 amount);
-    /// @notice Two arrays of one call differ in length.
+    /// @notice Two arrays differ in length.
+    /// @param left The length of the first.
+    /// @param right The length of the second.
     error LengthMismatch(uint256 left, uint256 right);
-    /// @notice A cap below what is already issued.
+    /// @notice The cap is below the units already issued.
+    /// @param partition The partition, or 0 for the whole token.
+    /// @param cap The cap requested.
+    /// @param supply Units issued.
     error CapBelowSupply(uint256 partition, uint256 cap, uint256 supply);
-    /// @notice A mint above the cap of the partition, or of the token when `partition` is 0.
+    /// @notice The mint exceeds a cap.
+    /// @param partition The partition, or 0 for the whole token.
+    /// @param cap The limit.
+    /// @param supplyAfter Units that would be issued after the mint.
     error CapExceeded(uint256 partition, uint256 cap, uint256 supplyAfter);
-    /// @notice `holder` is frozen and can neither be minted to nor paid nor receive a forced transfer.
+    /// @notice A frozen address cannot be minted to, be paid or receive a forced transfer.
+    /// @param holder The frozen address.
     error AddressIsFrozen(address holder);
-    /// @notice A forced transfer from an address that is not frozen.
+    /// @notice A forced transfer takes units from a frozen address only.
+    /// @param holder The address, which is not frozen.
     error AddressNotFrozen(address holder);
-    /// @notice `account` was recovered to `successor`; it stays frozen for ever.
+    /// @notice The account was recovered and stays frozen forever.
+    /// @param account The lost wallet.
+    /// @param successor The wallet that replaced it.
     error AddressRetired(address account, address successor);
-    /// @notice `holder` is not on the list of `partition`.
+    /// @notice The holder is not on the whitelist of the partition.
+    /// @param holder The holder.
+    /// @param partition The partition.
     error HolderNotWhitelisted(address holder, uint256 partition);
-    /// @notice `removeRestriction` of a partition that is not restricted.
+    /// @notice The partition is not restricted, so no restriction can be removed.
+    /// @param partition The partition.
     error NotRestricted(uint256 partition);
-    /// @notice The rules refuse the transfer; `reason` as in `canTransfer`.
+    /// @notice A rule refuses the transfer.
+    /// @param from The sender.
+    /// @param to The receiver.
+    /// @param partition The partition.
+    /// @param amount The units.
+    /// @param reason The reason, as `canTransfer` returns it.
     error TransferRefused(address from, address to, uint256 partition, uint256 amount, bytes32 reason);
-    /// @notice More was asked for than `holder` has.
+    /// @notice The holder has fewer units than requested.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @param balance Units of the holder.
+    /// @param needed Units requested.
     error BalanceTooLow(address holder, uint256 partition, uint256 balance, uint256 needed);
     /// @notice All locks together would exceed the balance.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @param balance Units of the holder.
+    /// @param locked Units that would be locked.
     error LockExceedsBalance(address holder, uint256 partition, uint256 balance, uint256 locked);
-    /// @notice A release time in the past, or one that does not fit below `type(uint40).max`.
+    /// @notice The release time is not in the future, or not below `type(uint40).max`.
+    /// @param releaseAt The release time, in Unix seconds.
     error ReleaseTimeOutOfRange(uint256 releaseAt);
-    /// @notice A holder has at most 16 release times per partition (one in the word, 15 beside it).
+    /// @notice A holder has at most 16 release times per partition.
+    /// @param holder The holder.
+    /// @param partition The partition.
     error TooManyLocks(address holder, uint256 partition);
-    /// @notice `unlockToken` when no lock is due.
+    /// @notice No lock of the holder is due.
+    /// @param holder The holder.
+    /// @param partition The partition.
     error NothingToUnlock(address holder, uint256 partition);
-    /// @notice The data of a forced transfer is neither empty nor starts with a whole word.
+    /// @notice The data of a forced transfer must be empty or have at least 32 bytes.
+    /// @param length Its length in bytes.
     error MalformedData(uint256 length);
-    /// @notice The new wallet of a recovery already holds units of `partition`.
+    /// @notice The replacement wallet of a recovery already holds units.
+    /// @param wallet The replacement wallet.
+    /// @param partition The partition.
+    /// @param balance Units that it holds.
     error WalletNotEmpty(address wallet, uint256 partition, uint256 balance);
     /// @notice A wallet cannot be recovered to itself.
+    /// @param wallet The wallet.
     error RecoveryToItself(address wallet);
-    /// @notice A partition asks for the Rule 144 module and none is set.
+    /// @notice The partition needs a Rule 144 module and none is set.
+    /// @param partition The partition.
     error Rule144Unset(uint256 partition);
-    /// @notice `asset` has no code, so nothing can be paid in it.
+    /// @notice The asset has no code, so it cannot be paid.
+    /// @param asset The address given.
     error NotAContract(address asset);
-    /// @notice A payee got another amount than was sent: the asset takes a fee, or rebases.
+    /// @notice A payee received another amount than was sent: the asset takes a fee, or it rebases.
+    /// @param payee The payee.
+    /// @param expected The amount sent.
+    /// @param received The amount received.
     error ReceivedDiffers(address payee, uint256 expected, uint256 received);
-    /// @notice `payout` in the ERC form without a payout asset.
+    /// @notice No payout asset is set for the ERC forms of `payout`.
     error PayoutAssetUnset();
 
-    /// @notice Called once by the factory in the transaction that makes the clone.
+    /// @notice Sets up a new token. The factory calls this once, in the transaction that makes the clone.
+    /// @param symbol 1 to 31 bytes.
+    /// @param cap Limit of units over all partitions.
+    /// @param partitions 1 to 32 partitions; the n-th one becomes partition id n, counted from 1.
     function initialize(string calldata symbol, uint256 cap, PartitionTerms[] calldata partitions) external;
 
     // --- Issuing -------------------------------------------------------------------------------------------------
 
-    /// @notice Puts holders on the list of `partition` or takes them off. Idempotent. Roles: issuer, compliance.
+    /// @notice Puts holders on the whitelist of a partition or takes them off. Idempotent. Roles: issuer, compliance.
+    /// @param partition The partition.
+    /// @param holders The holders.
+    /// @param allowed Whether they may receive units.
     function batchWhitelist(uint256 partition, address[] calldata holders, bool allowed) external;
 
-    /// @notice Whitelists, mints and (when `releaseAt` is not 0) locks a page of holders. Kind `mint_page`. Role: issuer.
-    /// @dev A holder may stand on several lines. Each line emits `TransferSingle` from zero.
+    /// @notice Whitelists, mints and, if `releaseAt` is not 0, locks a page of holders. Kind `mint_page`. Role: issuer.
+    /// @dev A holder may be on several lines. Each line emits `TransferSingle` from zero.
+    /// @param opId The operation number.
+    /// @param partition The partition.
+    /// @param releaseAt When the units become free, in Unix seconds; 0 for no lock.
+    /// @param lines The page.
     function mintPage(uint256 opId, uint256 partition, uint256 releaseAt, bytes32[] calldata lines) external;
 
-    /// @notice Mints to holders that are on the list already. Kind `mint`. Role: issuer.
+    /// @notice Mints to a page of holders that are on the whitelist already. Kind `mint`. Role: issuer.
+    /// @param opId The operation number.
+    /// @param partition The partition.
+    /// @param lines The page.
     function batchMint(uint256 opId, uint256 partition, bytes32[] calldata lines) external;
 
-    /// @notice Locks units that the holders have. Kind `lock_page`. Roles: issuer, compliance.
+    /// @notice Locks units of a page of holders. Kind `lock_page`. Roles: issuer, compliance.
+    /// @param opId The operation number.
+    /// @param partition The partition.
+    /// @param releaseAt When the units become free, in Unix seconds.
+    /// @param lines The page.
     function batchLockTokens(uint256 opId, uint256 partition, uint256 releaseAt, bytes32[] calldata lines) external;
 
-    /// @notice `lockTokens` with an operation id. Kind `lock`. Roles: issuer, compliance.
+    /// @notice Locks units of a holder, with an operation number. Kind `lock`. Roles: issuer, compliance.
+    /// @param opId The operation number.
+    /// @param account The holder.
+    /// @param partition The partition.
+    /// @param amount The units to lock.
+    /// @param releaseAt When they become free, in Unix seconds.
+    /// @return Always true.
     function lockTokens(uint256 opId, address account, uint256 partition, uint256 amount, uint256 releaseAt)
         external
         returns (bool);
 
     /// @notice Adds the next partition. Role: issuer.
-    /// @param partition must be `partitionCount() + 1`, so that a repetition is refused.
+    /// @param partition Must be `partitionCount() + 1`, so that a repeated call is refused.
+    /// @param terms The terms of the partition.
     function addPartition(uint256 partition, PartitionTerms calldata terms) external;
 
-    /// @notice Sets the cap of `partition`, or of the whole token when `partition` is 0. Idempotent. Role: issuer.
+    /// @notice Sets the cap of a partition or of the whole token. Idempotent. Role: issuer.
+    /// @param partition The partition, or 0 for the whole token.
+    /// @param cap The limit of units; not below the units already issued.
     function setCap(uint256 partition, uint256 cap) external;
 
     // --- Custody -------------------------------------------------------------------------------------------------
 
-    /// @notice Moves everything of `lost` to `replacement` and retires `lost`. Kind `recovery`. Role: custody.
-    /// @dev Emits `AddressRecovered`, which implies that `lost` is frozen for ever, and one `TransferSingle` per partition.
-    /// Moves balances, every lock with its release time, whitelist and freeze; `replacement` must hold nothing.
-    /// If `lost` was frozen, `replacement` is frozen after it: a recovery never launders a freeze or a lock.
+    /// @notice Moves everything from a lost wallet to another one and retires the lost one. Kind `recovery`.
+    /// Role: custody.
+    /// @dev Moves balances, every lock with its release time, whitelist entries and freeze, so a recovery never ends a
+    /// freeze or a lock. There is no undo, also for a wallet without holdings. Emits `AddressRecovered` and one
+    /// `TransferSingle` per partition that holds units.
+    /// @param lost The lost wallet.
+    /// @param replacement The new wallet; it must hold no units of this token.
+    /// @param opId The operation number.
     function recoveryAddress(address lost, address replacement, uint256 opId) external;
 
     // --- Payouts -------------------------------------------------------------------------------------------------
 
-    /// @notice Pays `amount` of `asset` from the caller to `to`. Kind `payout`. Role: payout.
-    /// @dev Pulled from the caller by `transferFrom`; the caller approves this token before. The token never holds money.
+    /// @notice Pays one payee, from the caller. Kind `payout`. Role: payout.
+    /// @dev Calls `transferFrom`; the caller approves this token for the asset before.
+    /// @param opId The operation number.
+    /// @param asset The ERC-20 to pay in.
+    /// @param to The payee.
+    /// @param amount Units of the asset.
+    /// @return Always true.
     function payout(uint256 opId, address asset, address to, uint256 amount) external returns (bool);
 
-    /// @notice Pays a page of lines in `asset` from the caller; all or nothing. Kind `payout_page`. Role: payout.
-    /// @dev The first line is checked to arrive whole, which finds an asset that takes a fee from everybody.
-    /// Evidence is one `Transfer` of the asset per line; `PayoutDelivered`, which would only repeat it for 1,900 gas
-    /// a payee, is left to the other three forms.
+    /// @notice Pays a page of payees, from the caller; all or nothing. Kind `payout_page`. Role: payout.
+    /// @dev Only the first line is checked to arrive whole, which finds an asset that takes a fee from everybody. The
+    /// proof of a payment is the asset's `Transfer`; `PayoutDelivered` would only repeat it, for 1,900 gas a payee.
+    /// @param opId The operation number.
+    /// @param asset The ERC-20 to pay in.
+    /// @param lines The page.
+    /// @return Always true.
     function batchPayout(uint256 opId, address asset, bytes32[] calldata lines) external returns (bool);
 
     // --- Settings ------------------------------------------------------------------------------------------------
 
-    /// @notice Names the module that partitions with the Rule 144 flag ask. Role: compliance.
+    /// @notice Sets the module that partitions with the Rule 144 flag ask. Role: compliance.
+    /// @dev The address is not checked to have code. With an address that is no module, transfers and `canTransfer` of
+    /// flagged partitions revert.
+    /// @param module The module; zero stops voluntary transfers and mints of flagged partitions.
     function setRule144(address module) external;
 
-    /// @notice Names the asset of the ERC forms of `payout`; zero switches them off. Role: issuer.
+    /// @notice Sets the asset of the ERC forms of `payout`. Role: issuer.
+    /// @param asset The asset; zero switches these forms off.
     function setPayoutAsset(address asset) external;
 
     // --- Reads ---------------------------------------------------------------------------------------------------
 
-    /// @notice keccak256 of the platform's text id of the offering.
+    /// @notice Returns the id of the offering.
+    /// @return keccak256 of the platform's text id.
     function offeringId() external view returns (bytes32);
 
-    /// @notice The token's symbol.
+    /// @notice Returns the token's symbol.
+    /// @return The symbol.
     function tokenSymbol() external view returns (string memory);
 
-    /// @notice Units issued over all partitions.
+    /// @notice Returns the units issued over all partitions.
+    /// @return The units.
     function totalSupply() external view returns (uint256);
 
-    /// @notice Units issued of `partition`.
+    /// @notice Returns the units issued of a partition.
+    /// @param partition The partition.
+    /// @return The units, 0 for an unknown partition.
     function totalSupply(uint256 partition) external view returns (uint256);
 
-    /// @notice The most units over all partitions.
+    /// @notice Returns the limit of units over all partitions.
+    /// @return The limit.
     function totalCap() external view returns (uint256);
 
-    /// @notice How many partitions there are; their ids are 1..count.
+    /// @notice Returns the number of partitions; their ids are 1..count.
+    /// @return The number.
     function partitionCount() external view returns (uint256);
 
-    /// @notice Supply, cap and flags of `partition`; reverts `UnknownPartition`.
+    /// @notice Returns a partition. Reverts `UnknownPartition` if it does not exist.
+    /// @param partition The partition.
+    /// @return Its supply, cap and flags.
     function partitionOf(uint256 partition) external view returns (Partition memory);
 
-    /// @notice Whether voluntary transfers of `partition` are stopped.
+    /// @notice Returns whether voluntary transfers of a partition are stopped.
+    /// @param partition The partition.
+    /// @return True if they are.
     function isRestricted(uint256 partition) external view returns (bool);
 
-    /// @notice Whether `holder` is frozen.
+    /// @notice Returns whether an address is frozen.
+    /// @param holder The address.
+    /// @return True if it is.
     function isFrozen(address holder) external view returns (bool);
 
-    /// @notice Which accounts of a page are frozen: bit i is set if the account of `lines[i]` is. At most 256 lines.
+    /// @notice Returns which accounts of a page are frozen.
+    /// @param lines The page, at most 256 lines.
+    /// @return bits Bit i is set if the account of `lines[i]` is frozen.
     function frozenAmong(bytes32[] calldata lines) external view returns (uint256 bits);
 
-    /// @notice The wallet that `lost` was recovered to, or zero. Chains are possible (A to B, later B to C), cycles not.
+    /// @notice Returns the wallet that a lost wallet was recovered to.
+    /// @dev Wallets form chains (A to B, later B to C) but never cycles.
+    /// @param lost The lost wallet.
+    /// @return Its replacement, zero if it was not recovered.
     function successorOf(address lost) external view returns (address);
 
-    /// @notice Whether `holder` may receive units of `partition`.
+    /// @notice Returns whether a holder is on the whitelist of a partition.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @return True if the holder may receive units.
     function isWhitelisted(address holder, uint256 partition) external view returns (bool);
 
-    /// @notice The locks of `holder` in `partition` that are on the books, earliest first; due ones may be among them.
+    /// @notice Returns the stored locks of a holder, earliest first. Due ones may be among them.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @return The locks, one per release time.
     function tranchesOf(address holder, uint256 partition) external view returns (Tranche[] memory);
 
-    /// @notice The Rule 144 module, or zero.
+    /// @notice Returns the Rule 144 module.
+    /// @return The module, zero if none is set.
     function rule144() external view returns (address);
 
-    /// @notice The asset of the ERC forms of `payout`, or zero.
+    /// @notice Returns the asset of the ERC forms of `payout`.
+    /// @return The asset, zero if none is set.
     function payoutAsset() external view returns (address);
 }

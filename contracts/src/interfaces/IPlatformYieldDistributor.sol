@@ -3,26 +3,29 @@ pragma solidity 0.8.37;
 
 import {IAgentGated} from "./IAgentGated.sol";
 
-/// @title Escrow that pays a declared list of holders, page by page, each line once.
-/// @notice The full sum is pulled when a distribution is created. Its list is declared by a rolled hash and a sum;
-/// pages are accepted in order only, and the last one must arrive at exactly that hash and sum. So the chain itself
-/// shows that the declared list, no other, was paid once. A payee that cannot be paid is withheld and claims later:
-/// one payee never blocks a page. Per distribution, paid + withheld + remaining + returned = pulled, always.
-/// @dev A line is a `bytes32` as on the token's pages: the holder's address in the high 20 bytes, units of the payout
-/// asset in the low 12. The rolled hash of a list is `h` after all its lines, from `h = 0`:
-/// `h = keccak256(abi.encode(h, line))`. Where the pages are cut does not matter.
+/// @title IPlatformYieldDistributor
+/// @notice Escrow that pays a declared list of holders page by page. `createDistribution` declares the list by a rolled
+/// hash and a sum and pulls the full sum. Pages are accepted in order only, and the last one must result in the declared
+/// hash and sum. A payee that cannot be paid is withheld and claims later, so one payee never blocks a page.
+/// For each distribution, paid + withheld + remaining + returned = pulled.
+/// @dev A line is a `bytes32` as on the token's pages: the holder's address in the high 20 bytes and units of the payout
+/// asset in the low 12. The rolled hash of a list starts with `h = 0` and continues with
+/// `h = keccak256(abi.encode(h, line))` for each line. The cuts between pages do not matter.
+/// @custom:security The declared hash is checked with the last page only. Earlier pages are paid without proof, so any
+/// payout agent can pay wrong lines up to the escrowed sum, except on the last page. Such a distribution can never be
+/// completed, only cancelled.
 interface IPlatformYieldDistributor is IAgentGated {
-    /// @notice All that is stored of a distribution.
-    /// @param token The security token whose freezes and recoveries are honoured.
+    /// @notice The stored state of a distribution.
+    /// @param token The security token whose freezes and recoveries apply.
     /// @param asset The ERC-20 that is paid out.
-    /// @param funder The caller of `createDistribution`: the sum came from there, and a cancelled rest returns there.
+    /// @param funder The caller of `createDistribution`. A cancelled rest returns to this address.
     /// @param total Units pulled.
     /// @param count Lines in the declared list.
     /// @param commitment Rolled hash of the declared list.
     /// @param auditHash Hash of the audit report, zero until one is declared.
     /// @param rolled Rolled hash of the lines accepted so far.
     /// @param next Index of the first line of the next page.
-    /// @param allocated Units of the lines accepted so far: paid or withheld.
+    /// @param allocated Units of the lines accepted so far, paid or withheld.
     /// @param withheld Units that wait for a claim; `allocated - withheld` is paid.
     /// @param cancelled Whether the rest (`total - allocated`) was returned to the funder.
     struct Distribution {
@@ -40,7 +43,15 @@ interface IPlatformYieldDistributor is IAgentGated {
         bool cancelled;
     }
 
-    /// @notice The sum was pulled and the list is declared. `payloadHash` is keccak256 of the calldata (`IOperations`).
+    /// @notice A list was declared and its sum was pulled.
+    /// @param id The distribution.
+    /// @param token The security token.
+    /// @param asset The ERC-20 that is paid out.
+    /// @param funder The agent that the sum was pulled from.
+    /// @param total Units pulled.
+    /// @param count Lines in the list.
+    /// @param commitment Rolled hash of the list.
+    /// @param payloadHash keccak256 of the complete calldata, as in `IOperations`.
     event DistributionCreated(
         bytes32 indexed id,
         address indexed token,
@@ -52,87 +63,163 @@ interface IPlatformYieldDistributor is IAgentGated {
         bytes32 payloadHash
     );
 
-    /// @notice A page took effect. A sender whose page reverts with `PageAlreadyPaid` finds this event by (`id`, `from`):
-    /// an equal `payloadHash` (keccak256 of the calldata, as in `IOperations`) means that its own page is done.
-    /// @param rolled Covers every line up to and with this page, wherever the pages are cut.
+    /// @notice A page took effect. A sender whose page reverts with `PageAlreadyPaid` finds this event by `id` and
+    /// `from`. An equal `payloadHash` means that its own page is done.
+    /// @param id The distribution.
+    /// @param from Index of the page's first line.
+    /// @param count Lines of the page.
+    /// @param amount Units of the page, paid or withheld.
+    /// @param rolled Rolled hash of all lines up to and with this page.
+    /// @param payloadHash keccak256 of the complete calldata, as in `IOperations`.
     event PagePaid(
         bytes32 indexed id, uint256 indexed from, uint256 count, uint256 amount, bytes32 rolled, bytes32 payloadHash
     );
 
     /// @notice A line could not be paid and waits for a claim.
+    /// @param id The distribution.
+    /// @param account The account of the line.
+    /// @param index Index of the line.
+    /// @param amount Units of the line.
     /// @param reason `frozen` or `transfer_failed`, as a short ASCII string.
     event Withheld(bytes32 indexed id, address indexed account, uint256 index, uint256 amount, bytes32 reason);
 
     /// @notice A line of a recovered wallet was paid to the wallet that replaced it.
+    /// @param id The distribution.
+    /// @param account The account of the line.
+    /// @param payee The wallet that was paid.
+    /// @param index Index of the line.
+    /// @param amount Units of the line.
     event PaidToSuccessor(
         bytes32 indexed id, address indexed account, address indexed payee, uint256 index, uint256 amount
     );
 
-    /// @notice A withheld sum was paid, to the account itself or to its successor.
+    /// @notice A withheld sum was paid.
+    /// @param id The distribution.
+    /// @param account The account that it was withheld for.
+    /// @param payee The wallet that was paid: the account or its successor.
+    /// @param amount Units paid.
     event WithheldClaimed(bytes32 indexed id, address indexed account, address indexed payee, uint256 amount);
 
-    /// @notice The last page arrived at the declared hash and sum.
+    /// @notice The last page resulted in the declared hash and sum. Withheld lines may still wait for a claim.
+    /// @param id The distribution.
     event DistributionCompleted(bytes32 indexed id);
 
-    /// @notice The rest that no page had touched went back to the funder.
+    /// @notice The rest was returned to the funder.
+    /// @param id The distribution.
+    /// @param funder The funder.
+    /// @param returned Units returned.
     event DistributionCancelled(bytes32 indexed id, address indexed funder, uint256 returned);
 
-    /// @notice An audit report is declared for a distribution, one of this contract's or one paid directly by the token.
+    /// @notice An audit report was declared.
+    /// @param id A distribution of this contract, or one that the token paid directly.
+    /// @param token The security token.
+    /// @param auditHash Hash of the report.
+    /// @param declaredBy The agent that declared it.
     event AuditDeclared(bytes32 indexed id, address indexed token, bytes32 auditHash, address declaredBy);
 
-    /// @notice An address that must not be zero is.
+    /// @notice An address argument is zero.
     error ZeroAddress();
-    /// @notice `account` has no code and so cannot be a token or an asset.
+    /// @notice A token or asset must have code.
+    /// @param account The address given.
     error NotAContract(address account);
-    /// @notice An id, hash, sum or count that must not be zero is.
+    /// @notice An id, hash, sum or count is zero.
     error ZeroTerm();
-    /// @notice `amount` does not fit the 112 bits that a sum may have.
+    /// @notice The sum does not fit 112 bits.
+    /// @param amount The sum.
     error AmountTooLarge(uint256 amount);
-    /// @notice `count` does not fit the 32 bits that a line index may have.
+    /// @notice The number of lines does not fit 32 bits.
+    /// @param count The number.
     error CountTooLarge(uint256 count);
-    /// @notice The id is taken; `sameTerms` says whether it was created with exactly these terms.
+    /// @notice A distribution with this id exists.
+    /// @param id The distribution.
+    /// @param sameTerms Whether it has exactly these terms.
     error DistributionExists(bytes32 id, bool sameTerms);
     /// @notice No distribution has this id.
+    /// @param id The id given.
     error UnknownDistribution(bytes32 id);
     /// @notice The distribution is completed or cancelled.
+    /// @param id The distribution.
     error DistributionClosed(bytes32 id);
-    /// @notice Pulling the sum brought another sum: the asset takes a fee, or rebases.
+    /// @notice The pull brought another sum than declared: the asset takes a fee, or it rebases.
+    /// @param expected The declared sum.
+    /// @param received The sum received.
     error ReceivedDiffers(uint256 expected, uint256 received);
-    /// @notice Sending `expected` took more out of escrow: the asset charges the sender.
+    /// @notice A payment took more out of escrow than it should: the asset charges the sender.
+    /// @param expected Units that should leave.
+    /// @param spent Units that left.
     error EscrowShort(uint256 expected, uint256 spent);
-    /// @notice A page has no lines.
+    /// @notice The page has no lines.
     error EmptyPage();
-    /// @notice A page has at most 256 lines, which one word can tell the frozen ones of.
+    /// @notice A page has at most 256 lines, because `frozenAmong` answers with one word.
+    /// @param length Its number of lines.
     error PageTooLong(uint256 length);
-    /// @notice The line `from` was accepted before; `next` is the line that is due.
+    /// @notice The page was accepted before, at least in part.
+    /// @param id The distribution.
+    /// @param from Index of the page's first line.
+    /// @param next Index of the next line to pay.
     error PageAlreadyPaid(bytes32 id, uint256 from, uint256 next);
-    /// @notice The page starts beyond the line that is due.
+    /// @notice The page skips lines.
+    /// @param id The distribution.
+    /// @param from Index of the page's first line.
+    /// @param next Index of the next line to pay.
     error PageOutOfOrder(bytes32 id, uint256 from, uint256 next);
-    /// @notice The page goes beyond the declared number of lines.
+    /// @notice The page has more lines than the list has left.
+    /// @param id The distribution.
+    /// @param end Index after the page's last line.
+    /// @param count Lines in the declared list.
     error PageBeyondCount(bytes32 id, uint256 end, uint256 count);
-    /// @notice The lines accepted so far ask for more than the declared sum.
+    /// @notice The lines accepted so far exceed the declared sum.
+    /// @param id The distribution.
+    /// @param allocated Units of these lines.
+    /// @param total The declared sum.
     error PageBeyondTotal(bytes32 id, uint256 allocated, uint256 total);
-    /// @notice The line `index` asks for nothing.
+    /// @notice The amount of a line is zero.
+    /// @param index Index of the line.
     error ZeroAmount(uint256 index);
-    /// @notice The line `index` pays nobody, or this contract.
+    /// @notice A line must not pay the zero address or this contract.
+    /// @param index Index of the line.
+    /// @param account Its account.
     error InvalidPayee(uint256 index, address account);
-    /// @notice The last page arrived at another hash than declared.
+    /// @notice The last page resulted in another hash than declared.
+    /// @param id The distribution.
+    /// @param expected The declared hash.
+    /// @param actual The hash of the lines received.
     error RollUpMismatch(bytes32 id, bytes32 expected, bytes32 actual);
-    /// @notice The last page arrived at another sum than declared.
+    /// @notice The last page resulted in another sum than declared.
+    /// @param id The distribution.
+    /// @param expected The declared sum.
+    /// @param actual The sum of the lines received.
     error TotalMismatch(bytes32 id, uint256 expected, uint256 actual);
     /// @notice Too little gas is left to give a payment its full stipend. Without this check a page with little gas
     /// would withhold its last payees for lack of gas alone, and gas estimation would find exactly that amount.
+    /// @param available Gas left.
+    /// @param required Gas needed.
     error InsufficientGas(uint256 available, uint256 required);
     /// @notice Nothing is withheld for this account.
+    /// @param id The distribution.
+    /// @param account The account.
     error NothingWithheld(bytes32 id, address account);
     /// @notice The account, or the wallet that replaced it, is frozen.
+    /// @param account The account.
     error PayeeFrozen(address account);
     /// @notice The distribution belongs to another token.
+    /// @param id The distribution.
+    /// @param expected Its token.
+    /// @param actual The token given.
     error TokenMismatch(bytes32 id, address expected, address actual);
     /// @notice Another audit report was declared before.
+    /// @param id The distribution.
+    /// @param declared Hash of that report.
     error AuditAlreadyDeclared(bytes32 id, bytes32 declared);
 
-    /// @notice Declares a list and pulls its full sum from the caller, who must have approved it. Payout role.
+    /// @notice Declares a list and pulls its full sum from the caller. Role: payout.
+    /// @dev The caller approves this contract for the asset before.
+    /// @param id A new id; not zero.
+    /// @param token The security token.
+    /// @param asset The ERC-20 to pay in.
+    /// @param total Units to pull: the sum of all lines.
+    /// @param count Lines in the list.
+    /// @param commitment Rolled hash of the list.
     /// @param auditHash Hash of an audit report, or zero to declare one later or never.
     function createDistribution(
         bytes32 id,
@@ -144,31 +231,52 @@ interface IPlatformYieldDistributor is IAgentGated {
         bytes32 auditHash
     ) external;
 
-    /// @notice Pays the next page. Its effect is, per line, one `Transfer` of the asset or one `Withheld`. Payout role.
-    /// @param from Index of the page's first line; only the line that is due is accepted.
+    /// @notice Pays the next page. Each line results in one `Transfer` of the asset or one `Withheld`. Role: payout.
+    /// @dev A payment also counts as done if the asset answers true and moves nothing.
+    /// @param id The distribution.
+    /// @param from Index of the page's first line; it must be the next line to pay.
+    /// @param lines The page, 1 to 256 lines.
     function payoutForDistribution(bytes32 id, uint256 from, bytes32[] calldata lines) external;
 
-    /// @notice Pays what was withheld for `account` to it, or to its successor if it was recovered. Anyone may call:
-    /// the money has one way to go.
+    /// @notice Pays what was withheld for an account, to the account or to the wallet that replaced it. Anyone may call,
+    /// because the payee is fixed.
+    /// @param id The distribution.
+    /// @param account The account that it was withheld for.
     function claimWithheld(bytes32 id, address account) external;
 
-    /// @notice Ends a distribution early: the rest that no page has touched returns to the funder; what is withheld
-    /// stays claimable. Payout role.
+    /// @notice Ends a distribution early. The units that no page has allocated return to the funder; withheld units stay
+    /// claimable. Role: payout.
+    /// @param id The distribution.
     function cancelDistribution(bytes32 id) external;
 
-    /// @notice Declares an audit report, once per id and token; the same hash again only repeats the event. The id may
-    /// also be that of a distribution which the token paid directly (`batchPayout`). Payout role.
+    /// @notice Declares an audit report, once per id and token. The same hash again only repeats the event.
+    /// Role: payout.
+    /// @param id A distribution of this contract, or one that the token paid directly with `batchPayout`.
+    /// @param token The security token.
+    /// @param auditHash Hash of the report.
     function declareAudit(bytes32 id, address token, bytes32 auditHash) external;
 
-    /// @notice All that is stored of a distribution; its `token` is zero if there is none.
+    /// @notice Returns the stored state of a distribution.
+    /// @param id The distribution.
+    /// @return Its state; `token` is zero if there is none.
     function distribution(bytes32 id) external view returns (Distribution memory);
 
-    /// @notice Units that wait for a claim of `account`.
+    /// @notice Returns the units that wait for a claim of an account.
+    /// @param id The distribution.
+    /// @param account The account.
+    /// @return The units.
     function withheldOf(bytes32 id, address account) external view returns (uint256);
 
-    /// @notice The audit report declared for an id, also for one that the token paid directly; zero if none.
+    /// @notice Returns the audit report of a distribution, also of one that the token paid directly.
+    /// @param id The distribution.
+    /// @param token The security token.
+    /// @return Hash of the report, zero if there is none.
     function auditHashOf(bytes32 id, address token) external view returns (bytes32);
 
-    /// @notice Who would be paid for `account` now: itself or its successor, and whether that wallet is frozen.
+    /// @notice Returns the wallet that would be paid for an account now.
+    /// @param token The security token.
+    /// @param account The account.
+    /// @return payee The account, or the wallet that replaced it.
+    /// @return frozen Whether that wallet is frozen, so that the line would be withheld.
     function payeeOf(address token, address account) external view returns (address payee, bool frozen);
 }

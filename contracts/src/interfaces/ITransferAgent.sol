@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title Transfer desk: forced transfers and recoveries on two signatures.
-/// @notice When this contract alone holds the custody role in the `AgentRegistry`, no single key can move a holding:
-/// one desk member proposes an instruction, another one executes exactly that instruction. The id of an instruction
-/// is the hash of its content, so what the second one signs cannot differ from what the first one proposed.
-/// Desk membership is this contract's own, because a custody role in the registry would let a member bypass the desk.
+/// @title ITransferAgent
+/// @notice Transfer desk: a forced transfer or a recovery needs two members. One member proposes an instruction, and
+/// another one executes exactly that instruction. Its id is the hash of its content, so the content cannot change between
+/// the two.
+/// @dev The desk has members of its own, because a member with the custody role in the registry could bypass the desk.
+/// @custom:security The rule of two people binds the members, not the owners. The owner of this contract can switch the
+/// second member off and name itself a member, at once. The owner of the registry can give the custody role to another
+/// address.
 interface ITransferAgent {
-    /// @notice What an instruction does on the token.
+    /// @notice The kind of an instruction.
     enum Kind {
         ForcedTransfer,
         Recovery
@@ -15,12 +18,12 @@ interface ITransferAgent {
 
     /// @notice One movement of holdings.
     /// @param token The security token.
-    /// @param kind Whether one partition's units are moved or a whole wallet is recovered.
+    /// @param kind Whether units of one partition are moved or a whole wallet is recovered.
     /// @param from The frozen holder, or the lost wallet.
     /// @param to The receiver, or the wallet that replaces the lost one.
     /// @param partition Partition of a forced transfer; zero for a recovery, which moves all.
     /// @param units Units of a forced transfer; zero for a recovery.
-    /// @param opId The token's operation id for this movement.
+    /// @param opId The operation number on the token.
     /// @param docHash Hash of the written authorisation.
     struct Instruction {
         address token;
@@ -33,83 +36,126 @@ interface ITransferAgent {
         bytes32 docHash;
     }
 
-    /// @notice State of an instruction. `Pending` past its deadline cannot be executed, only proposed again.
+    /// @notice The status of an instruction. A `Pending` one past its deadline cannot be executed, only proposed again.
     enum Status {
         None,
         Pending,
         Executed
     }
 
-    /// @notice A desk member's roles were set; zero removes the member.
+    /// @notice The roles of a desk member were set.
+    /// @param member The member.
+    /// @param roles Its role bits; zero means removed.
     event DeskMemberSet(address indexed member, uint256 roles);
 
-    /// @notice The need for a second member was switched on or off.
+    /// @notice The rule that a second member must execute was switched on or off.
+    /// @param required Whether it is on.
     event SecondApproverRequired(bool required);
 
-    /// @notice An instruction waits for its execution until `deadline`.
+    /// @notice An instruction was proposed.
+    /// @param id Its id.
+    /// @param token The security token.
+    /// @param proposer The member that proposed it.
+    /// @param instruction The instruction.
+    /// @param deadline Until when it can be executed, in Unix seconds.
     event InstructionProposed(
         bytes32 indexed id, address indexed token, address indexed proposer, Instruction instruction, uint256 deadline
     );
 
     /// @notice An instruction took effect on the token.
+    /// @param id Its id.
+    /// @param token The security token.
+    /// @param approver The member that executed it.
     event InstructionExecuted(bytes32 indexed id, address indexed token, address indexed approver);
 
     /// @notice A pending instruction was withdrawn or refused.
+    /// @param id Its id.
+    /// @param cancelledBy The member or owner that cancelled it.
     event InstructionCancelled(bytes32 indexed id, address indexed cancelledBy);
 
-    /// @notice An address that must not be zero is.
+    /// @notice An address argument is zero.
     error ZeroAddress();
-    /// @notice The written authorisation is missing.
+    /// @notice The hash of the written authorisation is missing.
     error ZeroDocument();
-    /// @notice The token's operation ids start at 1.
+    /// @notice The token's operation numbers start at 1.
     error ZeroOperationId();
-    /// @notice The caller lacks the desk role `role`.
+    /// @notice An address lacks a desk role.
+    /// @param caller The caller, or the proposer of the instruction.
+    /// @param role The role that is missing.
     error NotOnDesk(address caller, uint256 role);
-    /// @notice Bits were given that are no desk role.
+    /// @notice A bit is not a desk role.
+    /// @param roles The role bits that were given.
     error UnknownRoles(uint256 roles);
-    /// @notice A recovery moves every partition: it takes neither partition nor units.
+    /// @notice A recovery moves every partition, so it takes neither partition nor units.
+    /// @param partition The partition given.
+    /// @param units The units given.
     error RecoveryMovesAll(uint256 partition, uint256 units);
-    /// @notice A forced transfer must name units.
+    /// @notice A forced transfer needs units.
     error ZeroUnits();
     /// @notice The instruction is pending or executed.
+    /// @param id Its id.
+    /// @param status Its status.
     error InstructionExists(bytes32 id, Status status);
     /// @notice The instruction is not pending.
+    /// @param id Its id.
+    /// @param status Its status.
     error InstructionNotPending(bytes32 id, Status status);
-    /// @notice The instruction was not executed in time.
+    /// @notice The deadline of the instruction has passed.
+    /// @param id Its id.
+    /// @param deadline The deadline, in Unix seconds.
     error InstructionExpired(bytes32 id, uint256 deadline);
-    /// @notice The proposer may not be the second signature.
+    /// @notice Another member than the proposer must execute.
+    /// @param id The instruction.
+    /// @param proposer The proposer.
     error SecondApproverNeeded(bytes32 id, address proposer);
-    /// @notice A desk without an owner could never remove a lost key, so ownership is only handed over.
+    /// @notice Ownership can be transferred but not renounced, because a desk without an owner could never remove a lost
+    /// key.
     error OwnershipIsRequired();
     /// @notice The token answered `false`.
+    /// @param id The instruction.
     error MovementRefused(bytes32 id);
 
-    /// @notice Gives a member its desk roles, a sum of `PROPOSER` and `APPROVER`; zero removes it. Owner.
+    /// @notice Sets the desk roles of a member. Owner only.
+    /// @param member The member; not zero.
+    /// @param roles A sum of `PROPOSER` and `APPROVER`; zero removes the member.
     function setDeskMember(address member, uint256 roles) external;
 
-    /// @notice Switches the need for a second member; it is needed from the start. Owner.
+    /// @notice Switches the rule that a second member must execute. It is on from the start. Owner only, at once.
+    /// @param required Whether it is on.
     function requireSecondApprover(bool required) external;
 
-    /// @notice Proposes an instruction. Desk role `PROPOSER`.
-    /// @return id Its hash, see `instructionId`.
+    /// @notice Proposes an instruction. Desk role: `PROPOSER`.
+    /// @param instruction The instruction.
+    /// @return id Its id, see `instructionId`.
     function propose(Instruction calldata instruction) external returns (bytes32 id);
 
-    /// @notice Executes a pending instruction. Desk role `APPROVER`, and another member than the proposer while a
-    /// second approver is required. The proposer must still be on the desk.
+    /// @notice Executes a pending instruction. Desk role: `APPROVER`. The caller must not be the proposer while a second
+    /// approver is required. The proposer must still be on the desk.
+    /// @param instruction The instruction, exactly as proposed.
     function execute(Instruction calldata instruction) external;
 
     /// @notice Withdraws or refuses a pending instruction. Any desk role, or the owner.
+    /// @param id The instruction.
     function cancel(bytes32 id) external;
 
-    /// @notice The id of an instruction: `keccak256(abi.encode(chainId, this contract, instruction))`.
+    /// @notice Returns the id of an instruction: `keccak256(abi.encode(chainId, this contract, instruction))`.
+    /// @param instruction The instruction.
+    /// @return Its id.
     function instructionId(Instruction calldata instruction) external view returns (bytes32);
 
-    /// @notice The state of an instruction, who proposed it and until when it may be executed.
+    /// @notice Returns the state of an instruction.
+    /// @param id The instruction.
+    /// @return status Its status.
+    /// @return proposer The member that proposed it.
+    /// @return deadline Until when it can be executed, in Unix seconds.
     function instructionState(bytes32 id) external view returns (Status status, address proposer, uint256 deadline);
 
-    /// @notice The desk roles of `member`.
+    /// @notice Returns the desk roles of a member.
+    /// @param member The member.
+    /// @return Its role bits, 0 if it is not on the desk.
     function deskRolesOf(address member) external view returns (uint256);
 
-    /// @notice Whether a second member must execute.
+    /// @notice Returns whether a second member must execute.
+    /// @return True if so.
     function secondApproverRequired() external view returns (bool);
 }

@@ -2,8 +2,8 @@
 pragma solidity 0.8.37;
 
 /// @title AccountWord
-/// @notice What the token knows of an address over all partitions: successor 160 bits | frozen 1.
-/// @dev A successor other than zero means that the address was recovered: it is retired and stays frozen.
+/// @notice The state of an address over all partitions, in one slot: successor 160 bits | frozen 1.
+/// @dev An address with a successor was recovered. It stays frozen forever.
 type AccountWord is uint256;
 
 using {

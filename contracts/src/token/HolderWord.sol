@@ -2,13 +2,12 @@
 pragma solidity 0.8.37;
 
 /// @title HolderWord
-/// @notice All that a partition knows of a holder, in one slot, so that whitelist, mint and lock write once:
+/// @notice A holder in one partition, in one slot, so that whitelist, mint and lock write once:
 /// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 |
-/// whitelisted 1 | followed 1.
-/// @dev "Followed" says that the Rule 144 module keeps lots for these units. It repeats the partition's flag, is set
-/// wherever units are credited, and spares a forced transfer the read of the partition. Bit 0 is the lowest of the
-/// balance. A word without a lock has zero in all three lock fields. Arithmetic on the balance is left unchecked here:
-/// supply is capped to 96 bits and no balance exceeds it.
+/// whitelisted 1 | followed 1. The balance has the lowest bits.
+/// @dev "Followed" means that the Rule 144 module keeps lots for these units. It repeats the partition's flag, so that a
+/// forced transfer need not read the partition. A word without a lock has zero in all three lock fields. The arithmetic
+/// on the balance is unchecked, because supply is limited to 96 bits and no balance exceeds it.
 type HolderWord is uint256;
 
 using {
@@ -49,7 +48,7 @@ library HolderWordLibrary {
         return uint40(HolderWord.unwrap(word) >> _RELEASE_SHIFT);
     }
 
-    /// @dev The first tranche in the form of `Locks`: release time above units.
+    /// @dev The first tranche as `Locks` encodes it: release time above units.
     function firstTranche(HolderWord word) internal pure returns (uint256) {
         return (HolderWord.unwrap(word) >> _TRANCHE_SHIFT) & _TRANCHE;
     }

@@ -5,15 +5,15 @@ import {HolderWord} from "./HolderWord.sol";
 import {TokenStorage} from "./TokenStorage.sol";
 
 /// @title Locks
-/// @notice The tranches of one holder in one partition: a list sorted by release time, each time once. The first lives
-/// in the holder's word, so that the usual holder with one lock costs no further slot; up to 15 more follow in `extras`.
-/// @dev A tranche is `releaseAt << 96 | units`, so that the order of words is the order of times. A tranche ends by
-/// time alone; what is due is dropped when the word is written anyway (`dropDue`). Functions that take the word return
-/// it changed; the caller stores it.
+/// @notice The locks of one holder in one partition: a list of tranches sorted by release time, each time once. The
+/// first tranche is in the holder's word, so a holder with one lock needs no further slot. Up to 15 more are in `extras`.
+/// @dev A tranche is `releaseAt << 96 | units`, so the order of words is the order of times. A tranche ends by time
+/// alone. Due tranches are removed when the word is written anyway (`dropDue`). Functions that change a word return it,
+/// and the caller stores it.
 library Locks {
-    /// @notice Further tranches beside the first.
+    /// @notice Limit of tranches in addition to the first.
     uint256 internal constant MAX_EXTRAS = 15;
-    /// @notice The release time that never comes: units frozen by `setFrozenTokens`.
+    /// @notice Release time of units that `setFrozenTokens` froze: they are never released by time.
     uint256 internal constant NEVER = type(uint40).max;
 
     uint256 private constant _RELEASE_SHIFT = 96;
@@ -30,7 +30,7 @@ library Locks {
         return item >> _RELEASE_SHIFT;
     }
 
-    /// @dev How many tranches are on the books, due ones included.
+    /// @dev The number of stored tranches, with due ones.
     function count(HolderWord word) internal pure returns (uint256) {
         return word.firstTranche() == 0 ? 0 : word.extraCount() + 1;
     }
@@ -43,7 +43,7 @@ library Locks {
         return index == 0 ? word.firstTranche() : holding.extras[index - 1];
     }
 
-    /// @dev Units whose release time is still to come. The list is sorted, so it is read from the end.
+    /// @dev Units whose release time is in the future. The list is sorted, so it is read from the end.
     function lockedUnits(HolderWord word, TokenStorage.Holding storage holding) internal view returns (uint256 units) {
         for (uint256 i = count(word); i > 0; --i) {
             uint256 item = trancheAt(word, holding, i - 1);
@@ -52,7 +52,7 @@ library Locks {
         }
     }
 
-    /// @dev Units in the tranche that never ends.
+    /// @dev Units in the tranche without end.
     function frozenUnits(HolderWord word, TokenStorage.Holding storage holding) internal view returns (uint256) {
         uint256 length = count(word);
         if (length == 0) return 0;
@@ -60,12 +60,12 @@ library Locks {
         return releaseOf(last) == NEVER ? unitsOf(last) : 0;
     }
 
-    /// @dev Whether a tranche is due. The first is the earliest: if it is not due, nothing is.
+    /// @dev Whether a tranche is due. The first one is the earliest, so only its time is compared.
     function isDue(HolderWord word) internal view returns (bool) {
         return word.firstTranche() != 0 && word.firstRelease() <= block.timestamp;
     }
 
-    /// @dev Drops what is due; the caller knows that the first tranche is.
+    /// @dev Removes due tranches. The caller has checked that the first one is due.
     function dropDue(HolderWord word, TokenStorage.Holding storage holding) internal returns (HolderWord) {
         uint256 length = count(word);
         uint256 due = 1;
@@ -76,8 +76,8 @@ library Locks {
         return _shorten(word, holding, length, length - due);
     }
 
-    /// @dev Adds units to the tranche of `releaseAt`, or inserts one in its place. `full` is true, and nothing
-    /// changed, when there is no room for another release time. The word must be settled.
+    /// @dev Adds units to the tranche of `releaseAt`, or inserts a new one. If there is no room for another release time,
+    /// `full` is true and nothing changes. The word must have no due tranche.
     function add(HolderWord word, TokenStorage.Holding storage holding, uint256 units, uint256 releaseAt)
         internal
         returns (HolderWord, bool full)
@@ -97,7 +97,7 @@ library Locks {
         return (word.withExtraCount(length), false);
     }
 
-    /// @dev Takes `units` off the latest tranches; the caller knows that so many are locked. The word must be settled.
+    /// @dev Removes `units` from the latest tranches. At least so many must be locked. The word must have no due tranche.
     function cut(HolderWord word, TokenStorage.Holding storage holding, uint256 units) internal returns (HolderWord) {
         uint256 length = count(word);
         uint256 left = length;
@@ -114,7 +114,7 @@ library Locks {
         return _shorten(word, holding, length, left);
     }
 
-    /// @dev Moves the further tranches to another holder's empty place; the first one moves with the word.
+    /// @dev Moves the extra tranches to a holder without tranches. The first one moves with the word.
     function moveExtras(HolderWord word, TokenStorage.Holding storage source, TokenStorage.Holding storage target)
         internal
     {
@@ -133,7 +133,7 @@ library Locks {
         return word;
     }
 
-    /// @dev Forgets the tranches from `left` on.
+    /// @dev Removes the tranches from index `left` on.
     function _shorten(HolderWord word, TokenStorage.Holding storage holding, uint256 length, uint256 left)
         private
         returns (HolderWord)

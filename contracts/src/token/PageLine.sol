@@ -2,8 +2,9 @@
 pragma solidity 0.8.37;
 
 /// @title PageLine
-/// @notice One line of a page: address in the high 20 bytes, units in the low 12. One word of calldata instead of two
-/// saves about 160 gas a holder and still reads as `abi.encodePacked(address, uint96)`.
+/// @notice One line of a page: address in the high 20 bytes, units in the low 12, as
+/// `abi.encodePacked(address, uint96)`.
+/// @dev One word of calldata instead of two saves about 160 gas a holder.
 library PageLine {
     function account(bytes32 line) internal pure returns (address) {
         return address(bytes20(line));

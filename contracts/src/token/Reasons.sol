@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 /// @title Reasons
-/// @notice The words in which the token says why a transfer is refused; 0 means allowed.
+/// @notice The reasons for which the token refuses a transfer, as short ASCII strings. 0 means allowed.
 library Reasons {
     bytes32 internal constant ALLOWED = 0;
     bytes32 internal constant UNKNOWN_PARTITION = "unknown_partition";

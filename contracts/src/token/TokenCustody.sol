@@ -15,8 +15,8 @@ import {TokenStorage} from "./TokenStorage.sol";
 import {TotalWord} from "./TotalWord.sol";
 
 /// @title TokenCustody
-/// @notice What agents do to holdings without the holder: freeze, forced transfer, recovery of a wallet.
-/// @dev No receiver hook is called here: the receiver must not be able to stop any of it.
+/// @notice What agents do without the holder: freeze, forced transfer, recovery of a wallet.
+/// @dev Nothing here calls a receiver hook, so a receiver cannot block it.
 abstract contract TokenCustody is TokenRules {
     /// @inheritdoc IERC7518
     function freezeAddress(address account, bytes calldata data) external onlyRole(Roles.COMPLIANCE | Roles.CUSTODY) {
@@ -98,7 +98,7 @@ abstract contract TokenCustody is TokenRules {
         return account != address(0) && !isFrozen(account);
     }
 
-    /// @dev Unlocked units go first; of the locked ones those with the latest release.
+    /// @dev Takes unlocked units first, then locked units with the latest release times.
     function _force(address from, address to, uint256 partition, uint256 amount) private {
         _requireNotZero(to);
         if (amount == 0) revert ZeroAmount(from);
@@ -107,7 +107,7 @@ abstract contract TokenCustody is TokenRules {
         TokenStorage.Holding storage source = _holding(from, partition);
         TokenStorage.Holding storage target = _holding(to, partition);
         HolderWord word = source.word;
-        // An unknown partition ends here too: nobody holds units of it.
+        // An unknown partition is refused here too, because nobody holds units of it.
         if (amount > word.balance()) revert BalanceTooLow(from, partition, word.balance(), amount);
         bool followed = word.isFollowed();
         word = word.debit(amount);
@@ -119,13 +119,13 @@ abstract contract TokenCustody is TokenRules {
         if (followed) _reportForced(from, to, partition, amount);
     }
 
-    /// @dev Without a module the movement still goes through: it must not depend on one.
+    /// @dev Without a module nothing is reported, because a forced transfer must not depend on one.
     function _reportForced(address from, address to, uint256 partition, uint256 amount) private {
         address module = TokenStorage.state().rule144;
         if (module != address(0)) IRule144(module).onForcedTransfer(from, to, partition, amount);
     }
 
-    /// @dev Restores "locked is at most the balance" after units were taken.
+    /// @dev Cuts the latest locks until they do not exceed the balance. Removes due locks first.
     function _cutToBalance(TokenStorage.Holding storage holding, address holder, uint256 partition, HolderWord word)
         private
         returns (HolderWord)
@@ -141,7 +141,7 @@ abstract contract TokenCustody is TokenRules {
         return word;
     }
 
-    /// @dev Freezes `lost` for good, records its successor and lets a freeze follow the person to the new wallet.
+    /// @dev Freezes `lost` forever and records its successor. If it was frozen before, the successor is frozen too.
     function _retire(address lost, address replacement) private {
         TokenStorage.Account storage lostSlot = TokenStorage.state().accounts[lost];
         TokenStorage.Account storage slot = TokenStorage.state().accounts[replacement];
@@ -154,7 +154,7 @@ abstract contract TokenCustody is TokenRules {
         }
     }
 
-    /// @dev Moves the word as it is: balance, every tranche and the whitelist bit, due tranches included.
+    /// @dev Moves the word unchanged: balance, whitelist bit and all tranches, with due ones.
     function _recover(address lost, address replacement, uint256 partition) private {
         mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
         TokenStorage.Holding storage target = holdings[replacement];
@@ -170,13 +170,13 @@ abstract contract TokenCustody is TokenRules {
         if (balance != 0) emit TransferSingle(msg.sender, lost, replacement, partition, balance);
     }
 
-    /// @dev Also for an empty holding: the module keeps more than units, such as the mark of an affiliate.
+    /// @dev Also for an empty holding, because the module has more to move, such as the affiliate mark.
     function _reportRecovery(address lost, address replacement, uint256 partition) private {
         address module = TokenStorage.state().rule144;
         if (module != address(0)) IRule144(module).onRecovery(lost, replacement, partition);
     }
 
-    /// @dev The word of an account that was not recovered away.
+    /// @dev The word of an account. Reverts if the account was recovered.
     function _living(address account, TokenStorage.Account storage slot) private view returns (AccountWord word) {
         word = slot.word;
         address successor = word.successor();

@@ -12,7 +12,7 @@ import {TokenStorage} from "./TokenStorage.sol";
 import {TotalWord} from "./TotalWord.sol";
 
 /// @title TokenIssuance
-/// @notice The list of holders, and new units for them.
+/// @notice The whitelist, and mints.
 abstract contract TokenIssuance is TokenLocks {
     /// @inheritdoc IPlatformSecurityToken7518
     function batchWhitelist(uint256 partition, address[] calldata holders, bool allowed)
@@ -50,7 +50,7 @@ abstract contract TokenIssuance is TokenLocks {
         return _holding(holder, partition).word.isWhitelisted();
     }
 
-    /// @dev Supplies are written once for the page. Restriction does not stop a mint, only transfers.
+    /// @dev Writes the supplies once for the page. A restriction stops transfers, not mints.
     function _mint(uint256 partition, uint256 releaseAt, bytes32[] calldata lines, bool listing) private {
         if (lines.length == 0) revert EmptyPage();
         PartitionWord word = _partition(partition);
@@ -78,7 +78,7 @@ abstract contract TokenIssuance is TokenLocks {
             word = word.whitelisted();
             emit HolderWhitelisted(holder, partition, true);
         }
-        // A balance that leaves its 96 bits would spill into the lock before the cap is compared.
+        // The cap is checked after all lines. Until then a balance above 96 bits would overflow into the lock.
         _requireFitting(word.balance() + units);
         emit TransferSingle(msg.sender, address(0), holder, partition, units);
         word = word.credit(units);
@@ -97,7 +97,7 @@ abstract contract TokenIssuance is TokenLocks {
         TokenStorage.state().total = total.withSupply(supply);
     }
 
-    /// @dev After all effects, because the module may read supply and balances.
+    /// @dev Runs after all effects, because the module may read supply and balances.
     function _reportMint(uint256 partition, bytes32[] calldata lines) private {
         address module = TokenStorage.state().rule144;
         if (module == address(0)) revert Rule144Unset(partition);

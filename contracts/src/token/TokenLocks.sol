@@ -12,7 +12,7 @@ import {TokenRules} from "./TokenRules.sol";
 import {TokenStorage} from "./TokenStorage.sol";
 
 /// @title TokenLocks
-/// @notice Locks with a release time, and ERC-7943's frozen units, which are a lock without one.
+/// @notice Locks until a release time, and the frozen units of ERC-7943, which are a lock without end.
 abstract contract TokenLocks is TokenRules {
     /// @inheritdoc IERC7518
     function lockTokens(address account, uint256 id, uint256 amount, uint256 releaseTime)
@@ -61,8 +61,8 @@ abstract contract TokenLocks is TokenRules {
     }
 
     /// @inheritdoc IERC7943MultiToken
-    /// @dev At most the balance, which is stricter than the standard: a freeze of units that are not there would catch
-    /// units of somebody else's later transfer, and freezing the address says the same more plainly.
+    /// @dev Frozen units and locked units together cannot exceed the balance. The standard allows more; freeze the address
+    /// instead to stop units received later. Reverts `TooManyLocks` for a holder with 16 release times.
     function setFrozenTokens(address account, uint256 tokenId, uint256 amount)
         external
         onlyRole(Roles.CUSTODY | Roles.COMPLIANCE)
@@ -97,7 +97,7 @@ abstract contract TokenLocks is TokenRules {
         }
     }
 
-    /// @dev The word with `units` more locked and without what is due; reverts above the balance. The caller stores it.
+    /// @dev Returns the word with `units` more locked and without due tranches. The caller stores it.
     function _withLock(
         HolderWord word,
         TokenStorage.Holding storage holding,
@@ -106,7 +106,7 @@ abstract contract TokenLocks is TokenRules {
         uint256 units,
         uint256 releaseAt
     ) internal returns (HolderWord) {
-        // The usual holder has no lock yet, and then the word is all there is to read.
+        // Most holders have no lock yet. Then the word is enough and `extras` are not read.
         if (word.firstTranche() != 0) {
             word = _withFurtherLock(word, holding, holder, partition, units, releaseAt);
         } else {
@@ -134,7 +134,7 @@ abstract contract TokenLocks is TokenRules {
         return word;
     }
 
-    /// @dev The last time is taken by units that are frozen without end.
+    /// @dev `Locks.NEVER` is reserved for units that are frozen without end.
     function _requireRelease(uint256 releaseAt) internal view {
         if (releaseAt <= block.timestamp || releaseAt >= Locks.NEVER) revert ReleaseTimeOutOfRange(releaseAt);
     }

@@ -10,9 +10,9 @@ import {TokenStorage} from "./TokenStorage.sol";
 import {TotalWord} from "./TotalWord.sol";
 
 /// @title TokenPartitions
-/// @notice Partitions, caps, restrictions, and the modules that partitions use.
+/// @notice Partitions, caps, restrictions, and the Rule 144 module.
 abstract contract TokenPartitions is TokenRules {
-    /// @dev Dense ids up to 32 keep `recoveryAddress`, which walks through all, within one transaction.
+    /// @dev Limit of partitions. `recoveryAddress` visits all of them in one transaction.
     uint256 internal constant _MAX_PARTITIONS = 32;
 
     /// @inheritdoc IPlatformSecurityToken7518
@@ -96,7 +96,7 @@ abstract contract TokenPartitions is TokenRules {
         return TokenStorage.state().partitions[partition].word.isRestricted();
     }
 
-    /// @dev Writes the partition's word and returns the total that counts it; the caller stores that once.
+    /// @dev Stores the partition and returns the total word that counts it. The caller stores the total word.
     function _create(TotalWord total, uint256 partition, PartitionTerms calldata terms) internal returns (TotalWord) {
         _requireFitting(terms.cap);
         TokenStorage.state().partitions[partition].word =

@@ -12,7 +12,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
 /// @title TokenPayouts
-/// @notice Money to holders, pulled from the caller straight to each payee, so that this contract never holds any.
+/// @notice Payments to holders. The asset moves from the caller directly to each payee.
 abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
@@ -94,7 +94,8 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
         _sendWhole(asset, to, amount);
     }
 
-    /// @dev Two reads of a balance more than `_send`. Who pays himself has no gain to compare.
+    /// @dev Like `_send`, but requires that the whole amount arrived. Not checked if the caller pays itself, because its
+    /// balance then does not grow.
     function _sendWhole(IERC20 asset, address to, uint256 amount) private {
         uint256 held = asset.balanceOf(to);
         _send(asset, to, amount);

@@ -14,7 +14,7 @@ import {TokenStorage} from "./TokenStorage.sol";
 import {TotalWord} from "./TotalWord.sol";
 
 /// @title TokenRules
-/// @notice The one predicate behind `canTransfer` and every voluntary transfer, and the reads it is made of.
+/// @notice The predicate of `canTransfer` and of every voluntary transfer, and the reads that it needs.
 abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operations {
     /// @inheritdoc IERC7518
     function canTransfer(address from, address to, uint256 id, uint256 amount, bytes calldata)
@@ -44,7 +44,7 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         return TokenStorage.state().accounts[holder].word.isFrozen();
     }
 
-    /// @dev Why `amount` of `partition` may not go from `from` to `to` now, or 0. From zero it is a mint.
+    /// @dev Returns why a transfer would be refused now, or 0. With `from` zero it answers for a mint.
     function _refusal(address from, address to, uint256 partition, uint256 amount) internal view returns (bytes32) {
         PartitionWord word = TokenStorage.state().partitions[partition].word;
         TokenStorage.Holding storage target = _holding(to, partition);
@@ -55,7 +55,8 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         return reason == Reasons.ALLOWED ? _mintRefusal(word, amount) : reason;
     }
 
-    /// @dev The predicate of a voluntary transfer. The caller hands in what it needs itself afterwards.
+    /// @dev The predicate of a voluntary transfer. The caller passes the storage that it needs afterwards, so it is read
+    /// once.
     function _moveRefusal(
         PartitionWord word,
         TokenStorage.Holding storage source,
@@ -78,7 +79,7 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         return TokenStorage.state().holdings[partition][holder];
     }
 
-    /// @dev The holder's word without what is due; the caller stores it.
+    /// @dev Returns the holder's word without due tranches. The caller stores it.
     function _settled(HolderWord word, TokenStorage.Holding storage holding, address holder, uint256 partition)
         internal
         returns (HolderWord)
@@ -88,7 +89,7 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         return Locks.dropDue(word, holding);
     }
 
-    /// @dev The word of a partition that must exist.
+    /// @dev Returns the word of a partition. Reverts if it does not exist.
     function _partition(uint256 partition) internal view returns (PartitionWord word) {
         word = TokenStorage.state().partitions[partition].word;
         if (!word.exists()) revert UnknownPartition(partition);

@@ -7,14 +7,14 @@ import {PartitionWord} from "./PartitionWord.sol";
 import {TotalWord} from "./TotalWord.sol";
 
 /// @title TokenStorage
-/// @notice The token's whole state behind one ERC-7201 slot, so that a base contract can never shift it.
+/// @notice The token's state, at one ERC-7201 slot, so that a base contract cannot shift it.
 library TokenStorage {
-    /// @notice What an address is to the whole token.
+    /// @notice An address over all partitions.
     struct Account {
         AccountWord word;
     }
 
-    /// @notice A holder in one partition. `extras` hold the tranches that do not fit the word; see `Locks`.
+    /// @notice A holder in one partition. `extras` has the tranches after the first; see `Locks`.
     struct Holding {
         HolderWord word;
         uint256[15] extras;

@@ -12,7 +12,7 @@ import {ERC1155Utils} from "@openzeppelin/contracts/token/ERC1155/utils/ERC1155U
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
 /// @title TokenTransfers
-/// @notice ERC-1155: balances, approvals and voluntary transfers. Every one asks the predicate of `TokenRules`.
+/// @notice ERC-1155: balances, approvals and voluntary transfers. Every transfer must pass the predicate of `TokenRules`.
 abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC1155Errors {
     /// @inheritdoc IERC1155
     function setApprovalForAll(address operator, bool approved) external {
@@ -33,7 +33,7 @@ abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC11
     }
 
     /// @inheritdoc IERC1155
-    /// @dev Ids may repeat: each line is checked against the state that the lines before it left.
+    /// @dev Ids may repeat. Each line is checked after the lines before it took effect.
     function safeBatchTransferFrom(
         address from,
         address to,

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 /// @title TotalWord
 /// @notice The whole token in one slot: supply 96 bits | cap 96 | count of partitions 8 | one bit for each partition
 /// that asks Rule 144, 32.
-/// @dev The last field repeats the partitions' own flags, so that a recovery need not read each partition's word.
+/// @dev The last field repeats the flags of the partitions, so that a recovery need not read each partition.
 type TotalWord is uint256;
 
 using {
@@ -21,10 +21,10 @@ library TotalWordLibrary {
     uint256 private constant _UNITS = type(uint96).max;
     uint256 private constant _CAP_SHIFT = 96;
     uint256 private constant _COUNT_SHIFT = 192;
-    /// @dev Where the bit of partition 0 would be: ids start at 1, so the field itself starts at 200.
+    /// @dev One below the first bit of the field, because partition ids start at 1.
     uint256 private constant _RULE144_BASE = 199;
 
-    /// @dev The word of a contract that can never become a token: it has all the partitions it may have.
+    /// @dev The word of a contract that can never become a token, because its count of partitions is full.
     function sealedWord(uint256 partitions) internal pure returns (TotalWord) {
         return TotalWord.wrap(partitions << _COUNT_SHIFT);
     }
@@ -54,7 +54,7 @@ library TotalWordLibrary {
         return TotalWord.wrap((TotalWord.unwrap(word) & ~(_UNITS << _CAP_SHIFT)) | (units << _CAP_SHIFT));
     }
 
-    /// @dev Counts one partition more.
+    /// @dev Returns the word with one more partition.
     function withPartition(TotalWord word, bool rule144) internal pure returns (TotalWord) {
         uint256 raw = TotalWord.unwrap(word) + (1 << _COUNT_SHIFT);
         return TotalWord.wrap(rule144 ? raw | (1 << (_RULE144_BASE + 1 + count(word))) : raw);

@@ -6,13 +6,13 @@ import {World} from "../World.sol";
 import {ModuleStub} from "../mocks/ModuleStub.sol";
 import {IERC1155Errors} from "@openzeppelin/contracts/interfaces/draft-IERC6093.sol";
 
-/// @notice `canTransfer` says yes exactly when the transfer goes through, and its no is the transfer's own reason.
+/// @notice `canTransfer` answers true exactly if the transfer succeeds, and otherwise returns the transfer's reason.
 contract CanTransferTest is World {
     uint256 private constant FLAGGED = 3;
 
     ModuleStub private module;
 
-    /// @dev One state of the world: a bit or a number for everything that a rule looks at.
+    /// @dev One state of the token: a bit or a number for everything that a rule reads.
     struct Case {
         uint8 partition;
         uint16 balance;
@@ -37,7 +37,7 @@ contract CanTransferTest is World {
         token.addPartition(FLAGGED, IPlatformSecurityToken7518.PartitionTerms(CAP, false, true));
     }
 
-    function testFuzzCanTransferIfAndOnlyIfItDoes(Case memory c) public {
+    function testFuzzCanTransferMatchesTheTransfer(Case memory c) public {
         (uint256 partition, address to) = _arrange(c);
         (bool allowed, bytes32 reason) = token.canTransfer(alice, to, partition, c.amount, "");
         assertTrue(allowed == (reason == 0), "a reason exactly when refused");
@@ -63,7 +63,7 @@ contract CanTransferTest is World {
         }
     }
 
-    function testFuzzCanTransferIfAndOnlyIfTheBatchDoes(Case memory c) public {
+    function testFuzzCanTransferMatchesTheBatch(Case memory c) public {
         (uint256 partition, address to) = _arrange(c);
         (bool allowed, bytes32 reason) = token.canTransfer(alice, to, partition, c.amount, "");
         uint256[] memory ids = new uint256[](1);
@@ -82,7 +82,7 @@ contract CanTransferTest is World {
         assertEq(answer, expected, "its own reason");
     }
 
-    function testFuzzCanTransferFromZeroIfAndOnlyIfTheMintDoes(Case memory c, uint16 cap, uint16 totalCap) public {
+    function testFuzzCanTransferFromZeroMatchesTheMint(Case memory c, uint16 cap, uint16 totalCap) public {
         (uint256 partition, address to) = _arrange(c);
         if (partition <= FLAGGED && partition != 0) {
             vm.startPrank(issuer);

@@ -4,12 +4,12 @@ pragma solidity 0.8.37;
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
 import {World} from "../World.sol";
 
-/// @notice The token's sorted tranches against the plainest model there is: one number per second.
+/// @notice Compares the token's sorted tranches with a simple model: one number per second.
 contract LocksModelTest is World {
     uint256 private constant SPAN = 24;
     uint256 private constant NEVER = type(uint40).max;
 
-    /// @dev Units whose lock ends at START + index; the last place never ends.
+    /// @dev Units whose lock ends at START + index. The last element is the lock without end.
     uint256[SPAN + 1] private _model;
 
     function setUp() public override {
@@ -68,7 +68,7 @@ contract LocksModelTest is World {
         token.forceTransfer(alice, bob, REG_D, units, "");
         vm.prank(officer);
         token.unFreeze(alice, "");
-        // The latest locks give way until what is left fits the balance.
+        // The latest locks are cut until the rest fits the balance.
         uint256 balance = token.balanceOf(alice, REG_D);
         for (uint256 i = SPAN + 1; i > 0 && _locked() > balance; --i) {
             if (!_live(i - 1)) continue;

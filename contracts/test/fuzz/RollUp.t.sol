@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {RollUp} from "../../src/RollUp.sol";
 import {Test} from "../Test.sol";
 
-/// @dev The rolled hash against its wording in the interface, and what it promises about pages.
+/// @dev The rolled hash compared with its definition in the interface.
 contract RollUpFuzzTest is Test {
     function _over(bytes32 rolled, bytes32[] memory lines) private pure returns (bytes32) {
         for (uint256 i = 0; i < lines.length; ++i) {
@@ -20,7 +20,7 @@ contract RollUpFuzzTest is Test {
         }
     }
 
-    function testFuzzOverEqualsItsWording(bytes32 rolled, bytes32[] memory lines) external pure {
+    function testFuzzRollUpEqualsItsDefinition(bytes32 rolled, bytes32[] memory lines) external pure {
         bytes32 expected = rolled;
         for (uint256 i = 0; i < lines.length; ++i) {
             expected = keccak256(abi.encode(expected, lines[i]));
@@ -28,14 +28,14 @@ contract RollUpFuzzTest is Test {
         assertEq(_over(rolled, lines), expected, "rolled");
     }
 
-    function testFuzzOverDoesNotSeeTheCut(bytes32[] memory lines, uint256 cut) external pure {
+    function testFuzzRollUpIgnoresPageCuts(bytes32[] memory lines, uint256 cut) external pure {
         cut = bound(cut, 0, lines.length);
         bytes32 first = _over(0, _slice(lines, 0, cut));
         bytes32 both = _over(first, _slice(lines, cut, lines.length));
         assertEq(both, _over(0, lines), "rolled");
     }
 
-    function testFuzzOverSeesEachLine(bytes32[] memory lines, uint256 index, bytes32 other) external pure {
+    function testFuzzRollUpDependsOnEachLine(bytes32[] memory lines, uint256 index, bytes32 other) external pure {
         vm.assume(lines.length != 0);
         index = bound(index, 0, lines.length - 1);
         bytes32 before = _over(0, lines);
@@ -44,7 +44,7 @@ contract RollUpFuzzTest is Test {
         assertTrue(_over(0, lines) != before, "another line, another hash");
     }
 
-    function testFuzzOverSeesTheOrder(bytes32[] memory lines, uint256 one, uint256 two) external pure {
+    function testFuzzRollUpDependsOnTheOrder(bytes32[] memory lines, uint256 one, uint256 two) external pure {
         vm.assume(lines.length > 1);
         one = bound(one, 0, lines.length - 1);
         two = bound(two, 0, lines.length - 1);
@@ -54,7 +54,7 @@ contract RollUpFuzzTest is Test {
         assertTrue(_over(0, lines) != before, "another order, another hash");
     }
 
-    function testOverPinned() external pure {
+    function testRollUpPinned() external pure {
         bytes32[] memory lines = new bytes32[](2);
         lines[0] = bytes32(abi.encodePacked(address(0x1111), uint96(1)));
         lines[1] = bytes32(abi.encodePacked(address(0x2222), uint96(2)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @dev What the adjacent contracts ask a security token, settable at will, also to states the real one never reaches.
+/// @dev A stub of the security token. Tests set its answers, also to states that the real token never reaches.
 contract HolderStub {
     mapping(address holder => bool) public isFrozen;
     mapping(address holder => address) public successorOf;

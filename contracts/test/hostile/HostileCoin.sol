@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 
-/// @dev An ERC-20 that misbehaves towards chosen payees, in one way for each.
+/// @dev An ERC-20 that misbehaves for chosen payees, in one way for each.
 contract HostileCoin is DemoCoin {
     enum Mode {
         Honest,
@@ -88,7 +88,7 @@ contract HostileCoin is DemoCoin {
         }
     }
 
-    /// @dev True, followed by more than anyone asked for.
+    /// @dev Returns true, followed by extra data.
     function _answerLong() private pure {
         assembly {
             mstore(0, 1)

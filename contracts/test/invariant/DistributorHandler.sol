@@ -6,8 +6,8 @@ import {PlatformYieldDistributor} from "../../src/PlatformYieldDistributor.sol";
 import {IPlatformYieldDistributor} from "../../src/interfaces/IPlatformYieldDistributor.sol";
 import {HostileCoin} from "../hostile/HostileCoin.sol";
 
-/// @dev Holds every role and does what agents, holders and a hostile asset may do, in any order. It keeps its own books
-/// of what was paid, and reverts nothing by itself: a refused call is a fine outcome.
+/// @dev Has every role and acts as agents, holders and a hostile asset, in any order. It records every payment. A call
+/// that the distributor refuses is a valid result.
 contract DistributorHandler {
     uint256 public constant DISTRIBUTIONS_MAX = 6;
     uint256 public constant LINES = 16;
@@ -37,7 +37,7 @@ contract DistributorHandler {
         }
     }
 
-    /// @dev The list names the first wallets, also those that were recovered since.
+    /// @dev The list has the first wallets, also recovered ones.
     function create(uint256 seed) external {
         uint256 number = count;
         if (number == DISTRIBUTIONS_MAX) return;
@@ -68,7 +68,7 @@ contract DistributorHandler {
         _noteFrozen(before);
     }
 
-    /// @dev Any page but the next one, or a next one whose first line is another.
+    /// @dev Pays any page but the next one, or the next one with a wrong first line.
     function payWrongPage(uint256 number, uint256 from, uint256 amount) external {
         if (count == 0) return;
         number %= count;
@@ -76,7 +76,7 @@ contract DistributorHandler {
         from %= LINES;
         bytes32[] memory lines = _slice(number, from, from + 1);
         if (from == next) {
-            // A wrong line in the middle is noticed at the end of the list at the latest.
+            // A wrong line before the last page is not refused here: the distributor notices it with the last page only.
             if (next != LINES - 1) return;
             lines[0] = bytes32(uint256(lines[0]) ^ (1 + amount % 7));
         }
@@ -116,7 +116,7 @@ contract DistributorHandler {
         } catch {}
     }
 
-    /// @dev Ways in which an asset may fail a single payee; the other ways make a page revert and are tested by name.
+    /// @dev Ways in which an asset can fail a single payee. Other ways revert the page and have unit tests.
     function setMode(uint256 wallet, uint256 mode) external {
         HostileCoin.Mode[5] memory modes = [
             HostileCoin.Mode.Honest,
@@ -151,7 +151,7 @@ contract DistributorHandler {
         }
     }
 
-    /// @dev Balances of the wallets that are frozen now; of all others, the most there is.
+    /// @dev Balances of the wallets that are frozen now. For other wallets the largest number.
     function _balancesOfFrozen() private view returns (uint256[] memory balances) {
         balances = new uint256[](wallets.length);
         for (uint256 i = 0; i < balances.length; ++i) {

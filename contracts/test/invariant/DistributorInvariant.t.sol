@@ -8,7 +8,7 @@ import {World} from "../World.sol";
 import {HostileCoin} from "../hostile/HostileCoin.sol";
 import {DistributorHandler} from "./DistributorHandler.sol";
 
-/// @dev Several distributions in one asset, over one real token, whatever order things happen in.
+/// @dev Several distributions in one asset and one real token, with calls in any order.
 contract DistributorInvariantTest is World {
     HostileCoin private coin;
     PlatformYieldDistributor private distributor;
@@ -37,8 +37,8 @@ contract DistributorInvariantTest is World {
         assertFalse(handler.acceptedAWrongPage(), "a wrong page was accepted");
     }
 
-    /// @dev What a distribution pulled is paid, withheld, still there, or returned: here, in the asset's books and in
-    /// the handler's.
+    /// @dev The sum pulled equals paid, withheld, remaining and returned units: in the distributor, in the asset and in
+    /// the handler's records.
     function _assertPaidWithheldAndRemainingArePulled() private view {
         uint256 escrow = 0;
         for (uint256 number = 0; number < handler.count(); ++number) {

@@ -6,8 +6,8 @@ import {Rule144} from "../../src/Rule144.sol";
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {Vm} from "../Vm.sol";
 
-/// @dev Mints, moves, forces and recovers units of a ruled partition while time goes by, and notes when each holder
-/// acquired what.
+/// @dev Mints, transfers, force-transfers and recovers units of a partition with Rule 144 while time passes, and records
+/// when each holder acquired units.
 contract Rule144Handler {
     uint256 public constant PARTITION = 1;
 
@@ -41,7 +41,7 @@ contract Rule144Handler {
     }
 
     modifier inTime(uint256 passes) {
-        // Mostly days, so that lots of several ages meet; the clock is the handler's own, calls do not carry it on.
+        // Mostly days, so that a holder has lots of several ages. The handler keeps the time, because warps do not last.
         _now += passes % 60 days;
         VM.warp(_now);
         _;
@@ -68,7 +68,7 @@ contract Rule144Handler {
         try TOKEN.safeTransferFrom(from, to, PARTITION, units, "") {
             ++transfers;
             if (units > volume) beyondVolume = true;
-            // Units sent to oneself change no hands: their lots stay as old as they are.
+            // A transfer to self keeps the lots.
             if (from == to) return;
             if (!_forced[from]) _noteYoung(from);
             _acquired[to].push(Acquisition(units, _now));
@@ -82,7 +82,7 @@ contract Rule144Handler {
         TOKEN.freezeAddress(from, "");
         try TOKEN.forceTransfer(from, to, PARTITION, 1 + units % balance, abi.encode(_lastOpId + 1)) {
             ++_lastOpId;
-            // Which of its units left is the rule's to say, so this holder's own notes say nothing any more.
+            // The rule decides which units left, so the records of this holder are no longer valid.
             _forced[from] = true;
         } catch {}
         TOKEN.unFreeze(from, "");
@@ -121,7 +121,7 @@ contract Rule144Handler {
         return wallets.length;
     }
 
-    /// @dev What was acquired within the shortest holding period must all still be there.
+    /// @dev Units acquired within the shortest holding period cannot have been sold.
     function _noteYoung(address holder) private {
         uint256 young = 0;
         for (uint256 i = 0; i < _acquired[holder].length; ++i) {

@@ -9,7 +9,7 @@ import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 import {Rule144Handler} from "./Rule144Handler.sol";
 
-/// @dev The rule and a real token, whatever order things happen in.
+/// @dev The rule with a real token, with calls in any order.
 contract Rule144InvariantTest is World {
     Rule144 private rule;
     Rule144Handler private handler;

@@ -6,9 +6,9 @@ import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
 import {Test} from "../Test.sol";
 
-/// @notice Calls everything that changes a token, as the one agent that has every role or as a holder, and writes down
-/// what the token must then agree with. What a single call must keep is checked here and kept in `broken`, because a
-/// revert of the handler would only discard the call.
+/// @notice Calls every function that changes a token, as an agent with every role or as a holder, and records the expected
+/// state. A rule of a single call is checked here and its failure is kept in `broken`, because a revert of the handler
+/// would only discard the call.
 contract TokenHandler is Test {
     uint256 public constant ACTORS = 6;
     uint256 public constant PARTITIONS = 3;
@@ -16,13 +16,13 @@ contract TokenHandler is Test {
     PlatformSecurityToken7518 public immutable token;
     DemoCoin public immutable coin;
 
-    /// @notice The first broken promise, or empty.
+    /// @notice The first rule that failed, or empty.
     string public broken;
     /// @notice Units minted of each partition.
     mapping(uint256 partition => uint256) public minted;
     /// @notice Money paid to each actor.
     mapping(address actor => uint256) public paid;
-    /// @notice How often each kind of call took effect, so that the campaign can be seen to reach it.
+    /// @notice How often each kind of call took effect.
     mapping(bytes4 selector => uint256) public done;
     /// @notice Calls tried so far.
     uint256 public calls;
@@ -141,7 +141,7 @@ contract TokenHandler is Test {
         _must(token.lockedBalanceOf(to, partition) == locked, "a forced transfer brought a lock");
     }
 
-    /// @dev Freezes are rarer than their ends: a world in which everybody is frozen tells nothing.
+    /// @dev Freezes are rarer than unfreezes, so that most holders can act.
     function freeze(uint256 a, uint256 chance) external {
         if (chance % 4 != 0) return;
         _call(abi.encodeCall(token.freezeAddress, (actor(a), "")));
@@ -171,7 +171,7 @@ contract TokenHandler is Test {
         _must(_call(abi.encodeCall(token.setCap, (partition, cap))) == (cap >= supply), "a cap below the supply");
     }
 
-    /// @dev Rare, and to a wallet outside the actors, who takes the lost one's place in the game.
+    /// @dev Rare, and to a new wallet, which replaces the lost one among the actors.
     function recover(uint256 a, uint256 chance) external {
         if (chance % 8 != 0) return;
         address lost = actor(a);
@@ -187,7 +187,7 @@ contract TokenHandler is Test {
         _actors[_place(a)] = next;
     }
 
-    /// @dev A retired wallet is tried again in every role that it could play.
+    /// @dev Tries every use of a retired wallet. All must be refused.
     function tryRetired(uint256 seed, uint256 a) external {
         if (_retired.length == 0) return;
         address lost = _retired[seed % _retired.length];
@@ -212,7 +212,7 @@ contract TokenHandler is Test {
         paid[actor(b)] += uint96(uint256(lines[1]));
     }
 
-    /// @dev Any spent id, in any kind: nothing may happen.
+    /// @dev Repeats an executed operation number with any kind. Nothing may change.
     function replay(uint256 seed, uint256 a) external {
         if (_spent.length == 0) return;
         uint256 opId = _spent[seed % _spent.length];
@@ -255,7 +255,7 @@ contract TokenHandler is Test {
         return bytes32(abi.encodePacked(actor(a), uint96(units)));
     }
 
-    /// @dev Everything that the token knows of a wallet in its partitions.
+    /// @dev A hash of everything that the token stores of a wallet in its partitions.
     function _picture(address wallet) private view returns (bytes32 picture) {
         for (uint256 partition = 1; partition <= PARTITIONS; ++partition) {
             IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(wallet, partition);
@@ -275,7 +275,7 @@ contract TokenHandler is Test {
         return ++_lastOpId;
     }
 
-    /// @dev A call that carries the newest operation id; the id must be spent exactly when the call succeeds.
+    /// @dev A call with the newest operation number. The number must be executed exactly if the call succeeds.
     function _op(bytes memory call) private returns (bool ok) {
         ok = _call(call);
         _must(token.isOperationExecuted(_lastOpId) == ok, "an id and its effect differ");

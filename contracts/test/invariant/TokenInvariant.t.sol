@@ -7,7 +7,7 @@ import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurity
 import {World} from "../World.sol";
 import {TokenHandler} from "./TokenHandler.sol";
 
-/// @notice What holds after any sequence of calls. The last partition asks no module; Rule 144 has a campaign of its own.
+/// @notice Invariants of the token after any sequence of calls. No partition uses a module here; Rule 144 has its own test.
 contract TokenInvariantTest is World {
     TokenHandler private handler;
     DemoCoin private coin;
@@ -26,12 +26,12 @@ contract TokenInvariantTest is World {
         targets = one(address(handler));
     }
 
-    /// @dev One campaign for all promises: each would otherwise be a campaign of its own, with the same calls.
+    /// @dev One test for all invariants, because separate tests would repeat the same calls.
     function invariantToken() public view {
         _unitsAddUpUnderTheCaps();
         _everyCallKeptItsPromise();
         _payeesHaveWhatTheyWerePaid();
-        // A broken lock stays broken, so that one partition after each call finds it soon enough.
+        // A broken lock stays broken, so checking one partition after each call finds it.
         _locksFitTheBalances(1 + handler.calls() % handler.PARTITIONS());
     }
 

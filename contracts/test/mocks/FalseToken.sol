@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @dev A token that refuses, or calls back and agrees.
+/// @dev A token that returns false, or calls back and returns true.
 contract FalseToken {
     address private target;
     bytes private data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @notice Stands for the Rule 144 module: answers what the test set, and keeps the notifications it got.
+/// @notice A stub of the Rule 144 module. It returns the answer that a test set and records notifications.
 contract ModuleStub {
     bool public allowed = true;
     bytes32 public reason;
@@ -24,7 +24,7 @@ contract ModuleStub {
         return _heard[_heard.length - 1];
     }
 
-    /// @dev Every notification lands here; the call's data is the record.
+    /// @dev Records the calldata of every notification.
     fallback() external {
         _heard.push(msg.data);
     }

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 import {ERC1155Holder} from "@openzeppelin/contracts/token/ERC1155/utils/ERC1155Holder.sol";
 
-/// @notice A wallet that takes everything, and remembers that its hook was called.
+/// @notice A wallet that accepts everything and counts the calls of its hook.
 contract GoodReceiver is ERC1155Holder {
     uint256 public calls;
 
@@ -23,7 +23,7 @@ contract RevertingReceiver {
     }
 }
 
-/// @notice A wallet whose hook answers something else than the standard asks for.
+/// @notice A wallet whose hook returns a wrong value.
 contract WrongReceiver {
     fallback() external {
         assembly ("memory-safe") {
@@ -33,7 +33,7 @@ contract WrongReceiver {
     }
 }
 
-/// @notice A wallet that burns all gas it is given.
+/// @notice A wallet that burns all its gas.
 contract BurningReceiver {
     fallback() external {
         assembly ("memory-safe") {
@@ -42,7 +42,7 @@ contract BurningReceiver {
     }
 }
 
-/// @notice A wallet that tries to pass on what it receives while it receives it.
+/// @notice A wallet whose hook transfers the received units on.
 contract ReenteringReceiver {
     IERC1155 private immutable _TOKEN;
     address private immutable _NEXT;

@@ -9,7 +9,7 @@ import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 import {IPlatformYieldDistributor} from "../../src/interfaces/IPlatformYieldDistributor.sol";
 import {HolderStub} from "../hostile/HolderStub.sol";
 
-/// @notice Proofs about the rolled hash, for every line there can be (keccak256 taken as free of collisions).
+/// @notice Proofs about the rolled hash, for every possible line, if keccak256 has no collisions.
 /// `contracts/prove` runs them.
 contract RollUpProof {
     bytes32 private constant ID = "distribution";
@@ -35,8 +35,8 @@ contract RollUpProof {
         }
     }
 
-    /// @dev The library says what the interface says.
-    function checkWording(bytes32 rolled, bytes32 line) external pure {
+    /// @dev The library equals the definition in the interface.
+    function checkRollUpEqualsItsDefinition(bytes32 rolled, bytes32 line) external pure {
         assert(RollUp.add(rolled, line) == keccak256(abi.encode(rolled, line)));
     }
 
@@ -46,7 +46,7 @@ contract RollUpProof {
         assert(left[0] == right[0] && left[1] == right[1] && left[2] == right[2]);
     }
 
-    /// @dev The real contract, paid in one page or two: it completes for the declared list, and for no other one.
+    /// @dev The real contract, paid in one page or two, completes for the declared list only.
     function checkOnlyTheDeclaredListCompletes(bytes32[2] calldata declared, bytes32[2] calldata sent, bool twoPages)
         external
     {

@@ -8,7 +8,7 @@ import {HostileCoin} from "../hostile/HostileCoin.sol";
 import {DistributorFixture} from "./DistributorFixture.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
-/// @dev Cancelling, audits, and an asset that calls back.
+/// @dev Cancellation, audit reports, and an asset that calls back.
 contract DistributorCloseTest is DistributorFixture {
     bytes32 private constant OTHER_AUDIT = "other";
 
@@ -47,7 +47,7 @@ contract DistributorCloseTest is DistributorFixture {
         _assertConserved(3 * AMOUNT, 0);
     }
 
-    /// @dev Also when another agent cancels: the money goes where it came from.
+    /// @dev The money returns to the funder, also if another agent cancels.
     function testCancelDistributionByAnotherAgent() external {
         registry.setRoles(STRANGER, Roles.PAYOUT);
         uint256 before = coin.balanceOf(PAYER);
@@ -86,7 +86,7 @@ contract DistributorCloseTest is DistributorFixture {
         _cancel();
     }
 
-    /// @dev A list whose first lines already take the whole sum can never be completed, but it can be closed.
+    /// @dev If the first lines take the whole sum, the list can never be completed, but it can be cancelled.
     function testCancelDistributionWithoutRest() external {
         bytes32[] memory lines = _lines(0, 1);
         vm.prank(PAYER);
@@ -164,7 +164,7 @@ contract DistributorCloseTest is DistributorFixture {
         );
     }
 
-    /// @dev The asset is an agent and calls back out of every payment: no entry is open while a page is paid.
+    /// @dev The asset has the payout role and calls back during every payment. Each of these calls is refused.
     function testPayoutForDistributionReentered() external {
         registry.setRoles(address(coin), Roles.PAYOUT);
         token.setFrozen(_holder(0), true);

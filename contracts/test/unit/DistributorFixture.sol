@@ -49,7 +49,7 @@ abstract contract DistributorFixture is Test {
         }
     }
 
-    /// @dev The rolled hash as the interface words it.
+    /// @dev The rolled hash as the interface defines it.
     function _roll(bytes32 rolled, bytes32[] memory lines) internal pure returns (bytes32) {
         for (uint256 i = 0; i < lines.length; ++i) {
             rolled = keccak256(abi.encode(rolled, lines[i]));
@@ -84,7 +84,7 @@ abstract contract DistributorFixture is Test {
         return distributor.distribution(ID);
     }
 
-    /// @dev What a distribution pulled is paid, withheld or still there.
+    /// @dev The sum pulled equals paid, withheld and remaining units.
     function _assertConserved(uint256 paid, uint256 withheld) internal view {
         IPlatformYieldDistributor.Distribution memory state = _state();
         assertEq(state.allocated - state.withheld, paid, "paid");

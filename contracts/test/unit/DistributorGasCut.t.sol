@@ -7,7 +7,7 @@ import {IPlatformYieldDistributor} from "../../src/interfaces/IPlatformYieldDist
 import {HostileCoin} from "../hostile/HostileCoin.sol";
 import {DistributorFixture} from "./DistributorFixture.sol";
 
-/// @dev Pays a page with a given amount of gas, tells by a revert what came of it, and so leaves nothing behind.
+/// @dev Pays a page with a given amount of gas and reverts with the result, so that no state changes.
 contract GasProbe {
     error Outcome(bool paid, bytes4 reason, uint256 withheld, uint256 gasUsed);
 
@@ -81,7 +81,7 @@ contract DistributorGasCutTest is DistributorFixture {
             if (paid && gasGiven < least) least = gasGiven;
             if (!paid) most = gasGiven;
         }
-        // Gas estimation is a bisection: it needs one boundary, with failure below and success above.
+        // Gas estimation is a bisection. It needs one limit: failure below, success above.
         assertLe(most, least, "one boundary");
         for (uint256 gasGiven = most; gasGiven <= least; ++gasGiven) {
             _assertNoFalseWithholding(gasGiven);
@@ -92,8 +92,8 @@ contract DistributorGasCutTest is DistributorFixture {
         _assertNoFalseWithholding(bound(gasGiven, 0, 2_000_000));
     }
 
-    /// @dev With the least gas that passes the check, the asset has its whole stipend.
-    function testStipendIsWhole() external {
+    /// @dev With the least gas that passes the check, the asset still gets its whole stipend.
+    function testPaymentReceivesTheWholeStipend() external {
         GasMeter meter = new GasMeter();
         for (uint256 spare = 0; spare < 3000; spare += 7) {
             try this.tryTransferWith(meter, StipendTransfer.GAS_REQUIRED + spare) {
@@ -112,7 +112,7 @@ contract DistributorGasCutTest is DistributorFixture {
     }
 }
 
-/// @dev An asset that notes how much gas it was given.
+/// @dev An asset that records how much gas it received.
 contract GasMeter {
     uint256 public seen;
 

@@ -6,7 +6,7 @@ import {HostileCoin} from "../hostile/HostileCoin.sol";
 import {DistributorFixture} from "./DistributorFixture.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 
-/// @dev Payees that cannot be paid at once, and how they get their money later.
+/// @dev Withheld lines, and later claims.
 contract DistributorWithheldTest is DistributorFixture {
     address private constant SUCCESSOR = address(0x2000);
     address private constant SECOND_SUCCESSOR = address(0x2001);
@@ -59,7 +59,7 @@ contract DistributorWithheldTest is DistributorFixture {
         assertEq(coin.balanceOf(_holder(0)), 12, "claimed");
     }
 
-    /// @dev Whatever the asset does with one payee, that line is withheld and all others are paid.
+    /// @dev In each way in which the asset can fail one payee, that line is withheld and all others are paid.
     function testPayoutForDistributionHostilePayee() external {
         HostileCoin.Mode[4] memory modes = [
             HostileCoin.Mode.ReturnsFalse,
@@ -79,9 +79,9 @@ contract DistributorWithheldTest is DistributorFixture {
         _assertConserved(modes.length * AMOUNT, modes.length * AMOUNT);
     }
 
-    /// @dev An asset that moves the money and does not say so: withholding the line would pay it twice, out of other
-    /// holders' escrow. No payee can bring this about, only the asset itself.
-    function testPayoutForDistributionAssetPaysAndDenies() external {
+    /// @dev The asset moves the money and returns false. Withholding the line would pay it twice, from the escrow of other
+    /// holders. Only the asset itself can cause this, not a payee.
+    function testPayoutForDistributionAssetPaysAndReturnsFalse() external {
         _createOf(3);
         HostileCoin.Mode[2] memory modes = [HostileCoin.Mode.ReturnsTwo, HostileCoin.Mode.ReturnsShort];
         for (uint256 i = 0; i < modes.length; ++i) {
@@ -237,7 +237,7 @@ contract DistributorWithheldTest is DistributorFixture {
         assertEq(distributor.withheldOf(ID, _holder(1)), AMOUNT, "kept under the declared account");
     }
 
-    /// @dev The token rules out circles; if one came up all the same, it would end in a withheld line, not in a loop.
+    /// @dev The token never makes cycles. A cycle would withhold the line instead of looping.
     function testPayoutForDistributionSuccessorsInACircle() external {
         token.setSuccessor(_holder(1), SUCCESSOR);
         token.setSuccessor(SUCCESSOR, _holder(1));

@@ -6,7 +6,7 @@ import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {Vm} from "../Vm.sol";
 import {World} from "../World.sol";
 
-/// @notice Operation ids: each kind spends its id once, whatever kind spent it before.
+/// @notice Operation numbers: each one is executed once, over all kinds.
 contract OperationsTest is World {
     uint256 private constant USED = 300;
 
@@ -23,7 +23,7 @@ contract OperationsTest is World {
         token.mintPage(USED, REG_D, 0, page(bob, 1));
     }
 
-    function testAReplayRevertsInEachKind() public {
+    function testReplayRevertsForEachKind() public {
         _replayed(issuer, abi.encodeCall(token.mintPage, (USED, REG_D, 0, page(bob, 1))));
         _replayed(issuer, abi.encodeCall(token.batchMint, (USED, REG_D, page(bob, 1))));
         _replayed(issuer, abi.encodeCall(token.batchLockTokens, (USED, REG_D, START + 1, page(bob, 1))));
@@ -44,7 +44,7 @@ contract OperationsTest is World {
         );
     }
 
-    function testIdsAreIndependent() public view {
+    function testOperationNumbersAreIndependent() public view {
         assertTrue(token.isOperationExecuted(USED), "this");
         assertFalse(token.isOperationExecuted(USED - 1), "before");
         assertFalse(token.isOperationExecuted(USED + 1), "after");
@@ -52,13 +52,13 @@ contract OperationsTest is World {
         assertFalse(token.isOperationExecuted(0), "zero");
     }
 
-    function testIdZeroReverts() public {
+    function testOperationNumberZeroReverts() public {
         vm.expectRevert(IOperations.OperationIdZero.selector);
         vm.prank(issuer);
         token.mintPage(0, REG_D, 0, page(bob, 1));
     }
 
-    function testFuzzAnyIdIsSpentOnce(uint256 opId) public {
+    function testFuzzAnyOperationNumberIsExecutedOnce(uint256 opId) public {
         vm.assume(opId != 0 && opId != USED && opId != 1);
         vm.prank(issuer);
         token.mintPage(opId, REG_D, 0, page(bob, 1));
@@ -68,7 +68,7 @@ contract OperationsTest is World {
         token.mintPage(opId, REG_D, 0, page(bob, 1));
     }
 
-    /// @dev The rule that the service relies on: the hash of the whole calldata, for every kind.
+    /// @dev The platform relies on this: the payload hash covers the whole calldata, for every kind.
     function testFuzzPayloadHashIsTheHashOfTheCalldata(uint96 units, uint40 releaseAt) public {
         units = uint96(bound(units, 1, CAP / 2));
         releaseAt = uint40(bound(releaseAt, START + 1, type(uint40).max - 1));

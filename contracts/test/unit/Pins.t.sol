@@ -12,8 +12,8 @@ import {World} from "../World.sol";
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 
-/// @notice What others rely on by number: selectors, interface ids, event topics and storage slots. A change here is a
-/// change of the interface, whatever the names say.
+/// @notice Numbers that others rely on: selectors, interface ids, event topics and storage slots. A change of one breaks
+/// them.
 contract PinsTest is World {
     bytes32 private constant SLOT = 0x4e1462d0d7fb4d0f49eaf7c512446a7457d2128ffb31aa3d046c310a30c1d700;
     bytes32 private constant OPERATIONS_SLOT = 0x80710232219bbcd9d8e3b3103b0f740788150b08bfcd36f00f6f074f6f6b6700;
@@ -53,7 +53,7 @@ contract PinsTest is World {
         _pin(IAgentRegistry.hasRole.selector, 0x5c97f4a2);
     }
 
-    /// @dev Overloads have no unique name to ask for, so their presence is shown by what they answer.
+    /// @dev Overloads have no unique name in Solidity, so the test calls them by their signature.
     function testSelectorsOfOverloads() public {
         _pin(bytes4(keccak256("lockTokens(uint256,address,uint256,uint256,uint256)")), 0x3b01bc4d);
         _pin(bytes4(keccak256("payout(uint256,address,address,uint256)")), 0x4892da8d);

@@ -8,14 +8,14 @@ import {IAgentRegistry} from "../../src/interfaces/IAgentRegistry.sol";
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {Rule144Fixture} from "./Rule144Fixture.sol";
 
-/// @dev Who may set and notify what.
+/// @dev The roles of the settings, and the callers of the notifications.
 contract Rule144AccessTest is Rule144Fixture {
     function testConstructorRegistryZero() external {
         vm.expectRevert(abi.encodeWithSelector(IRule144.ZeroAddress.selector));
         new Rule144(IAgentRegistry(address(0)));
     }
 
-    function testNotificationsFromOthers() external {
+    function testNotificationsFromOthersRevert() external {
         bytes memory refused = abi.encodeWithSelector(IRule144.PartitionNotServed.selector, STRANGER, PARTITION);
         vm.startPrank(STRANGER);
         vm.expectRevert(refused);

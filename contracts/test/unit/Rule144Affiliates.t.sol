@@ -6,7 +6,7 @@ import {Rule144Fixture} from "./Rule144Fixture.sol";
 
 /// @dev Recoveries, and the volume limit of affiliates.
 contract Rule144AffiliatesTest is Rule144Fixture {
-    function testRecoveryHandsOverTheBooks() external {
+    function testRecoveryMovesTheLots() external {
         _mint(ALICE, 100);
         vm.warp(START + 10 days);
         _mint(ALICE, 50);
@@ -44,7 +44,7 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         assertEq(_volumeLeft(CAROL), 7000, "the successor's own count from the recovery on");
     }
 
-    function testRecoveryOfAWalletWithoutBooks() external {
+    function testRecoveryOfAWalletWithoutLots() external {
         _setAffiliate(ALICE);
         _recover(ALICE, CAROL);
         assertTrue(rule.isAffiliate(address(token), CAROL), "mark");
@@ -66,7 +66,7 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         _recover(ALICE, CAROL);
     }
 
-    /// @dev The lost wallet is nobody's books any more; were it used again, it would start anew.
+    /// @dev The lost wallet has no lots after the recovery. New units would start new ones.
     function testLostWalletStartsAnew() external {
         _mint(ALICE, 5);
         _recover(ALICE, CAROL);
@@ -97,7 +97,26 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         assertEq(_volumeLeft(ALICE), 3000, "the second sale has left the window");
     }
 
-    function testVolumeAboveAShrunkenLimit() external {
+    /// @dev Sales that have left the window are deleted, so the volume check never reads more than one window of them.
+    function testVolumeCheckCostDoesNotGrowWithOldSales() external {
+        _mint(ALICE, 1000);
+        _setAffiliate(ALICE);
+        uint256 gasAfterOneWindow = _volumeGasAfterDailySales(START + OTHER, 100);
+        uint256 gasAfterManyMore = _volumeGasAfterDailySales(START + OTHER + 100 days, 100);
+        assertLe(gasAfterManyMore, gasAfterOneWindow + 5000, "gas");
+    }
+
+    function _volumeGasAfterDailySales(uint256 start, uint256 count) private returns (uint256 used) {
+        for (uint256 i = 0; i < count; ++i) {
+            vm.warp(start + i * 1 days);
+            _transfer(ALICE, BOB, 1);
+        }
+        used = gasleft();
+        _volumeLeft(ALICE);
+        used -= gasleft();
+    }
+
+    function testVolumeAfterTheLimitShrank() external {
         _mint(ALICE, 50_000);
         _setAffiliate(ALICE);
         vm.warp(START + OTHER);
@@ -106,7 +125,7 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         assertEq(_volumeLeft(ALICE), 0, "nothing, not less");
     }
 
-    function testVolumeOfOthers() external {
+    function testVolumeOfNonAffiliates() external {
         _mint(ALICE, 50_000);
         vm.warp(START + OTHER);
         assertEq(_volumeLeft(ALICE), type(uint256).max, "no limit");

@@ -4,9 +4,9 @@ pragma solidity 0.8.37;
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {Rule144Fixture} from "./Rule144Fixture.sol";
 
-/// @dev What becomes of lots as units move.
+/// @dev The lots of a holder when units move.
 contract Rule144BooksTest is Rule144Fixture {
-    function testLotsOfOneDayAreOne() external {
+    function testLotsOfOneDayMerge() external {
         uint256 midnight = START / 1 days * 1 days + 1 days;
         vm.warp(midnight);
         _mint(ALICE, 1);
@@ -37,8 +37,8 @@ contract Rule144BooksTest is Rule144Fixture {
         _assertLots(ALICE, 10, 2, 23);
     }
 
-    /// @dev A stranger who sends dust every day for three years makes nobody's book longer than a year of days.
-    function testDustCannotFillABook() external {
+    /// @dev Dust every day for three years leaves at most a year of lots.
+    function testDustCannotMakeTheLotsGrowWithoutLimit() external {
         for (uint256 i = 0; i < 3 * 365; ++i) {
             vm.warp(START + i * 1 days);
             _mint(ALICE, 1);
@@ -48,7 +48,7 @@ contract Rule144BooksTest is Rule144Fixture {
         assertLe(lots.length, 367, "a year of days");
     }
 
-    function testForcedTransferTacks() external {
+    function testForcedTransferKeepsTheTimeOfAcquisition() external {
         _mint(ALICE, 100);
         vm.warp(START + 10 days);
         _mint(ALICE, 50);
@@ -59,7 +59,7 @@ contract Rule144BooksTest is Rule144Fixture {
         _assertLots(ALICE, 0, 1, 30);
     }
 
-    /// @dev An older lot behind a younger one waits for its turn: never earlier than by its own time.
+    /// @dev Lots are used in the order received, so an older lot waits behind a younger one.
     function testForcedTransferBehindAYoungerLot() external {
         _mint(ALICE, 100);
         vm.warp(START + 30 days);
@@ -92,7 +92,7 @@ contract Rule144BooksTest is Rule144Fixture {
         assertEq(_earliest(BOB, 10), midnight + 100 + OTHER, "the later time");
     }
 
-    function testMovementsBeyondTheLots() external {
+    function testMovementOfMoreThanTheLotsReverts() external {
         _mint(ALICE, 100);
         bytes memory missing =
             abi.encodeWithSelector(IRule144.LotsMissing.selector, address(token), PARTITION, ALICE, 101, 100);
@@ -118,7 +118,22 @@ contract Rule144BooksTest is Rule144Fixture {
         _transfer(ALICE, BOB, 100);
     }
 
-    /// @dev The place of a freed lot in the queue stays, empty, until it is passed.
+    /// @dev A tacked lot can stand behind a younger one, so one book can have two lots of the same time.
+    function testRemoveLegendFreesEveryLotOfTheTime() external {
+        _mint(ALICE, 100);
+        _mint(BOB, 50);
+        vm.warp(START + 10 days);
+        _mint(ALICE, 20);
+        _force(BOB, ALICE, 50);
+        vm.expectEmit();
+        emit IRule144.LegendRemoved(address(token), PARTITION, ALICE, START, 150, "opinion");
+        vm.prank(OFFICER);
+        rule.removeLegend(address(token), PARTITION, ALICE, START, "opinion");
+        _assertCheck(ALICE, 150, 0);
+        _assertCheck(ALICE, 151, "rule144_holding");
+    }
+
+    /// @dev A freed lot stays in the queue with zero units until the queue moves past it.
     function testRemoveLegendOfTheFirstLot() external {
         _mint(ALICE, 100);
         vm.warp(START + 10 days);
@@ -132,8 +147,8 @@ contract Rule144BooksTest is Rule144Fixture {
         _assertLots(ALICE, 0, 0, 0);
     }
 
-    /// @dev A freed first lot has no say any more in when the later ones are free.
-    function testRemovedLotDoesNotDecide() external {
+    /// @dev A freed first lot does not delay the later ones.
+    function testFreedLotDoesNotDelayOtherLots() external {
         _mint(BOB, 100);
         vm.warp(START + 10 days);
         _mint(ALICE, 50);

@@ -8,7 +8,7 @@ import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {Test} from "../Test.sol";
 import {HolderStub} from "../hostile/HolderStub.sol";
 
-/// @dev The rule by itself: the stub stands for the token that asks and notifies.
+/// @dev The rule without a real token: a stub asks and notifies.
 abstract contract Rule144Fixture is Test {
     uint256 internal constant PARTITION = 1;
     uint256 internal constant START = 1_800_000_000;

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {Rule144Fixture} from "./Rule144Fixture.sol";
 
-/// @dev When units are free.
+/// @dev The time at which units become free.
 contract Rule144HoldingTest is Rule144Fixture {
     function testCheckOneYearWithoutReporting() external {
         _mint(ALICE, 100);
@@ -26,7 +26,7 @@ contract Rule144HoldingTest is Rule144Fixture {
         _assertCheck(ALICE, 100, 0);
     }
 
-    /// @dev Reporting must have lasted 90 days; it can shorten the period to that day, never lengthen it.
+    /// @dev The issuer must have reported for 90 days. Reporting can shorten the period, never lengthen it.
     function testEarliestTransferTimeReportingSeasons() external {
         _mint(ALICE, 100);
         vm.warp(START + 150 days);
@@ -98,11 +98,11 @@ contract Rule144HoldingTest is Rule144Fixture {
         _assertLots(BOB, 0, 1, 40);
     }
 
-    function testTransferToOneself() external {
+    function testTransferToSelf() external {
         _mint(ALICE, 100);
         vm.warp(START + OTHER);
         _transfer(ALICE, ALICE, 30);
-        // The 70 old ones became free when the new lot came.
+        // The new lot freed the 70 old units.
         _assertLots(ALICE, 70, 1, 100);
     }
 }

@@ -7,7 +7,7 @@ import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurity
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 
-/// @dev The rule behind a real token: one partition asks it, the other does not.
+/// @dev The rule with a real token: one partition uses it, the other one does not.
 contract Rule144TokenTest is World {
     uint256 private constant RULED = 1;
     uint256 private constant FREE = 2;
@@ -74,6 +74,15 @@ contract Rule144TokenTest is World {
         assertEq(reason, bytes32("rule144_holding"), "reason");
     }
 
+    function testSelfTransferKeepsTheHoldingPeriod() external {
+        vm.warp(START + OTHER);
+        vm.prank(alice);
+        token.safeTransferFrom(alice, alice, RULED, 600, "");
+        _assertCanTransfer(RULED, UNITS, 0);
+        assertEq(rule.earliestTransferTime(address(token), alice, RULED, UNITS), START + OTHER, "unchanged");
+        _assertLotsFollow(alice);
+    }
+
     function testBatchTransferWithTheSamePartitionTwice() external {
         vm.warp(START + OTHER);
         uint256[] memory ids = new uint256[](2);
@@ -86,7 +95,7 @@ contract Rule144TokenTest is World {
         _assertLotsFollow(bob);
     }
 
-    /// @dev An affiliate cannot slip past the volume limit by cutting a sale in two.
+    /// @dev An affiliate cannot bypass the volume limit by splitting a sale.
     function testBatchTransferOfAnAffiliate() external {
         vm.prank(officer);
         rule.setAffiliate(address(token), alice, true);
@@ -105,7 +114,7 @@ contract Rule144TokenTest is World {
         token.safeBatchTransferFrom(alice, bob, ids, amounts, "");
     }
 
-    function testForcedTransferTacks() external {
+    function testForcedTransferKeepsTheTimeOfAcquisition() external {
         vm.warp(START + 100 days);
         freeze(alice);
         uint256 opId = nextOpId();
@@ -116,7 +125,7 @@ contract Rule144TokenTest is World {
         _assertLotsFollow(bob);
     }
 
-    function testRecoveryTacks() external {
+    function testRecoveryKeepsTheTimeOfAcquisition() external {
         vm.warp(START + 100 days);
         uint256 opId = nextOpId();
         vm.prank(custodian);
@@ -126,8 +135,8 @@ contract Rule144TokenTest is World {
         _assertLotsFollow(carol);
     }
 
-    /// @dev With another module behind the partition nothing voluntary moves, and the reason says so.
-    function testTransferWithAModuleThatDoesNotServe() external {
+    /// @dev If the module does not serve the partition, voluntary transfers are refused.
+    function testTransferWithAModuleThatDoesNotServeReverts() external {
         Rule144 other = new Rule144(registry);
         vm.prank(officer);
         token.setRule144(address(other));
@@ -145,7 +154,7 @@ contract Rule144TokenTest is World {
         token.setRule144(module);
     }
 
-    /// @dev Another module takes over: what it never saw does not move until someone answers for the time.
+    /// @dev A new module has no lots of existing units. They cannot move until compliance gives them a time.
     function testReconcileAfterAChangeOfModule() external {
         rule = new Rule144(registry);
         _useModule(address(rule));
@@ -162,7 +171,7 @@ contract Rule144TokenTest is World {
         _assertLotsFollow(alice);
     }
 
-    /// @dev A recovery without a module leaves the lots behind; both books are put right afterwards.
+    /// @dev A recovery without a module does not move the lots. Compliance reconciles both wallets afterwards.
     function testReconcileAfterARecoveryWithoutModule() external {
         _useModule(address(0));
         uint256 opId = nextOpId();
@@ -176,7 +185,7 @@ contract Rule144TokenTest is World {
         assertEq(rule.earliestTransferTime(address(token), carol, RULED, UNITS), START + OTHER, "the old time");
     }
 
-    function testReconcileWhatIsRight() external {
+    function testReconcileOfCorrectLots() external {
         _reconcile(alice, 0);
         _assertLotsFollow(alice);
         assertEq(rule.earliestTransferTime(address(token), alice, RULED, UNITS), START + OTHER, "unchanged");

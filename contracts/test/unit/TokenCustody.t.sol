@@ -45,7 +45,7 @@ contract TokenCustodyTest is World {
         }
     }
 
-    function testFreezeOfNobodyReverts() public {
+    function testFreezeOfZeroAddressReverts() public {
         vm.startPrank(officer);
         vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
         token.freezeAddress(address(0), "");
@@ -148,7 +148,7 @@ contract TokenCustodyTest is World {
         assertEq(token.transferableBalance(alice, REG_D), 0, "views still answer");
     }
 
-    function testForceTransferDropsWhatIsDueBeforeItCuts() public {
+    function testForceTransferRemovesDueLocksBeforeItCuts() public {
         lock(alice, REG_D, 50, START + 10);
         lock(alice, REG_D, 50, START + 20);
         freeze(alice);
@@ -173,6 +173,17 @@ contract TokenCustodyTest is World {
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressNotFrozen.selector, bob));
         token.forcedTransfer(bob, carol, REG_D, 1);
         vm.stopPrank();
+    }
+
+    function testForceTransferCutsSeveralLocks() public {
+        lock(alice, REG_D, 90, START + 10 days);
+        lock(alice, REG_D, 3, START + 20 days);
+        freeze(alice);
+        _force(bob, 17, "");
+        IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(alice, REG_D);
+        assertEq(tranches.length, 1, "the last tranche is removed");
+        assertEq(tranches[0].units, 83, "the one before gives the rest");
+        assertEq(tranches[0].releaseAt, START + 10 days, "release");
     }
 
     function _force(address to, uint256 units, bytes memory data) private returns (bool) {

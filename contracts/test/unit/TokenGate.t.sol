@@ -12,23 +12,23 @@ contract TokenGateTest is World {
     uint256 private constant ISSUER_OR_COMPLIANCE = Roles.ISSUER | Roles.COMPLIANCE;
     uint256 private constant CUSTODY_OR_COMPLIANCE = Roles.CUSTODY | Roles.COMPLIANCE;
 
-    function testGateOfBatchWhitelist() public {
+    function testBatchWhitelistRequiresItsRole() public {
         _refused(abi.encodeCall(token.batchWhitelist, (REG_D, one(alice), true)), ISSUER_OR_COMPLIANCE);
     }
 
-    function testGateOfMintPage() public {
+    function testMintPageRequiresItsRole() public {
         _refused(abi.encodeCall(token.mintPage, (1, REG_D, 0, page(alice, 1))), Roles.ISSUER);
     }
 
-    function testGateOfBatchMint() public {
+    function testBatchMintRequiresItsRole() public {
         _refused(abi.encodeCall(token.batchMint, (1, REG_D, page(alice, 1))), Roles.ISSUER);
     }
 
-    function testGateOfBatchLockTokens() public {
+    function testBatchLockTokensRequiresItsRole() public {
         _refused(abi.encodeCall(token.batchLockTokens, (1, REG_D, START + 1, page(alice, 1))), ISSUER_OR_COMPLIANCE);
     }
 
-    function testGateOfLockTokens() public {
+    function testLockTokensRequiresItsRole() public {
         _refused(abi.encodeWithSelector(0x5783f8e7, alice, REG_D, 1, START + 1), ISSUER_OR_COMPLIANCE);
         _refused(
             abi.encodeWithSignature(
@@ -38,60 +38,60 @@ contract TokenGateTest is World {
         );
     }
 
-    function testGateOfUnlockToken() public {
+    function testUnlockTokenRequiresItsRole() public {
         _refused(abi.encodeCall(token.unlockToken, (alice, REG_D)), Roles.ALL);
     }
 
-    function testGateOfAddPartition() public {
+    function testAddPartitionRequiresItsRole() public {
         IPlatformSecurityToken7518.PartitionTerms memory terms = twoPartitions()[0];
         _refused(abi.encodeCall(token.addPartition, (3, terms)), Roles.ISSUER);
     }
 
-    function testGateOfSetCap() public {
+    function testSetCapRequiresItsRole() public {
         _refused(abi.encodeCall(token.setCap, (0, 1)), Roles.ISSUER);
     }
 
-    function testGateOfRestrictTransfer() public {
+    function testRestrictTransferRequiresItsRole() public {
         _refused(abi.encodeCall(token.restrictTransfer, (REG_D)), Roles.COMPLIANCE);
     }
 
-    function testGateOfRemoveRestriction() public {
+    function testRemoveRestrictionRequiresItsRole() public {
         _refused(abi.encodeCall(token.removeRestriction, (REG_D)), Roles.COMPLIANCE);
     }
 
-    function testGateOfSetRule144() public {
+    function testSetRule144RequiresItsRole() public {
         _refused(abi.encodeCall(token.setRule144, (alice)), Roles.COMPLIANCE);
     }
 
-    function testGateOfSetPayoutAsset() public {
+    function testSetPayoutAssetRequiresItsRole() public {
         _refused(abi.encodeCall(token.setPayoutAsset, (alice)), Roles.ISSUER);
     }
 
-    function testGateOfFreezeAddress() public {
+    function testFreezeAddressRequiresItsRole() public {
         _refused(abi.encodeCall(token.freezeAddress, (alice, "")), CUSTODY_OR_COMPLIANCE);
     }
 
-    function testGateOfUnFreeze() public {
+    function testUnFreezeRequiresItsRole() public {
         _refused(abi.encodeCall(token.unFreeze, (alice, "")), Roles.COMPLIANCE);
     }
 
-    function testGateOfSetFrozenTokens() public {
+    function testSetFrozenTokensRequiresItsRole() public {
         _refused(abi.encodeCall(token.setFrozenTokens, (alice, REG_D, 0)), CUSTODY_OR_COMPLIANCE);
     }
 
-    function testGateOfForceTransfer() public {
+    function testForceTransferRequiresItsRole() public {
         _refused(abi.encodeCall(token.forceTransfer, (alice, bob, REG_D, 1, "")), Roles.CUSTODY);
     }
 
-    function testGateOfForcedTransfer() public {
+    function testForcedTransferRequiresItsRole() public {
         _refused(abi.encodeCall(token.forcedTransfer, (alice, bob, REG_D, 1)), Roles.CUSTODY);
     }
 
-    function testGateOfRecoveryAddress() public {
+    function testRecoveryAddressRequiresItsRole() public {
         _refused(abi.encodeCall(token.recoveryAddress, (alice, bob, 1)), Roles.CUSTODY);
     }
 
-    function testGateOfPayouts() public {
+    function testPayoutsRequireTheirRole() public {
         _refused(abi.encodeWithSelector(0x117de2fd, alice, 1), Roles.PAYOUT);
         _refused(abi.encodeWithSelector(IERC7518.batchPayout.selector, one(alice), new uint256[](1)), Roles.PAYOUT);
         _refused(abi.encodeWithSignature("payout(uint256,address,address,uint256)", 1, alice, bob, 1), Roles.PAYOUT);
@@ -101,7 +101,7 @@ contract TokenGateTest is World {
     }
 
     /// @dev A removed agent loses at once what he had.
-    function testARemovedAgentIsRefused() public {
+    function testRemovedAgentIsRefused() public {
         vm.prank(owner);
         registry.setRoles(issuer, 0);
         vm.expectRevert(

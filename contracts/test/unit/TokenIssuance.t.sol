@@ -72,7 +72,7 @@ contract TokenIssuanceTest is World {
         assertEq(token.balanceOf(alice, REG_D), 10, "restriction stops transfers only");
     }
 
-    function testBatchMintNeedsTheListing() public {
+    function testBatchMintToUnlistedHolderReverts() public {
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.HolderNotWhitelisted.selector, alice, REG_D));
         vm.prank(issuer);
         token.batchMint(1, REG_D, page(alice, 10));
@@ -107,7 +107,7 @@ contract TokenIssuanceTest is World {
         assertEq(token.totalSupply(), CAP, "exactly full");
     }
 
-    function testMintWhoseLinesLeave96BitsReverts() public {
+    function testMintAbove96BitsReverts() public {
         bytes32[] memory lines = new bytes32[](2);
         lines[0] = line(alice, type(uint96).max);
         lines[1] = line(alice, 1);
@@ -118,11 +118,11 @@ contract TokenIssuanceTest is World {
         );
     }
 
-    function testMintToNobodyReverts() public {
+    function testMintToZeroAddressReverts() public {
         _expectMint(REG_D, page(address(0), 1), abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAddress.selector));
     }
 
-    function testMintOfNothingReverts() public {
+    function testMintOfZeroUnitsReverts() public {
         _expectMint(
             REG_D, page(alice, 0), abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice)
         );
@@ -155,7 +155,7 @@ contract TokenIssuanceTest is World {
         _expectRelease(uint256(type(uint40).max) + 1);
     }
 
-    function testOneBadLineUndoesThePage() public {
+    function testPageWithOneBadLineReverts() public {
         bytes32[] memory lines = pageOf(0, 5, 10);
         lines[4] = line(address(0), 10);
         _expectMint(REG_D, lines, abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAddress.selector));
@@ -214,6 +214,20 @@ contract TokenIssuanceTest is World {
         uint256 held = token.balanceOf(nth(0), REG_D) + token.balanceOf(nth(1), REG_D) + token.balanceOf(nth(2), REG_D);
         assertEq(held, sum, "balances");
         assertEq(token.totalSupply(REG_D), sum, "supply");
+    }
+
+    function testCanTransferFromZeroUpToTheCapsIsAllowed() public {
+        mint(alice, REG_D, 100);
+        whitelist(bob, REG_D);
+        whitelist(bob, REG_S);
+        (bool allowed, bytes32 reason) = token.canTransfer(address(0), bob, REG_D, CAP - 100, "");
+        assertTrue(allowed, "all units left");
+        assertEq(reason, bytes32(0), "reason");
+        mint(alice, REG_D, CAP - 200);
+        (, reason) = token.canTransfer(address(0), bob, REG_S, 100, "");
+        assertEq(reason, bytes32(0), "the last hundred");
+        (, reason) = token.canTransfer(address(0), bob, REG_S, 101, "");
+        assertEq(reason, bytes32("total_cap"), "one more");
     }
 
     function _expectMint(uint256 partition, bytes32[] memory lines, bytes memory reason) private {

@@ -52,7 +52,7 @@ contract TokenLocksTest is World {
         assertEq(token.transferableBalance(bob, REG_D), 30, "bob");
     }
 
-    function testALockEndsByTimeAlone() public {
+    function testLockEndsByTime() public {
         lock(alice, REG_D, 300, START + 10);
         vm.warp(START + 9);
         assertEq(token.lockedBalanceOf(alice, REG_D), 300, "a second before");
@@ -78,7 +78,7 @@ contract TokenLocksTest is World {
         assertEq(token.lockedBalanceOf(alice, REG_D), 17, "only the last");
     }
 
-    function testUnlockTokenReleasesAllThatIsDue() public {
+    function testUnlockTokenReleasesDueLocks() public {
         lock(alice, REG_D, 1, START + 10);
         lock(alice, REG_D, 2, START + 20);
         lock(alice, REG_D, 4, START + 30);
@@ -103,7 +103,7 @@ contract TokenLocksTest is World {
         _expectNothing();
     }
 
-    function testALockDropsWhatIsDue() public {
+    function testLockRemovesDueLocks() public {
         lock(alice, REG_D, 600, START + 10);
         lock(alice, REG_D, 400, START + 20);
         vm.warp(START + 10);
@@ -249,6 +249,39 @@ contract TokenLocksTest is World {
         token.setFrozenTokens(alice, 3, 1);
         vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
         token.setFrozenTokens(address(0), REG_D, 1);
+        vm.stopPrank();
+    }
+
+    function testLockedBalanceOfCountsNoDueLock() public {
+        lock(alice, REG_D, 60, START + 10 days);
+        lock(alice, REG_D, 30, START + 20 days);
+        vm.warp(START + 15 days);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 30, "between the releases");
+        vm.warp(START + 25 days);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 0, "after both");
+        assertEq(token.transferableBalance(alice, REG_D), 1000, "all units");
+    }
+
+    function testUnlockTokenRemovesEveryDueLock() public {
+        lock(alice, REG_D, 10, START + 10 days);
+        lock(alice, REG_D, 20, START + 20 days);
+        lock(alice, REG_D, 30, START + 30 days);
+        lock(alice, REG_D, 40, START + 40 days);
+        vm.warp(START + 35 days);
+        vm.prank(issuer);
+        token.unlockToken(alice, REG_D);
+        IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(alice, REG_D);
+        assertEq(tranches.length, 1, "tranches left");
+        _expectTranche(tranches[0], 40, START + 40 days);
+    }
+
+    function testSetFrozenTokensToZeroLeavesNoTranche() public {
+        vm.startPrank(officer);
+        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "never frozen");
+        token.setFrozenTokens(alice, REG_D, 10);
+        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "frozen before");
         vm.stopPrank();
     }
 

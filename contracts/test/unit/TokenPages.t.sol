@@ -4,10 +4,10 @@ pragma solidity 0.8.37;
 import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 import {World} from "../World.sol";
 
-/// @notice Pages of the size that a transaction can carry, and pages whose gas runs out anywhere.
+/// @notice The largest pages for one transaction, and pages that run out of gas at any point.
 contract TokenPagesTest is World {
     uint256 private constant MOST = 250;
-    /// @dev EIP-7825: what one transaction may use on mainnet.
+    /// @dev EIP-7825: the gas limit of one transaction on mainnet.
     uint256 private constant TRANSACTION_CAP = 16_777_216;
 
     DemoCoin private coin;
@@ -20,7 +20,7 @@ contract TokenPagesTest is World {
         coin.approve(address(token), type(uint256).max);
     }
 
-    function testAPageOf250HoldersFitsATransaction() public {
+    function testMintPageOf250HoldersFitsATransaction() public {
         bytes32[] memory lines = pageOf(0, MOST, 10);
         vm.prank(issuer);
         token.mintPage{gas: TRANSACTION_CAP}(1, REG_D, START + 1, lines);
@@ -35,7 +35,7 @@ contract TokenPagesTest is World {
         assertEq(coin.balanceOf(nth(MOST - 1)), 10, "paid");
     }
 
-    function testAMintPageWithAnyGasIsWholeOrNothing() public {
+    function testMintPageWithAnyGasIsAllOrNothing() public {
         bytes memory call = abi.encodeCall(token.mintPage, (1, REG_D, START + 1, pageOf(0, 8, 10)));
         for (uint256 gasGiven = 25_000; gasGiven < 420_000; gasGiven += 1777) {
             uint256 state = vm.snapshotState();
@@ -48,7 +48,7 @@ contract TokenPagesTest is World {
         assertTrue(_call(issuer, call, 420_000), "enough");
     }
 
-    function testAPayoutPageWithAnyGasIsWholeOrNothing() public {
+    function testPayoutPageWithAnyGasIsAllOrNothing() public {
         bytes memory call =
             abi.encodeWithSignature("batchPayout(uint256,address,bytes32[])", 1, address(coin), pageOf(0, 8, 10));
         for (uint256 gasGiven = 25_000; gasGiven < 420_000; gasGiven += 1777) {
@@ -62,7 +62,7 @@ contract TokenPagesTest is World {
         assertTrue(_call(payer, call, 420_000), "enough");
     }
 
-    function testARecoveryWithAnyGasIsWholeOrNothing() public {
+    function testRecoveryWithAnyGasIsAllOrNothing() public {
         for (uint256 i = 1; i <= 16; ++i) {
             mint(alice, REG_D, 1);
             lock(alice, REG_D, 1, START + i);

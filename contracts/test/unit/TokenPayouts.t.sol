@@ -69,7 +69,7 @@ contract TokenPayoutsTest is World {
         assertEq(coin.balanceOf(payer), 1_000_000 - 120, "pulled from the caller");
     }
 
-    function testBatchPayoutWithOneBadLineUndoesThePage() public {
+    function testBatchPayoutWithOneBadLineReverts() public {
         freeze(nth(2));
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, nth(2)));
         _page(1, pageOf(0, 3, 40));
@@ -166,12 +166,12 @@ contract TokenPayoutsTest is World {
         _page(1, page(alice, 1));
     }
 
-    function testThePayerMayPayHimself() public {
+    function testPayoutToThePayer() public {
         _page(1, page(payer, 5));
         assertEq(coin.balanceOf(payer), 1_000_000, "as before");
     }
 
-    function testAnAssetCannotReenter() public {
+    function testAssetCannotReenter() public {
         vm.prank(owner);
         registry.setRoles(address(coin), Roles.PAYOUT);
         coin.setMode(alice, HostileCoin.Mode.Reenters);

@@ -105,7 +105,7 @@ contract TokenRecoveryTest is World {
         assertEq(token.successorOf(bob), carol, "second step");
     }
 
-    function testARetiredWalletNeverComesBack() public {
+    function testRetiredWalletCannotBeUsedAgain() public {
         _recover(alice, bob, 900);
         bytes memory retired = abi.encodeWithSelector(IPlatformSecurityToken7518.AddressRetired.selector, alice, bob);
         vm.expectRevert(retired);

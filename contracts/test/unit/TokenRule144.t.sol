@@ -6,7 +6,7 @@ import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 import {ModuleStub} from "../mocks/ModuleStub.sol";
 
-/// @notice The token's side of the holding-period hook; the module itself has tests of its own.
+/// @notice The token's calls to the Rule 144 module. The module has its own tests.
 contract TokenRule144Test is World {
     uint256 private constant FLAGGED = 3;
 
@@ -29,7 +29,7 @@ contract TokenRule144Test is World {
         assertEq(token.rule144(), stranger, "module");
     }
 
-    function testMintTellsTheModuleOfEachLine() public {
+    function testMintReportsEachLine() public {
         assertEq(module.heard(), 1, "one line");
         assertEq(module.last(), abi.encodeCall(IRule144.onMint, (alice, FLAGGED, 100)), "what it heard");
         uint256 opId = nextOpId();
@@ -38,7 +38,7 @@ contract TokenRule144Test is World {
         assertEq(module.heard(), 4, "three more");
     }
 
-    function testTransferAsksAndTells() public {
+    function testTransferAsksAndReports() public {
         _transfer(30);
         assertEq(module.last(), abi.encodeCall(IRule144.onTransfer, (alice, bob, FLAGGED, 30)), "what it heard");
         _transfer(0);
@@ -47,14 +47,14 @@ contract TokenRule144Test is World {
 
     function testTransferRefusedWithTheModulesReason() public {
         module.answer(false, "rule144-holding-period");
-        _expectRefused("rule144-holding-period");
+        _expectRefused(1, "rule144-holding-period");
         module.answer(false, 0);
-        _expectRefused("rule144");
+        _expectRefused(1, "rule144");
     }
 
-    function testWithoutAModuleNothingMovesAndNothingIsMinted() public {
+    function testTransferAndMintWithoutModuleRevert() public {
         _set(address(0));
-        _expectRefused("rule144_unset");
+        _expectRefused(1, "rule144_unset");
         (, bytes32 reason) = token.canTransfer(address(0), bob, FLAGGED, 1, "");
         assertEq(reason, "rule144_unset", "mint answer");
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.Rule144Unset.selector, FLAGGED));
@@ -62,7 +62,7 @@ contract TokenRule144Test is World {
         token.mintPage(900, FLAGGED, 0, page(bob, 1));
     }
 
-    function testForcedTransferTellsButDoesNotAsk() public {
+    function testForcedTransferReportsButDoesNotAsk() public {
         module.answer(false, "rule144-holding-period");
         freeze(alice);
         vm.prank(custodian);
@@ -74,7 +74,7 @@ contract TokenRule144Test is World {
         assertEq(module.last(), abi.encodeCall(IRule144.onForcedTransfer, (carol, bob, FLAGGED, 10)), "follows on");
     }
 
-    function testReceivedUnitsAreFollowedToo() public {
+    function testForcedTransferOfReceivedUnitsIsReported() public {
         _transfer(30);
         freeze(bob);
         vm.prank(custodian);
@@ -93,7 +93,7 @@ contract TokenRule144Test is World {
         assertEq(module.heard(), 1, "not told");
     }
 
-    function testRecoveryTellsOfEachFlaggedPartition() public {
+    function testRecoveryReportsEachFlaggedPartition() public {
         vm.prank(custodian);
         token.recoveryAddress(alice, bob, 900);
         assertEq(module.heard(), 2, "only the flagged one");
@@ -115,6 +115,14 @@ contract TokenRule144Test is World {
         assertEq(module.heard(), 1, "nothing");
     }
 
+    function testModuleThatAllowsDoesNotOverruleTheToken() public {
+        lock(alice, FLAGGED, 60, START + 10 days);
+        _expectRefused(101, "insufficient_balance");
+        _expectRefused(41, "locked");
+        (bool allowed,) = token.canTransfer(alice, bob, FLAGGED, 40, "");
+        assertTrue(allowed, "unlocked units");
+    }
+
     function _set(address module_) private {
         vm.prank(officer);
         token.setRule144(module_);
@@ -125,13 +133,15 @@ contract TokenRule144Test is World {
         token.safeTransferFrom(alice, bob, FLAGGED, units, "");
     }
 
-    function _expectRefused(bytes32 reason) private {
-        (bool allowed, bytes32 given) = token.canTransfer(alice, bob, FLAGGED, 1, "");
+    function _expectRefused(uint256 units, bytes32 reason) private {
+        (bool allowed, bytes32 given) = token.canTransfer(alice, bob, FLAGGED, units, "");
         assertFalse(allowed, "refused");
         assertEq(given, reason, "reason");
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, FLAGGED, 1, reason)
+            abi.encodeWithSelector(
+                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, FLAGGED, units, reason
+            )
         );
-        _transfer(1);
+        _transfer(units);
     }
 }

@@ -32,7 +32,7 @@ contract TokenTransfersTest is World {
         assertEq(token.totalSupply(REG_D), 100, "supply");
     }
 
-    function testSafeTransferFromOfNothingAndToOneself() public {
+    function testSafeTransferFromOfZeroUnitsAndToSelf() public {
         _transfer(alice, bob, 0);
         whitelist(alice, REG_D);
         _transfer(alice, alice, 100);
@@ -66,7 +66,7 @@ contract TokenTransfersTest is World {
         token.safeTransferFrom(address(0), bob, REG_D, 5, "");
     }
 
-    function testApprovalOfNobodyReverts() public {
+    function testApprovalOfZeroAddressReverts() public {
         vm.expectRevert(abi.encodeWithSelector(IERC1155Errors.ERC1155InvalidOperator.selector, address(0)));
         vm.prank(alice);
         token.setApprovalForAll(address(0), true);
@@ -78,7 +78,7 @@ contract TokenTransfersTest is World {
         token.safeTransferFrom(alice, bob, REG_D, 5, "");
     }
 
-    function testEachReasonInTurn() public {
+    function testCanTransferReturnsEachReason() public {
         _expectRefused(alice, carol, 1, "to_not_whitelisted");
         _expectRefused(alice, address(0), 1, "to_zero");
         _expectRefused(alice, bob, 101, "insufficient_balance");
@@ -123,7 +123,7 @@ contract TokenTransfersTest is World {
         _expectMintAnswer(bob, REG_D, 1, "to_frozen");
     }
 
-    function testTransferDropsADueLock() public {
+    function testTransferRemovesADueLock() public {
         lock(alice, REG_D, 100, START + 10);
         _expectRefused(alice, bob, 1, "locked");
         vm.warp(START + 10);
@@ -132,7 +132,7 @@ contract TokenTransfersTest is World {
         assertEq(token.balanceOf(bob, REG_D), 100, "moved");
     }
 
-    function testUnlockedUnitsMoveBesideALock() public {
+    function testUnlockedUnitsMoveDespiteALock() public {
         lock(alice, REG_D, 60, START + 10);
         _transfer(alice, bob, 40);
         assertEq(token.transferableBalance(alice, REG_D), 0, "rest is locked");
@@ -165,12 +165,32 @@ contract TokenTransfersTest is World {
     }
 
     function testSafeBatchTransferFromOfUnequalArraysReverts() public {
+        vm.startPrank(alice);
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 3, 1));
-        vm.prank(alice);
         token.safeBatchTransferFrom(alice, bob, _three(1, 1, 1), new uint256[](1), "");
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 1, 3));
+        token.safeBatchTransferFrom(alice, bob, new uint256[](1), _three(1, 1, 1), "");
+        vm.stopPrank();
     }
 
-    function testSafeBatchTransferFromToNobodyReverts() public {
+    function testSafeBatchTransferFromEmitsTheBatch() public {
+        uint256[] memory ids = _three(REG_D, REG_S, REG_D);
+        uint256[] memory amounts = _three(30, 20, 40);
+        vm.expectEmit(address(token));
+        emit IERC1155.TransferBatch(alice, alice, bob, ids, amounts);
+        vm.prank(alice);
+        token.safeBatchTransferFrom(alice, bob, ids, amounts, "");
+    }
+
+    function testSafeBatchTransferFromToAnUnwillingReceiverReverts() public {
+        address wallet = address(new RevertingReceiver());
+        whitelist(wallet, REG_D);
+        vm.expectRevert(RevertingReceiver.Unwilling.selector);
+        vm.prank(alice);
+        token.safeBatchTransferFrom(alice, wallet, _three(REG_D, REG_D, REG_D), _three(1, 1, 1), "");
+    }
+
+    function testSafeBatchTransferFromToZeroAddressReverts() public {
         vm.expectRevert(abi.encodeWithSelector(IERC1155Errors.ERC1155InvalidReceiver.selector, address(0)));
         vm.prank(alice);
         token.safeBatchTransferFrom(alice, address(0), new uint256[](0), new uint256[](0), "");
@@ -185,6 +205,8 @@ contract TokenTransfersTest is World {
         assertEq(balances[2], 50, "alice s");
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 3, 0));
         token.balanceOfBatch(accounts, new uint256[](0));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 1, 3));
+        token.balanceOfBatch(one(alice), _three(REG_D, REG_D, REG_S));
     }
 
     function testTransferCallsTheReceiverHook() public {

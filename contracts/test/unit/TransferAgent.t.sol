@@ -11,7 +11,7 @@ import {World} from "../World.sol";
 import {FalseToken} from "../mocks/FalseToken.sol";
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 
-/// @dev The desk over a real token, where it alone holds the custody role.
+/// @dev The desk with a real token. Only the desk has the custody role.
 contract TransferAgentTest is World {
     bytes32 private constant DOCUMENT = "document";
     uint256 private constant UNITS = 1000;
@@ -78,7 +78,7 @@ contract TransferAgentTest is World {
         return uint256(status);
     }
 
-    function testForcedTransferOnTwoSignatures() external {
+    function testForcedTransferByTwoMembers() external {
         ITransferAgent.Instruction memory instruction = _forcedTransfer();
         bytes32 id = desk.instructionId(instruction);
         uint256 deadline = START + 72 hours;
@@ -101,7 +101,7 @@ contract TransferAgentTest is World {
         assertEq(_statusOf(id), uint256(ITransferAgent.Status.Executed), "executed");
     }
 
-    function testRecoveryOnTwoSignatures() external {
+    function testRecoveryByTwoMembers() external {
         _propose(_recovery());
         _execute(_recovery());
         assertEq(token.balanceOf(carol, REG_D), UNITS, "moved");
@@ -109,8 +109,8 @@ contract TransferAgentTest is World {
         assertTrue(token.isOperationExecuted(51), "operation");
     }
 
-    /// @dev The point of the desk: no single key moves a holding.
-    function testNoMemberMovesAloneOrPastTheDesk() external {
+    /// @dev The purpose of the desk: no single member can move a holding.
+    function testMemberCannotMoveAloneOrBypassTheDesk() external {
         bytes memory notAgent = abi.encodeWithSelector(
             IAgentGated.NotAuthorized.selector, both, token.forceTransfer.selector, Roles.CUSTODY
         );
@@ -126,7 +126,7 @@ contract TransferAgentTest is World {
         assertEq(token.balanceOf(bob, REG_D), 400, "moved by the second one");
     }
 
-    function testOneMemberMovesWhereNoSecondIsRequired() external {
+    function testOneMemberMovesIfNoSecondIsRequired() external {
         vm.expectEmit();
         emit ITransferAgent.SecondApproverRequired(false);
         vm.prank(owner);
@@ -162,7 +162,7 @@ contract TransferAgentTest is World {
         }
     }
 
-    function testProposeUnsound() external {
+    function testProposeInvalidInstruction() external {
         ITransferAgent.Instruction memory instruction = _forcedTransfer();
         instruction.token = address(0);
         vm.expectRevert(abi.encodeWithSelector(ITransferAgent.ZeroAddress.selector));
@@ -222,7 +222,7 @@ contract TransferAgentTest is World {
         _execute(_forcedTransfer());
     }
 
-    /// @dev Any other content is another instruction, which nobody proposed.
+    /// @dev An instruction with any other content has another id, which was not proposed.
     function testExecuteOtherContent() external {
         _propose(_forcedTransfer());
         ITransferAgent.Instruction[8] memory others;
@@ -293,7 +293,7 @@ contract TransferAgentTest is World {
         _execute(instruction);
     }
 
-    /// @dev A token that calls back finds the instruction executed.
+    /// @dev When the token calls back, the instruction is already executed.
     function testExecuteReentered() external {
         FalseToken calling = new FalseToken();
         ITransferAgent.Instruction memory instruction = _forcedTransfer();
@@ -378,7 +378,7 @@ contract TransferAgentTest is World {
         vm.stopPrank();
     }
 
-    /// @dev A desk without an owner could not remove a lost key.
+    /// @dev Without an owner a lost key could not be removed.
     function testRenounceOwnership() external {
         vm.expectRevert(abi.encodeWithSelector(ITransferAgent.OwnershipIsRequired.selector));
         vm.prank(owner);

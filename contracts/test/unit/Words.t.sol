@@ -8,7 +8,7 @@ import {PartitionWord, PartitionWordLibrary} from "../../src/token/PartitionWord
 import {TotalWord, TotalWordLibrary} from "../../src/token/TotalWord.sol";
 import {Test} from "../Test.sol";
 
-/// @notice A write to one field of a word leaves every other field alone, from any starting word.
+/// @notice A write to one field of a word changes no other field, for any word.
 contract WordsTest is Test {
     function testFuzzHolderWord(uint256 raw, uint96 units, uint40 release, uint8 extras) public pure {
         HolderWord word = HolderWord.wrap(raw);
