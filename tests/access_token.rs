@@ -7,7 +7,7 @@ use ring::signature::Ed25519KeyPair;
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
 
-use crate::installation::{Door, Person, Server, register};
+use crate::installation::{ApiFixture, Person, Server, register};
 
 /// What an attacker has: a token of his own, and in the worst case the key.
 struct Forge {
@@ -33,17 +33,17 @@ fn token(header: &Value, claims: &str, sign: impl Fn(&[u8]) -> Vec<u8>) -> Strin
 }
 
 /// Reads the key that signs the tokens of an installation.
-fn signing_key(door: &Door) -> Ed25519KeyPair {
-    let pkcs8 = BASE64.decode(door.secrets()["generations"][0]["signing"].as_str().unwrap()).unwrap();
+fn signing_key(api: &ApiFixture) -> Ed25519KeyPair {
+    let pkcs8 = BASE64.decode(api.secrets()["generations"][0]["signing"].as_str().unwrap()).unwrap();
     Ed25519KeyPair::from_pkcs8(&pkcs8).unwrap()
 }
 
 impl Forge {
-    async fn new(door: &Door, server: &Server, victim: &Person) -> Self {
-        let jwks = server.anybody().get("/.well-known/jwks.json").await.unwrap();
+    async fn new(api: &ApiFixture, server: &Server, victim: &Person) -> Self {
+        let jwks = server.anonymous().get("/.well-known/jwks.json").await.unwrap();
         let (public, kid) = (jwks.text("/keys/0/x"), jwks.text("/keys/0/kid"));
         assert_eq!(part(&victim.access_token, 0), header(&kid));
-        Self { key: signing_key(door), public, kid, claims: part(&victim.access_token, 1) }
+        Self { key: signing_key(api), public, kid, claims: part(&victim.access_token, 1) }
     }
 
     /// Signed by the real key, with one claim changed or taken away.
@@ -78,7 +78,7 @@ impl Forge {
 }
 
 async fn answer(server: &Server, token: &str) -> (u16, String) {
-    let answer = server.anybody().with_key(token).get("/v1/auth/me").await.unwrap();
+    let answer = server.anonymous().with_key(token).get("/v1/auth/me").await.unwrap();
     if answer.status == 401 {
         assert!(answer.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"), "{answer:?}");
     }
@@ -87,11 +87,11 @@ async fn answer(server: &Server, token: &str) -> (u16, String) {
 
 on_both_databases! {
     async fn a_forged_token_is_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
-        let forge = Forge::new(&door, &server, &ada).await;
+        let forge = Forge::new(&api, &server, &ada).await;
         let now = forge.claims["iat"].as_i64().unwrap();
         // The real key signs what it must not accept, so that each check stands for itself. The first one shows that the forge works.
         assert_eq!(answer(&server, &forge.with("jti", Some(json!("another")))).await.0, 200);
@@ -151,24 +151,24 @@ on_both_databases! {
         for (name, token) in forged {
             assert_eq!(answer(&server, &token).await, (401, "token_invalid".to_owned()), "{name}");
         }
-        assert_eq!(server.anybody().get("/v1/auth/me").await.unwrap().problem(), (401, "token_missing".to_owned()));
+        assert_eq!(server.anonymous().get("/v1/auth/me").await.unwrap().problem(), (401, "token_missing".to_owned()));
         assert_eq!(ada.get("/v1/auth/me").await.status, 200);
     }
 
     async fn a_token_of_another_installation_is_refused(database: Database) {
-        let door = Door::new(database).await;
-        let other = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
-        let (here, there) = (door.open().await, other.open().await);
+        let api = ApiFixture::new(database).await;
+        let other = ApiFixture::new(Database::fresh(world::Engine::Sqlite).await).await;
+        let (here, there) = (api.start().await, other.start().await);
         register(&there, "ada@people.example").await;
         let stranger = Person::log_in(&there, "ada@people.example").await;
         assert_eq!(answer(&here, &stranger.access_token).await, (401, "token_invalid".to_owned()));
         // Even with our key: there is no such session.
         register(&here, "ada@people.example").await;
         let ada = Person::log_in(&here, "ada@people.example").await;
-        let forge = Forge::new(&door, &here, &ada).await;
+        let forge = Forge::new(&api, &here, &ada).await;
         // Their key under our name, and a header that brings it along.
         let theirs = signing_key(&other);
-        let jwks = there.anybody().get("/.well-known/jwks.json").await.unwrap();
+        let jwks = there.anonymous().get("/.well-known/jwks.json").await.unwrap();
         let mut brought = header(&forge.kid);
         brought["jwk"] = jwks.body["keys"][0].clone();
         for disguise in [header(&forge.kid), brought, header(&jwks.text("/keys/0/kid"))] {
@@ -185,14 +185,14 @@ on_both_databases! {
     }
 
     async fn tokens_stay_valid_over_a_restart(database: Database) {
-        let door = Door::new(database).await;
-        let mut server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let mut server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
         server.process.terminate(crate::installation::PATIENCE);
-        let server = door.open().await;
+        let server = api.start().await;
         assert_eq!(answer(&server, &ada.access_token).await.0, 200);
         let body = json!({ "refresh_token": ada.refresh_token });
-        assert_eq!(server.anybody().change("POST", "/v1/auth/refresh", Some(body)).await.unwrap().status, 200);
+        assert_eq!(server.anonymous().change("POST", "/v1/auth/refresh", Some(body)).await.unwrap().status, 200);
     }
 }

@@ -13,7 +13,7 @@ use muniment_workflows::operator::abandon;
 use muniment_workflows::requester::Requester;
 use world::{Database, Mining, on_both_databases};
 
-use crate::installation::{Desk, Installation, Terms, ended};
+use crate::installation::{EngineFixture, Installation, Terms, ended};
 
 /// The points at which moves are ended here, instead of a whole process.
 pub const ENDED_AT: &[Point] = &[Point::Approval];
@@ -23,17 +23,17 @@ fn person(name: &str) -> Requester {
 }
 
 /// A deployment that failed without being signed, and an approval asked for to give it up.
-async fn asked_to_abandon(database: Database) -> (Installation, Desk, String, Approval) {
+async fn asked_to_abandon(database: Database) -> (Installation, EngineFixture, String, Approval) {
     let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
     // More than the cap of the token: the simulation says no.
     site.write("update subscriptions set quantity = '99999999999999'").await;
-    let desk = site.desk(|_| {}).await;
-    desk.deploy(&site.offerings[0]).await;
+    let fixture = site.engine_fixture(|_| {}).await;
+    fixture.deploy(&site.offerings[0]).await;
     site.settled().await;
-    let mint = desk.mint(&site.offerings[0]).await;
+    let mint = fixture.mint(&site.offerings[0]).await;
     site.settled().await;
-    let approval = ask_to_abandon(&desk.engine, &mint).await.unwrap();
-    (site, desk, mint, approval)
+    let approval = ask_to_abandon(&fixture.engine, &mint).await.unwrap();
+    (site, fixture, mint, approval)
 }
 
 async fn ask_to_abandon(engine: &Engine, operation_id: &str) -> Result<Approval, Error> {
@@ -76,28 +76,28 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
 
 on_both_databases! {
     async fn an_approved_action_on_the_chain_is_executed_by_the_engine(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
-        assert_eq!(refused(ask_to_abandon(&desk.engine, &mint).await), Code::OperationInProgress, "asked for twice");
-        assert_eq!(refused(approve(&desk.engine, &asked, "maker").await), Code::SelfApprovalForbidden);
-        assert_eq!(approve(&desk.engine, &asked, "checker").await.unwrap().status, Status::Approved);
-        site.until("it is done", async || now(&desk.engine, &asked.id).await.status == Status::Executed).await;
-        assert_eq!(desk.operation(&mint).await.resolution, Some(Resolution::Abandoned));
+        let (site, fixture, mint, asked) = asked_to_abandon(database).await;
+        assert_eq!(refused(ask_to_abandon(&fixture.engine, &mint).await), Code::OperationInProgress, "asked for twice");
+        assert_eq!(refused(approve(&fixture.engine, &asked, "maker").await), Code::SelfApprovalForbidden);
+        assert_eq!(approve(&fixture.engine, &asked, "checker").await.unwrap().status, Status::Approved);
+        site.until("it is done", async || now(&fixture.engine, &asked.id).await.status == Status::Executed).await;
+        assert_eq!(fixture.operation(&mint).await.resolution, Some(Resolution::Abandoned));
         let reason = "operation_history where actor = 'checker' and reason like 'a test (asked for by maker, apr_%'";
         assert_eq!(site.count(reason).await, 1);
-        assert_eq!(refused(approve(&desk.engine, &asked, "checker").await), Code::VersionConflict);
+        assert_eq!(refused(approve(&fixture.engine, &asked, "checker").await), Code::VersionConflict);
         assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
         assert_eq!(site.rows("select to_status from approval_history order by version").await.concat(),
             ["pending", "approved", "executed"]);
         let told = "select type from events where subject_type = 'approval' order by sequence";
         assert_eq!(site.rows(told).await.concat(), ["approval.requested", "approval.approved", "approval.executed"]);
-        desk.close().await;
+        fixture.close().await;
     }
 
     async fn executing_an_approval_survives_a_crash_on_either_side(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
+        let (site, fixture, mint, asked) = asked_to_abandon(database).await;
         // Without the engine beside it: the moves are made by hand.
-        let engine = desk.engine.clone();
-        desk.halt().await;
+        let engine = fixture.engine.clone();
+        fixture.halt().await;
         let mut tx = engine.db.begin().await.unwrap();
         let decision = Decision {
             approval_id: asked.id.clone(), version: 1, by: person("checker"), roles: Roles::only(Role::Admin), comment: Some("fine".to_owned()),
@@ -117,9 +117,9 @@ on_both_databases! {
     }
 
     async fn an_undecided_approval_expires_once_and_can_be_requested_again(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
-        let engine = desk.engine.clone();
-        desk.halt().await;
+        let (site, fixture, mint, asked) = asked_to_abandon(database).await;
+        let engine = fixture.engine.clone();
+        fixture.halt().await;
         approval::act(&engine, &asked.id).await.unwrap();
         assert_eq!(now(&engine, &asked.id).await.status, Status::Pending, "a wake that comes early does nothing");
         let past = "update approvals set expires_at = '2001-01-01T00:00:00+00:00', next_action_at = '2001-01-01T00:00:00+00:00'";
@@ -137,22 +137,22 @@ on_both_databases! {
     }
 
     async fn an_approval_that_became_impossible_fails_with_the_reason(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
-        abandon::abandon(&desk.engine, &mint, "somebody", "quicker").await.unwrap();
-        approve(&desk.engine, &asked, "checker").await.unwrap();
-        site.until("it is looked at", async || now(&desk.engine, &asked.id).await.status == Status::ExecutionFailed).await;
-        assert_eq!(now(&desk.engine, &asked.id).await.error_code.as_deref(), Some("invalid_state"));
+        let (site, fixture, mint, asked) = asked_to_abandon(database).await;
+        abandon::abandon(&fixture.engine, &mint, "somebody", "quicker").await.unwrap();
+        approve(&fixture.engine, &asked, "checker").await.unwrap();
+        site.until("it is looked at", async || now(&fixture.engine, &asked.id).await.status == Status::ExecutionFailed).await;
+        assert_eq!(now(&fixture.engine, &asked.id).await.error_code.as_deref(), Some("invalid_state"));
         assert_eq!(site.count("events where type = 'operation.resolved'").await, 1);
-        desk.close().await;
+        fixture.close().await;
     }
 
     async fn two_approvers_at_once_make_one_decision(database: Database) {
-        let (site, desk, _, asked) = asked_to_abandon(database).await;
+        let (site, fixture, _, asked) = asked_to_abandon(database).await;
         let checkers = ["one", "two", "three", "four"];
-        let decided = futures::future::join_all(checkers.iter().map(|name| approve(&desk.engine, &asked, name))).await;
+        let decided = futures::future::join_all(checkers.iter().map(|name| approve(&fixture.engine, &asked, name))).await;
         assert_eq!(decided.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{decided:?}");
-        site.until("it is done", async || now(&desk.engine, &asked.id).await.status == Status::Executed).await;
+        site.until("it is done", async || now(&fixture.engine, &asked.id).await.status == Status::Executed).await;
         assert_eq!(site.count("operations where resolution = 'abandoned'").await, 1);
-        desk.close().await;
+        fixture.close().await;
     }
 }

@@ -14,7 +14,7 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Door, PATIENCE, Person, ended, open, register};
+use crate::installation::{ApiFixture, PATIENCE, Person, ended, open, register};
 
 /// The points at which moves are ended here, instead of a whole process.
 pub const ENDED_AT: &[Point] = &[Point::Seal];
@@ -79,23 +79,23 @@ pub async fn disarm(db: &Db) {
 
 on_both_databases! {
     async fn a_change_is_audited_and_a_failed_or_read_request_is_not(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
-        let issuer = door.person(&server, "issuer", Role::Issuer).await;
-        let before = door.count("audit_log").await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
+        let issuer = api.person(&server, "issuer", Role::Issuer).await;
+        let before = api.count("audit_log").await;
         admin.get("/v1/auth/me").await;
         issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
         assert_eq!(server.log_in(&admin.email, "not the password at all").await.status, 401);
-        assert_eq!(door.count("audit_log").await, before);
+        assert_eq!(api.count("audit_log").await, before);
 
         let made = issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
         let path = format!("/v1/users/{}/disable", auditor.id);
         let headers = [("x-request-id", "req-of-the-test")];
         assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
-        assert_eq!(door.count("audit_log").await, before + 3);
-        let session = door.rows("select detail from audit_log where object_type = 'session' and detail like '%session.revoked%'").await;
+        assert_eq!(api.count("audit_log").await, before + 3);
+        let session = api.rows("select detail from audit_log where object_type = 'session' and detail like '%session.revoked%'").await;
         assert_eq!(session, [[r#"{"events":["session.revoked"]}"#]], "what the act moved beside the person");
         let mut lines = admin.get("/v1/audit-log?limit=3").await;
         lines.body["data"].as_array_mut().unwrap().retain(|line| line["object_type"] != "session");
@@ -113,11 +113,11 @@ on_both_databases! {
     }
 
     async fn refused_access_and_failed_authentication_are_audited(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("rates", "write_per_minute", "9");
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("rates", "write_per_minute", "9");
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
         let refused = async || {
             let lines = admin.get(&format!("/v1/audit-log?actor={}&limit=1", ada.id)).await;
             let line = &lines.body["data"][0];
@@ -127,39 +127,39 @@ on_both_databases! {
         let said = |action: &str, code: &str| (action.to_owned(), code.to_owned());
         assert_eq!(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status, 403);
         assert_eq!(refused().await, said("POST /v1/users/{id}/disable", "role_forbidden"));
-        let line = door.rows("select object_id, actor_kind from audit_log where detail like '%role_forbidden%'").await;
+        let line = api.rows("select object_id, actor_kind from audit_log where detail like '%role_forbidden%'").await;
         assert_eq!(line, [[admin.id.clone(), "person".to_owned()]]);
         assert_eq!(ada.post("/v1/auth/step-up", json!({ "password": "wrong" })).await.status, 401);
         assert_eq!(refused().await, said("POST /v1/auth/step-up", "invalid_credentials"));
         let change = json!({ "current_password": "wrong", "new_password": "another long password" });
         assert_eq!(ada.post("/v1/auth/password/change", change).await.status, 401);
         assert_eq!(refused().await, said("POST /v1/auth/password/change", "invalid_credentials"));
-        let without = server.anybody().with_key(&ada.access_token).change("POST", "/v1/auth/logout", None).await.unwrap();
+        let without = server.anonymous().with_key(&ada.access_token).change("POST", "/v1/auth/logout", None).await.unwrap();
         assert_eq!((without.status, refused().await), (403, said("POST /v1/auth/logout", "csrf_token_missing")));
         let nothing = admin.client().on_version(1).send("POST", "/v1/approvals/apr_01jc0000000000000000000000/cancel",
             &[("idempotency-key", "one")], Some("{}".to_owned())).await.unwrap();
         assert_eq!(nothing.status, 404, "{nothing:?}");
-        assert_eq!(door.count("audit_log where detail like '%\"refused\":\"not_found\"%' and object_type = 'approval'").await, 1);
+        assert_eq!(api.count("audit_log where detail like '%\"refused\":\"not_found\"%' and object_type = 'approval'").await, 1);
         // What is refused because it comes too often costs nothing.
         let mut told = Vec::new();
         for _ in 0..12 {
             told.push(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status);
         }
         assert!(told.contains(&429), "{told:?}");
-        let lines = door.count("audit_log where detail like '%role_forbidden%'").await;
+        let lines = api.count("audit_log where detail like '%role_forbidden%'").await;
         assert_eq!(lines, 1 + i64::try_from(told.iter().filter(|status| **status == 403).count()).unwrap());
     }
 
     async fn reading_all_data_of_a_person_is_audited(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let id = ada.get("/v1/investor/profile").await.text("/id");
-        let before = door.count("audit_log").await;
+        let before = api.count("audit_log").await;
         assert_eq!(auditor.get("/v1/investors").await.status, 200);
         assert_eq!(auditor.get("/v1/investors/inv_01jc0000000000000000000000").await.status, 404);
-        assert_eq!(door.count("audit_log").await, before);
+        assert_eq!(api.count("audit_log").await, before);
         assert_eq!(auditor.get(&format!("/v1/investors/{id}")).await.status, 200);
         assert_eq!(auditor.get(&format!("/v1/investors/{id}/documents")).await.status, 200);
         assert_eq!(ada.get(&format!("/v1/investors/{id}")).await.status, 403);
@@ -171,11 +171,11 @@ on_both_databases! {
     }
 
     async fn the_audit_log_names_the_actor_and_the_owner_of_a_key(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
         let lines = admin.get(&format!("/v1/audit-log?actor={}", ada.id)).await;
         let (kind, action) = (lines.text("/data/0/actor_kind"), lines.text("/data/0/action"));
         assert_eq!((kind, action), ("anonymous".to_owned(), "POST /v1/auth/login".to_owned()));
@@ -183,7 +183,7 @@ on_both_databases! {
         let registered = admin.get(&format!("/v1/audit-log?object={}", ada.id)).await;
         assert_eq!(registered.text("/data/0/action"), "POST /v1/auth/register");
 
-        let second = door.person(&server, "second", Role::Admin).await;
+        let second = api.person(&server, "second", Role::Admin).await;
         let key = admin.key(&second, json!({ "name": "k", "scopes": ["audit:read", "ops:write"] })).await;
         let with_key = server.client().with_key(&key.text("/key"));
         let refused = with_key.post("/blockchain/deploy-token", "one", json!({ "offering_id": "off_01jc0000000000000000000000" })).await;
@@ -207,12 +207,12 @@ on_both_databases! {
     }
 
     async fn the_platform_chains_entries_and_the_command_line_verifies_them(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("engine", "sweep_seconds", "1");
-        let mut server = door.opened(door.launch_as(&["run"])).await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("engine", "sweep_seconds", "1");
+        let mut server = api.serve(api.launch_as(&["run"])).await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let verify = async || auditor.get("/v1/audit-log/verify").await;
-        door.until("all is sealed", async || verify().await.body["unsealed"] == json!(0)).await;
+        api.until("all is sealed", async || verify().await.body["unsealed"] == json!(0)).await;
         let sealed = verify().await;
         assert_eq!((&sealed.body["ok"], &sealed.body["first_bad"]), (&json!(true), &Value::Null));
         assert_eq!(sealed.body["head_hash"], sealed.body["hash"]);
@@ -221,12 +221,12 @@ on_both_databases! {
         assert_eq!(auditor.get("/v1/audit-log/verify?from=0").await.status, 400);
         server.process.terminate(PATIENCE);
         let command = |expected: i32| {
-            let mut process = door.launch_as(&["audit", "verify"]).spawn();
+            let mut process = api.launch_as(&["audit", "verify"]).spawn();
             let code = process.wait(PATIENCE).expect("it ends").code();
             assert_eq!(code, Some(expected), "{}", process.log());
         };
         command(0);
-        let db = open(&door.database.url()).await;
+        let db = open(&api.database.url()).await;
         disarm(&db).await;
         past(&db, "update audit_log set ip = '10.9.8.7' where id = (select audit_id from audit_seals where position = 1)").await.unwrap();
         db.close().await;

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use world::on_both_databases;
 
 use crate::audit::{disarm, past};
-use crate::installation::{Door, PATIENCE, Person, Server, in_days, open, open_at};
+use crate::installation::{ApiFixture, PATIENCE, Person, Server, in_days, open, open_at};
 
 /// So many acts of some days ago, sealed.
-async fn acted(door: &Door, days: i64, acts: usize) {
-    let db = open_at(&door.database.url(), Clock::manual(in_days(-days))).await;
+async fn acted(api: &ApiFixture, days: i64, acts: usize) {
+    let db = open_at(&api.database.url(), Clock::manual(in_days(-days))).await;
     for number in 0..acts {
         let act =
             Act { actor: Some(format!("usr_{number}")), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") };
@@ -50,8 +50,8 @@ fn climbed(proof: &Value) -> String {
 }
 
 /// Writes past the platform, as somebody with the rights of the database could.
-async fn forged(door: &Door, statements: &[&str]) {
-    let db = open(&door.database.url()).await;
+async fn forged(api: &ApiFixture, statements: &[&str]) {
+    let db = open(&api.database.url()).await;
     assert!(past(&db, "delete from audit_anchors").await.is_err(), "the tables guard themselves");
     disarm(&db).await;
     for sql in statements {
@@ -62,7 +62,7 @@ async fn forged(door: &Door, statements: &[&str]) {
 
 async fn flaws(server: &Server, auditor: &Person) -> (Value, Vec<Value>) {
     let mut auditor = auditor.clone();
-    auditor.server = server.anybody();
+    auditor.server = server.anonymous();
     let found = auditor.get("/v1/audit-log/verify").await;
     let flaws = found.body["anchors"].as_array().unwrap().iter().map(|anchor| anchor["flaw"].clone()).collect();
     (found.body["ok"].clone(), flaws)
@@ -70,13 +70,13 @@ async fn flaws(server: &Server, auditor: &Person) -> (Value, Vec<Value>) {
 
 on_both_databases! {
     async fn each_day_has_a_signed_anchor_and_a_removed_tail_is_found(database: Database) {
-        let door = Door::new(database).await;
-        acted(&door, 3, 5).await;
-        acted(&door, 2, 6).await;
-        let mut server = door.open().await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let api = ApiFixture::new(database).await;
+        acted(&api, 3, 5).await;
+        acted(&api, 2, 6).await;
+        let mut server = api.start().await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let verify = async || auditor.get("/v1/audit-log/verify").await;
-        door.until("an anchor", async || !verify().await.body["anchors"].as_array().unwrap().is_empty()).await;
+        api.until("an anchor", async || !verify().await.body["anchors"].as_array().unwrap().is_empty()).await;
         let verified = verify().await;
         assert_eq!(verified.body["ok"], true, "{verified:?}");
         let anchor = &verified.body["anchors"][0];
@@ -89,7 +89,7 @@ on_both_databases! {
             let proof = auditor.get(&format!("/v1/audit-log/{position}/proof")).await;
             assert_eq!((&proof.body["position"], climbed(&proof.body)), (&json!(position), anchor["root"].as_str().unwrap().to_owned()));
         }
-        let id = door.rows("select audit_id from audit_seals where position = 4").await.concat().concat();
+        let id = api.rows("select audit_id from audit_seals where position = 4").await.concat().concat();
         let proof = auditor.get(&format!("/v1/audit-log/{id}/proof")).await;
         assert!(proof.text("/text").contains(&id) && climbed(&proof.body) == anchor["root"].as_str().unwrap(), "{proof:?}");
         for unknown in ["0", "-1", "+1", "01", "99999", "aud_01jc0000000000000000000000", "x"] {
@@ -99,20 +99,20 @@ on_both_databases! {
         server.process.kill();
         // The newest lines with their seals: what is left is a chain without a flaw.
         let newest = "delete from audit_log where id not in (select audit_id from audit_seals where position <= 8)";
-        forged(&door, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
-        let mut server = door.open().await;
+        forged(&api, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
+        let mut server = api.start().await;
         assert_eq!(flaws(&server, &auditor).await, (json!(false), vec![json!("cut")]));
         server.process.kill();
         // Somebody else's lines in their place.
-        acted(&door, 1, 4).await;
-        let mut server = door.open().await;
+        acted(&api, 1, 4).await;
+        let mut server = api.start().await;
         let (ok, found) = flaws(&server, &auditor).await;
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("differs"))));
         server.process.kill();
         // An anchor that fits the new chain is not signed by who never had the key.
         let fitting = "update audit_anchors set head_hash = (select hash from audit_seals where position = 11) where from_position = 1";
-        forged(&door, &[fitting]).await;
-        let mut server = door.open().await;
+        forged(&api, &[fitting]).await;
+        let mut server = api.start().await;
         let (ok, found) = flaws(&server, &auditor).await;
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("signature_invalid"))));
         server.process.kill();

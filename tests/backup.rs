@@ -51,14 +51,14 @@ on_both_databases! {
         assert_eq!(site.count("attempts").await, signed, "nothing was signed");
         server.process.kill();
 
-        let desk = site.desk(|_| {}).await;
-        desk.resume().await;
+        let fixture = site.engine_fixture(|_| {}).await;
+        fixture.resume().await;
         site.settled().await;
         assert_eq!(site.rows(&format!("select status from operations where id = '{mint}'")).await, [["confirmed"]]);
         assert_eq!(site.rows(&format!("select status from operations where id = '{deploy}'")).await, [["confirmed"]]);
-        desk.mint(&site.offerings[1]).await;
+        fixture.mint(&site.offerings[1]).await;
         site.settled().await;
-        desk.close().await;
+        fixture.close().await;
         let numbers = site.rows("select distinct target, cast(op_number as text) from operation_steps where op_number is not null").await;
         assert_eq!(numbers.len(), 2);
         assert_eq!(site.executed_once_and_held_once().await, 2);

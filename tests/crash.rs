@@ -42,7 +42,7 @@ fn every_write_has_a_crash_test() {
             operator::ENDED_AT,
             approval::ENDED_AT,
             reconciliation::ENDED_AT,
-            wish::ENDED_AT,
+            commands::ENDED_AT,
             sessions::ENDED_AT,
             audit::ENDED_AT,
             offering_calendar::ENDED_AT,

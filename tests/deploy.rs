@@ -1,4 +1,4 @@
-//! Deploying a token through the front door: accepted once, confirmed when it is final, and never twice.
+//! Deploying a token through the front api: accepted once, confirmed when it is final, and never twice.
 
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::point::Point;

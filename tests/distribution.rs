@@ -1,14 +1,14 @@
-//! A distribution through the front door: from a draft to a receipt for each holder, by each way, and each no on the way.
+//! A distribution through the front api: from a draft to a receipt for each holder, by each way, and each no on the way.
 
 use muniment_domain::user::Role;
 use serde_json::json;
 use world::{Database, Engine, on_both_databases};
 
-use crate::installation::{Payday, wallet};
+use crate::installation::{PayoutFixture, wallet};
 
 on_both_databases! {
     async fn every_method_pays_every_holder_to_the_cent(database: Database) {
-        let day = Payday::new(database, 5).await;
+        let day = PayoutFixture::new(database, 5).await;
         for (method, total, kinds) in [
             ("direct_payout", "1000.01", vec!["payout", "payout", "payout", "payout"]),
             ("distributor", "777.77", vec!["distributor_payout"]),
@@ -30,7 +30,7 @@ on_both_databases! {
     }
 
     async fn a_repeated_request_has_one_effect(database: Database) {
-        let day = Payday::new(database, 3).await;
+        let day = PayoutFixture::new(database, 3).await;
         let id = day.calculated("direct_payout", "30.00").await;
         let again = day.act(&format!("calculate-{id}"), &id, "calculate").await;
         assert_eq!((again.status, again.headers.contains_key("idempotent-replayed")), (200, true));
@@ -54,7 +54,7 @@ on_both_databases! {
     }
 
     async fn an_entitlement_that_cannot_be_paid_is_held_and_delays_no_other(database: Database) {
-        let day = Payday::new(database, 5).await;
+        let day = PayoutFixture::new(database, 5).await;
         let site = &day.site;
         site.write(&format!("delete from wallets where address = '{:#x}'", wallet(0))).await;
         let owner = |n: usize| format!("select investor_id from wallets where address = '{:#x}'", wallet(n));
@@ -92,7 +92,7 @@ on_both_databases! {
     }
 
     async fn payouts_below_the_threshold_count_together(database: Database) {
-        let day = Payday::with(database, 2, |site| site.config.payout_threshold("100.00")).await;
+        let day = PayoutFixture::with(database, 2, |site| site.config.payout_threshold("100.00")).await;
         let ids = [day.calculated("direct_payout", "60.00").await, day.calculated("direct_payout", "60.01").await];
         let asked = ids.iter().map(|id| {
             let (client, path) = (day.server.client(), format!("/v1/distributions/{id}/submit"));
@@ -113,7 +113,7 @@ on_both_databases! {
     }
 
     async fn a_record_date_ends_at_the_utc_offset_of_the_offering(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         for (minutes, record, payment) in [
             (0, "2999-01-01T23:59:59.000Z", "2999-01-02T00:00:00.000Z"),
             (540, "2999-01-01T14:59:59.000Z", "2999-01-01T15:00:00.000Z"),
@@ -144,7 +144,7 @@ on_both_databases! {
     }
 
     async fn an_approval_holds_for_exactly_one_payout_list(database: Database) {
-        let day = Payday::with(database, 4, |site| site.config.payout_threshold("100.00")).await;
+        let day = PayoutFixture::with(database, 4, |site| site.config.payout_threshold("100.00")).await;
         let id = day.calculated("direct_payout", "100.00").await;
         assert_eq!(day.act("too-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));
         let asked = day.act("submit-1", &id, "submit").await;
@@ -189,7 +189,7 @@ on_both_databases! {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
-    let day = Payday::new(Database::fresh(Engine::Sqlite).await, 2).await;
+    let day = PayoutFixture::new(Database::fresh(Engine::Sqlite).await, 2).await;
     let sound = day.body("direct_payout", "10.00").await;
     let with = |change: serde_json::Value| {
         let mut body = sound.clone();

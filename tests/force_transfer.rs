@@ -69,7 +69,7 @@ on_both_databases! {
         let (site, mut server, second, token) = frozen(database, Terms::free(2)).await;
         site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
         site.anvil.rpc().call("evm_setAutomine", json!([false])).await;
-        let id = server.two(&second, PATH, "force", transfer(&site, "1")).await.text("/id");
+        let id = server.request_and_approve(&second, PATH, "force", transfer(&site, "1")).await.text("/id");
         let sent = "attempts a join operations o on o.id = a.operation_id where o.kind = 'force_transfer' and a.sends > 0";
         site.until("it is sent", async || site.count(sent).await == 1).await;
         // It pays more and comes first.
@@ -81,11 +81,11 @@ on_both_databases! {
         server.process.kill();
         elsewhere(&site, token, true).await;
         site.anvil.mine(4).await;
-        let desk = site.desk(|_| {}).await;
-        retry::retry(&desk.engine, &id, "operator", "it is frozen again").await.unwrap();
+        let fixture = site.engine_fixture(|_| {}).await;
+        retry::retry(&fixture.engine, &id, "operator", "it is frozen again").await.unwrap();
         site.mined_until_settled().await;
-        assert_eq!(desk.operation(&id).await.status, muniment_domain::operation::Status::Confirmed);
-        desk.close().await;
+        assert_eq!(fixture.operation(&id).await.status, muniment_domain::operation::Status::Confirmed);
+        fixture.close().await;
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 

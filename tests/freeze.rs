@@ -90,32 +90,32 @@ on_both_databases! {
         }
         site.settled().await;
         server.process.kill();
-        let desk = site.desk(|_| {}).await;
+        let fixture = site.engine_fixture(|_| {}).await;
         let (who, why) = ("operator", "a test");
         let proof = execute_elsewhere(&site, &ids[0]).await.parse().unwrap();
         site.anvil.mine(4).await;
         // What froze the first address proves nothing about the second one.
         site.until("it is final", async || {
-            let checks = mark_confirmed::verify(&desk.engine, &ids[0], proof).await.unwrap();
+            let checks = mark_confirmed::verify(&fixture.engine, &ids[0], proof).await.unwrap();
             checks.iter().all(|check| check.passed)
         })
         .await;
-        let checks = mark_confirmed::verify(&desk.engine, &ids[1], proof).await.unwrap();
+        let checks = mark_confirmed::verify(&fixture.engine, &ids[1], proof).await.unwrap();
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
         assert_eq!(failed, ["effect"]);
-        let wrong = mark_confirmed::mark_confirmed(&desk.engine, &ids[1], proof, who, why).await;
+        let wrong = mark_confirmed::mark_confirmed(&fixture.engine, &ids[1], proof, who, why).await;
         assert!(matches!(wrong, Err(Error::Refused { code: Code::ReconcileVerificationFailed, .. })), "{wrong:?}");
-        mark_confirmed::mark_confirmed(&desk.engine, &ids[0], proof, who, why).await.unwrap();
-        abandon::abandon(&desk.engine, &ids[1], who, why).await.unwrap();
+        mark_confirmed::mark_confirmed(&fixture.engine, &ids[0], proof, who, why).await.unwrap();
+        abandon::abandon(&fixture.engine, &ids[1], who, why).await.unwrap();
         site.set_roles(Roles::ALL).await;
-        retry::retry(&desk.engine, &ids[2], who, why).await.unwrap();
+        retry::retry(&fixture.engine, &ids[2], who, why).await.unwrap();
         site.settled().await;
-        let statuses = [desk.operation(&ids[0]).await.status, desk.operation(&ids[2]).await.status];
+        let statuses = [fixture.operation(&ids[0]).await.status, fixture.operation(&ids[2]).await.status];
         assert_eq!(statuses, [Status::Confirmed; 2]);
         let frozen = [site.is_frozen(token, wallet(0)).await, site.is_frozen(token, wallet(1)).await, site.is_frozen(token, wallet(2)).await];
         assert_eq!(frozen, [true, false, true]);
         assert_eq!(site.count("operation_items where live").await, 0);
-        desk.close().await;
+        fixture.close().await;
     }
 
     async fn an_unfreeze_takes_two_people_and_never_overtakes_a_freeze(database: Database) {
@@ -138,7 +138,7 @@ on_both_databases! {
             (202, "execution_failed") => {
                 assert!(site.is_frozen(token, wallet(0)).await);
                 assert_eq!(freed.text("/error/code"), "operation_in_progress");
-                server.two(&second, "/blockchain/unfreeze", "unfreeze-again", body).await;
+                server.request_and_approve(&second, "/blockchain/unfreeze", "unfreeze-again", body).await;
                 site.settled().await;
             }
             (409, "executed") => assert_eq!(frozen.problem().1, "operation_in_progress"),

@@ -6,7 +6,7 @@ use alloy::primitives::{Address, B256, U256, keccak256};
 use serde_json::json;
 use world::{Fault, FaultProxy, KEYS, Rule, on_both_databases};
 
-use crate::installation::{Payday, UNITS_OF_A_CENT, signer_of};
+use crate::installation::{PayoutFixture, UNITS_OF_A_CENT, signer_of};
 
 /// Where the coin keeps balances and allowances.
 const BALANCES: u8 = 0;
@@ -17,7 +17,7 @@ fn within(slot: B256, key: Address) -> B256 {
 }
 
 /// Changes what the coin remembers of the payer, without a transaction of the payer's key.
-async fn remember(day: &Payday, slot: B256, units: U256) {
+async fn remember(day: &PayoutFixture, slot: B256, units: U256) {
     let rpc = day.site.anvil.rpc();
     rpc.call("anvil_setStorageAt", json!([day.site.platform.coin, slot, B256::from(units)])).await;
 }
@@ -26,22 +26,22 @@ fn payer() -> Address {
     signer_of(KEYS[1])
 }
 
-async fn set_coin(day: &Payday, cents: u64) {
+async fn set_coin(day: &PayoutFixture, cents: u64) {
     let slot = within(B256::with_last_byte(BALANCES), payer());
     remember(day, slot, U256::from(cents * UNITS_OF_A_CENT)).await;
 }
 
-async fn set_allowance(day: &Payday, spender: Address, units: U256) {
+async fn set_allowance(day: &PayoutFixture, spender: Address, units: U256) {
     let slot = within(within(B256::with_last_byte(ALLOWANCES), payer()), spender);
     remember(day, slot, units).await;
 }
 
-async fn set_ether(day: &Payday, wei: u64) {
+async fn set_ether(day: &PayoutFixture, wei: u64) {
     day.site.anvil.set_balance(&payer().to_string(), wei).await;
 }
 
 /// Everything that an execution would have changed.
-async fn state(day: &Payday, id: &str) -> Vec<Vec<String>> {
+async fn state(day: &PayoutFixture, id: &str) -> Vec<Vec<String>> {
     let sql = format!(
         "select status, cast(version as text), cast((select count(*) from operations) as text), \
          cast((select count(*) from entitlements where status = 'calculated') as text), \
@@ -52,7 +52,7 @@ async fn state(day: &Payday, id: &str) -> Vec<Vec<String>> {
 
 on_both_databases! {
     async fn a_payer_without_coin_allowance_or_gas_is_refused_until_funded(database: Database) {
-        let day = Payday::new(database, 3).await;
+        let day = PayoutFixture::new(database, 3).await;
         let (plenty, ether) = (1_000_000, 10_000_000_000_000_000_000);
         for (method, spender) in [("direct_payout", day.token), ("distributor", day.site.platform.distributor)] {
             // The first one makes the allowance, and is not asked for it.
@@ -95,7 +95,7 @@ on_both_databases! {
 
     async fn nothing_is_executed_while_the_chain_does_not_answer(database: Database) {
         let proxy = OnceLock::new();
-        let day = Payday::with(database, 2, |site| {
+        let day = PayoutFixture::with(database, 2, |site| {
             site.config.node(proxy.get_or_init(|| FaultProxy::start(site.anvil.url(), 7)).url());
         })
         .await;

@@ -9,7 +9,7 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
 
-use crate::installation::{Answer, Door, PASSWORD, Payday, Person, Server, open_at, wallet};
+use crate::installation::{Answer, ApiFixture, PASSWORD, PayoutFixture, Person, Server, open_at, wallet};
 
 const NUMBER: &str = "L01X00T47";
 
@@ -35,9 +35,9 @@ async fn decide(reviewer: &Person, investor: &str, body: Value) -> Answer {
 }
 
 /// An investor whose papers a reviewer has, and the reviewer.
-async fn applicant(door: &Door, server: &Server) -> (Person, String, Person) {
+async fn applicant(api: &ApiFixture, server: &Server) -> (Person, String, Person) {
     let (ada, olga) =
-        (door.person(server, "ada", Role::Investor).await, door.person(server, "olga", Role::Operator).await);
+        (api.person(server, "ada", Role::Investor).await, api.person(server, "olga", Role::Operator).await);
     let handed = ada.post("/v1/investor/kyc", papers()).await;
     assert_eq!((handed.status, handed.text("/kyc/status")), (202, "pending".to_owned()), "{handed:?}");
     let id = investor_of(&ada).await;
@@ -51,12 +51,12 @@ async fn engine(database: &Database, clock: &Clock) -> Engine {
 
 on_both_databases! {
     async fn documents_are_submitted_encrypted_and_decided_once(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
         let rows = "select data_sealed from kyc_cases union all select cast(data as text) from events";
-        let told = door.rows(rows).await.concat().concat();
+        let told = api.rows(rows).await.concat().concat();
         assert!(!told.is_empty() && !told.contains(NUMBER) && !told.contains("1984"), "{told}");
 
         let listed = olga.get("/v1/investors?status=pending,in_review&q=SOMEBODY").await;
@@ -74,13 +74,13 @@ on_both_databases! {
         let screened = if first.text("/kyc/status") == "approved" { json!("clear") } else { Value::Null };
         assert_eq!(shown.body["decisions"][2]["screening"], screened);
         assert!(!shown.body.to_string().contains(NUMBER) && !ada.get("/v1/investor/profile").await.body.to_string().contains(NUMBER));
-        assert_eq!(door.count("events where type in ('investor.kyc_approved', 'investor.kyc_rejected')").await, 1);
+        assert_eq!(api.count("events where type in ('investor.kyc_approved', 'investor.kyc_rejected')").await, 1);
     }
 
     async fn an_identity_approval_expires_even_without_its_wake(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
         let mut body = yes();
         body["high_risk"] = json!(true);
         body["accreditation"] = json!({ "basis": "net_worth", "expires_at": Utc::now() + Duration::days(90) });
@@ -95,7 +95,7 @@ on_both_databases! {
         drop(server);
 
         let clock = Clock::manual(Utc::now());
-        let engine = engine(&door.database, &clock).await;
+        let engine = engine(&api.database, &clock).await;
         // The queue is not looked at here at all: the row alone is enough.
         clock.advance(Duration::days(360));
         assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "not yet");
@@ -104,20 +104,20 @@ on_both_databases! {
         timer::ring(&engine, &id).await.unwrap();
         engine.db.close().await;
         drop(engine);
-        assert_eq!(door.rows("select kyc_status from investors").await, [["expired"]]);
-        assert_eq!((door.count("events where type = 'investor.kyc_expired'").await, door.count("timers where subject_id like 'inv%'").await), (1, 0));
-        let server = door.open().await;
+        assert_eq!(api.rows("select kyc_status from investors").await, [["expired"]]);
+        assert_eq!((api.count("events where type = 'investor.kyc_expired'").await, api.count("timers where subject_id like 'inv%'").await), (1, 0));
+        let server = api.start().await;
         let ada = Person::log_in(&server, &ada.email).await;
         assert_eq!(ada.get("/v1/investor/profile").await.body["kyc"]["required_documents"], json!(["identity_document", "proof_of_address"]));
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "shown again");
     }
 
     async fn the_country_is_known_before_a_decision(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         let said = async |country: Value| {
             let body = json!({ "email": "nora@people.example", "password": PASSWORD, "name": "Nora", "country": country });
-            server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
+            server.anonymous().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
         };
         for nowhere in ["XX", "ZZ", "de", "DEU"] {
             let refused = said(json!(nowhere)).await;
@@ -127,29 +127,29 @@ on_both_databases! {
         let nora = Person::log_in(&server, "nora@people.example").await;
         let refused = nora.post("/v1/investor/kyc", papers()).await;
         assert_eq!(refused.field(), (422, "/country".to_owned(), "required".to_owned()));
-        assert_eq!(door.count("kyc_cases").await, 0);
+        assert_eq!(api.count("kyc_cases").await, 0);
         let mut with = papers();
         with["country"] = json!("PT");
         assert_eq!(nora.post("/v1/investor/kyc", with).await.status, 202);
         assert_eq!(nora.get("/v1/investor/profile").await.text("/country"), "PT");
         // From before the question was asked.
-        door.write("update investors set country = 'ZZ'").await;
-        let (olga, id) = (door.person(&server, "olga", Role::Operator).await, investor_of(&nora).await);
+        api.write("update investors set country = 'ZZ'").await;
+        let (olga, id) = (api.person(&server, "olga", Role::Operator).await, investor_of(&nora).await);
         let blind = decide(&olga, &id, yes()).await;
         assert_eq!((blind.status, blind.text("/errors/0/code")), (422, "country_required".to_owned()), "{blind:?}");
         assert_eq!(nora.get("/v1/investor/profile").await.text("/kyc/status"), "pending");
     }
 
     async fn a_rejected_investor_waits_or_is_approved_again(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
         assert_eq!(decide(&olga, &id, json!({ "decision": "needs_information", "reason_code": "blurred" })).await.status, 200);
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/reason_code"), "blurred");
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
         assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
-        door.write(&format!("update investors set kyc_decided_at = '{}'", (Utc::now() - Duration::days(31)).to_rfc3339())).await;
+        api.write(&format!("update investors set kyc_decided_at = '{}'", (Utc::now() - Duration::days(31)).to_rfc3339())).await;
         assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "thirty days are over");
         assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
         assert_eq!(decide(&olga, &id, json!({ "decision": "reset" })).await.text("/kyc/status"), "not_started");
@@ -157,10 +157,10 @@ on_both_databases! {
     }
 
     async fn one_person_suspends_and_two_reinstate(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
-        let petra = door.person(&server, "petra", Role::Operator).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
+        let petra = api.person(&server, "petra", Role::Operator).await;
         let (stop, back) = (format!("/v1/investors/{id}/suspend"), format!("/v1/investors/{id}/reinstate"));
         let hit = json!({ "reason_code": "sanctions_hit" });
         assert_eq!(olga.post(&stop, hit.clone()).await.problem(), (409, "invalid_state".to_owned()), "nobody was approved");
@@ -182,12 +182,12 @@ on_both_databases! {
         let allowed = server.approve(&petra, &asked).await;
         assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
         assert_eq!(ada.get("/v1/investor/profile").await.text("/sanctions/status"), "clear");
-        assert_eq!(door.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
-        assert_eq!(door.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
+        assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
+        assert_eq!(api.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
     }
 
     async fn a_suspended_investor_is_not_paid_and_others_are(database: Database) {
-        let day = Payday::new(database, 3).await;
+        let day = PayoutFixture::new(database, 3).await;
         let olga = day.site.person(&day.server, "olga", Role::Operator).await;
         let id = day.calculated("direct_payout", "300.00").await;
         let submitted = day.act("submit", &id, "submit").await;
@@ -210,14 +210,14 @@ on_both_databases! {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_caller_sees_only_their_own_data() {
-    let door = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
-    let server = door.open().await;
-    let (ada, id, olga) = applicant(&door, &server).await;
+    let api = ApiFixture::new(Database::fresh(world::Engine::Sqlite).await).await;
+    let server = api.start().await;
+    let (ada, id, olga) = applicant(&api, &server).await;
     let (bruno, issuer, auditor, admin) = (
-        door.person(&server, "bruno", Role::Investor).await,
-        door.person(&server, "ines", Role::Issuer).await,
-        door.person(&server, "aude", Role::Auditor).await,
-        door.person(&server, "adam", Role::Admin).await,
+        api.person(&server, "bruno", Role::Investor).await,
+        api.person(&server, "ines", Role::Issuer).await,
+        api.person(&server, "aude", Role::Auditor).await,
+        api.person(&server, "adam", Role::Admin).await,
     );
     let forbidden = (403, "role_forbidden".to_owned());
     let (detail, nobody) = (format!("/v1/investors/{id}"), "/v1/investors/inv_01jc0000000000000000000000");
@@ -240,7 +240,7 @@ async fn each_caller_sees_only_their_own_data() {
     let masked = auditor.get(&detail).await;
     assert_eq!((masked.text("/legal_name"), masked.text("/email")), ("S…".to_owned(), "a…@people.example".to_owned()));
     assert_eq!(auditor.get("/v1/investors?q=some").await.problem(), (403, "forbidden".to_owned()));
-    assert_eq!(server.anybody().get("/v1/investor/profile").await.unwrap().problem().0, 401);
+    assert_eq!(server.anonymous().get("/v1/investor/profile").await.unwrap().problem().0, 401);
     assert_eq!(decide(&admin, &id, yes()).await.status, 200);
 }
 
@@ -298,15 +298,15 @@ fn unsound<'a>(decision: &'a str, stop: &'a str) -> Vec<(&'static str, &'a str, 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_refused_with_its_pointer_and_changes_nothing() {
-    let mut door = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
-    door.set("auth", "email_verification", "\"required\"");
-    let server = door.open().await;
+    let mut api = ApiFixture::new(Database::fresh(world::Engine::Sqlite).await).await;
+    api.set("auth", "email_verification", "\"required\"");
+    let server = api.start().await;
     let (ada, olga) =
-        (door.person(&server, "ada", Role::Investor).await, door.person(&server, "olga", Role::Operator).await);
+        (api.person(&server, "ada", Role::Investor).await, api.person(&server, "olga", Role::Operator).await);
     assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (403, "email_not_verified".to_owned()));
     let token = server.mailed("verify_email", &ada.email).await;
     let verified =
-        server.anybody().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
+        server.anonymous().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
     assert_eq!(verified.status, 204, "{verified:?}");
     let id = investor_of(&ada).await;
     let (decision, stop) = (format!("/v1/investors/{id}/kyc/decision"), format!("/v1/investors/{id}/suspend"));

@@ -4,11 +4,11 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Payday, Person, found, wallet};
+use crate::installation::{Answer, PayoutFixture, Person, register_issuer, wallet};
 use crate::portfolio::holder;
 
 /// A member of the organisation whose offering it is.
-async fn member(day: &Payday, name: &str) -> Person {
+async fn member(day: &PayoutFixture, name: &str) -> Person {
     let person = day.site.person(&day.server, name, Role::Issuer).await;
     let (offering, id) = (&day.site.offerings[0], &person.id);
     let organisation = format!("(select issuer_id from offerings where id = '{offering}')");
@@ -30,7 +30,7 @@ fn has(answer: &Value, field: &str) -> bool {
 
 on_both_databases! {
     async fn an_issuer_prepares_a_distribution_and_sees_its_payments(database: Database) {
-        let day = Payday::new(database, 3).await;
+        let day = PayoutFixture::new(database, 3).await;
         let ida = member(&day, "ida").await;
         let draft = day.body("direct_payout", "300.00").await;
         let drafted = ida.client().post("/v1/distributions", "draft", draft.clone()).await.unwrap();
@@ -73,8 +73,8 @@ on_both_databases! {
     }
 
     async fn an_issuer_sees_no_other_issuer_and_no_other_holders(database: Database) {
-        let day = Payday::new(database, 2).await;
-        let (ida, (eve, _)) = (member(&day, "ida").await, found(&day.server, "eve").await);
+        let day = PayoutFixture::new(database, 2).await;
+        let (ida, (eve, _)) = (member(&day, "ida").await, register_issuer(&day.server, "eve").await);
         let loose = day.site.person(&day.server, "loose", Role::Issuer).await;
         let id = day.calculated("direct_payout", "20.00").await;
         let (nobody, none) = ("dist_01jc0000000000000000000000", (404, "not_found".to_owned()));
@@ -116,13 +116,13 @@ on_both_databases! {
     }
 
     async fn one_of_two_concurrent_submissions_succeeds(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let (ida, isa) = (member(&day, "ida").await, member(&day, "isa").await);
         let id = day.calculated("direct_payout", "20.00").await;
         let (one, other) = futures::join!(act(&ida, "a", &id, "submit", json!({})), act(&isa, "b", &id, "submit", json!({})));
-        let mut found = [one.status, other.status];
-        found.sort_unstable();
-        assert_eq!(found, [200, 409], "{one:?} {other:?}");
+        let mut statuses = [one.status, other.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409], "{one:?} {other:?}");
         let called_off = act(&isa, "c", &id, "cancel", json!({ "reason": "no money" })).await;
         assert_eq!((called_off.status, called_off.text("/status")), (200, "cancelled".to_owned()), "{called_off:?}");
         let told = day.site.rows(&format!("select type from events where subject_id = '{id}' order by sequence")).await;

@@ -47,7 +47,7 @@ on_both_databases! {
         assert_eq!(lock(&site, &server, "lock", "10").await.status, 202);
         site.settled().await;
         let body = site.about(json!({ "address": wallet(0).to_checksum(None), "partition": "1" }));
-        let id = server.two(&second, "/blockchain/unlock", "unlock", body).await.text("/id");
+        let id = server.request_and_approve(&second, "/blockchain/unlock", "unlock", body).await.text("/id");
         site.settled().await;
         let early = server.get(&format!("/blockchain/operations/{id}")).await;
         assert_eq!((early.text("/status"), early.text("/error/code")), ("failed".into(), "reverts".into()));
@@ -71,16 +71,16 @@ on_both_databases! {
         let id = lock(&site, &server, "lock", "10").await.text("/id");
         site.settled().await;
         server.process.kill();
-        let desk = site.desk(|_| {}).await;
-        assert_eq!(desk.operation(&id).await.status, Status::Failed);
+        let fixture = site.engine_fixture(|_| {}).await;
+        assert_eq!(fixture.operation(&id).await.status, Status::Failed);
         execute_elsewhere(&site, &id).await;
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
-        retry::retry(&desk.engine, &id, "operator", "a test").await.unwrap();
+        retry::retry(&fixture.engine, &id, "operator", "a test").await.unwrap();
         site.settled().await;
-        assert_eq!(desk.operation(&id).await.status, Status::Confirmed);
+        assert_eq!(fixture.operation(&id).await.status, Status::Confirmed);
         assert_eq!(site.tranches_of(token, wallet(0), 1).await.len(), 1, "locked once");
-        desk.close().await;
+        fixture.close().await;
     }
 }
 

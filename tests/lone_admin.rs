@@ -16,7 +16,7 @@ use muniment_workflows::staff::Invite;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, Person, open_at};
+use crate::installation::{Answer, ApiFixture, Person, open_at};
 
 fn invitation(name: &str) -> Value {
     json!({ "email": format!("{name}@people.example"), "name": name, "roles": ["operator"], "reason": "nights" })
@@ -29,10 +29,10 @@ async fn ask(admin: &Person, name: &str) -> Answer {
 }
 
 /// A day goes by, for what waits, and its mails are out.
-async fn a_day_later(door: &Door) {
+async fn a_day_later(api: &ApiFixture) {
     let untold = "email_links where purpose = 'notice' and sent_at is null";
-    door.until("the staff is told", async || door.count(untold).await == 0).await;
-    door.write("update approvals set alone_from = created_at where alone_from is not null").await;
+    api.until("the staff is told", async || api.count(untold).await == 0).await;
+    api.write("update approvals set alone_from = created_at where alone_from is not null").await;
 }
 
 fn requester(id: &str) -> Requester {
@@ -84,89 +84,89 @@ on_both_databases! {
     }
 
     async fn staff_is_notified_of_a_lone_admins_request_and_can_cancel_it(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
-        let olga = door.person(&server, "olga", Role::Operator).await;
-        let aude = door.person(&server, "aude", Role::Auditor).await;
-        door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
+        let aude = api.person(&server, "aude", Role::Auditor).await;
+        api.person(&server, "ada", Role::Investor).await;
         let asked = ask(&adam, "ben").await;
         assert_ne!(asked.body["approval"]["alone_from"], Value::Null);
         for told in [&adam, &olga, &aude] {
             server.mailed("notice", &told.email).await;
         }
-        assert_eq!(door.count("email_links where purpose = 'notice'").await, 3);
-        assert_eq!(adam.allow(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()), "at once");
-        a_day_later(&door).await;
-        door.write("update email_links set sent_at = null, try_at = null where purpose = 'notice'").await;
-        assert_eq!(adam.allow(&asked).await.problem(), (409, "invalid_state".to_owned()), "nobody was told");
-        door.write("update email_links set sent_at = created_at where purpose = 'notice'").await;
-        assert_eq!(olga.allow(&asked).await.problem(), (403, "role_forbidden".to_owned()));
+        assert_eq!(api.count("email_links where purpose = 'notice'").await, 3);
+        assert_eq!(adam.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()), "at once");
+        a_day_later(&api).await;
+        api.write("update email_links set sent_at = null, try_at = null where purpose = 'notice'").await;
+        assert_eq!(adam.approve(&asked).await.problem(), (409, "invalid_state".to_owned()), "nobody was told");
+        api.write("update email_links set sent_at = created_at where purpose = 'notice'").await;
+        assert_eq!(olga.approve(&asked).await.problem(), (403, "role_forbidden".to_owned()));
         // The refusal is given again under its key: another one asks anew.
-        door.write("delete from idempotency_keys").await;
-        let allowed = adam.allow(&asked).await;
+        api.write("delete from idempotency_keys").await;
+        let allowed = adam.approve(&asked).await;
         assert_eq!((allowed.status, allowed.text("/status"), allowed.text("/checker")), (202, "executed".to_owned(), "break_glass".to_owned()));
-        assert_eq!(door.count("users where email = 'ben@people.example'").await, 1);
+        assert_eq!(api.count("users where email = 'ben@people.example'").await, 1);
 
         let stopped = ask(&adam, "mallory").await;
         let path = format!("{}/reject", stopped.headers["location"].to_str().unwrap());
         let rejected = olga.client().on_version(1).change("POST", &path, Some(json!({ "comment": "who is that?" }))).await.unwrap();
         assert_eq!(rejected.text("/status"), "rejected", "{rejected:?}");
-        a_day_later(&door).await;
-        assert_eq!(adam.allow(&stopped).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        a_day_later(&api).await;
+        assert_eq!(adam.approve(&stopped).await.problem(), (403, "self_approval_forbidden".to_owned()));
     }
 
     async fn a_lone_admin_gets_a_platform_key_after_the_same_wait(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
         let asked = adam.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"] })).await;
-        a_day_later(&door).await;
-        assert_eq!(adam.allow(&asked).await.status, 202);
+        a_day_later(&api).await;
+        assert_eq!(adam.approve(&asked).await.status, 202);
         let made = adam.post(&format!("/v1/approvals/{}/api-key", asked.text("/approval/id")), json!({})).await;
         assert_eq!(server.client().with_key(&made.text("/key")).get("/blockchain/operations").await.unwrap().status, 200);
     }
 
     async fn a_second_admin_must_approve_even_after_leaving(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
-        let olga = door.person(&server, "olga", Role::Operator).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
         let (kept, path) = (ask(&adam, "ben").await, format!("/v1/users/{}/roles", olga.id));
         let body = json!({ "roles": ["admin"], "reason": "two are better" });
         let promoted = adam.change("PATCH", &path, Some(body)).await;
-        a_day_later(&door).await;
-        assert_eq!(adam.allow(&promoted).await.status, 202);
-        assert_eq!(door.count("approvals where alone_from is not null").await, 0);
-        assert_eq!(adam.allow(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        a_day_later(&api).await;
+        assert_eq!(adam.approve(&promoted).await.status, 202);
+        assert_eq!(api.count("approvals where alone_from is not null").await, 0);
+        assert_eq!(adam.approve(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
         assert_eq!(adam.change("POST", &format!("/v1/users/{}/disable", olga.id), None).await.status, 200);
-        door.write("delete from idempotency_keys").await;
-        assert_eq!(adam.allow(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        api.write("delete from idempotency_keys").await;
+        assert_eq!(adam.approve(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
         // With two admins nobody is ever alone.
         assert_eq!(adam.change("POST", &format!("/v1/users/{}/enable", olga.id), None).await.status, 200);
         assert_eq!(ask(&adam, "cleo").await.body["approval"]["alone_from"], Value::Null);
     }
 
     async fn a_lone_admin_acting_while_another_is_added_is_first_or_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
-        let (eve, enable) = (door.person(&server, "eve", Role::Operator).await, "enable");
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let (eve, enable) = (api.person(&server, "eve", Role::Operator).await, "enable");
         let (disable, enable) = (format!("/v1/users/{}/disable", eve.id), format!("/v1/users/{}/{enable}", eve.id));
-        door.write(&format!("update users set roles = 'admin' where id = '{}'", eve.id)).await;
+        api.write(&format!("update users set roles = 'admin' where id = '{}'", eve.id)).await;
         for round in 0..5 {
             assert_eq!(adam.change("POST", &disable, None).await.status, 200);
             let asked = ask(&adam, &format!("new-{round}")).await;
-            a_day_later(&door).await;
-            let (twice, allowed, came) = tokio::join!(adam.allow(&asked), adam.allow(&asked), adam.change("POST", &enable, None));
+            a_day_later(&api).await;
+            let (twice, allowed, came) = tokio::join!(adam.approve(&asked), adam.approve(&asked), adam.change("POST", &enable, None));
             assert_eq!(came.status, 200, "{came:?}");
-            let status = door.rows(&format!("select status from approvals where id = '{}'", asked.text("/approval/id"))).await[0][0].clone();
+            let status = api.rows(&format!("select status from approvals where id = '{}'", asked.text("/approval/id"))).await[0][0].clone();
             match status.as_str() {
                 "executed" => assert!([&twice, &allowed].iter().any(|answer| answer.status == 202), "{twice:?} {allowed:?}"),
                 "pending" => assert!([&twice, &allowed].iter().all(|answer| answer.status >= 403 && answer.status < 500), "{twice:?} {allowed:?}"),
                 other => panic!("{other}"),
             }
-            let made = door.count(&format!("users where email = 'new-{round}@people.example'")).await;
+            let made = api.count(&format!("users where email = 'new-{round}@people.example'")).await;
             assert_eq!(made, i64::from(status == "executed"));
         }
     }

@@ -1,4 +1,4 @@
-//! Minting through the front door: every accepted subscription once, in pages, and the books equal the chain's.
+//! Minting through the front api: every accepted subscription once, in pages, and the books equal the chain's.
 
 use alloy::primitives::U256;
 use muniment_domain::operation::Status;
@@ -154,24 +154,24 @@ on_both_databases! {
 
     async fn a_concurrent_cancel_and_mint_leave_one_outcome(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1); 5]).await;
-        let desk = site.desk(|_| {}).await;
+        let fixture = site.engine_fixture(|_| {}).await;
         for offering in &site.offerings {
-            desk.deploy(offering).await;
+            fixture.deploy(offering).await;
         }
         site.settled().await;
         for (number, offering) in (0u64..).zip(&site.offerings) {
-            let mint = desk.mint(offering).await;
+            let mint = fixture.mint(offering).await;
             // A little later each time: before it is prepared, signed, sent or mined.
             tokio::time::sleep(std::time::Duration::from_millis(number * 8)).await;
-            let cancelled = muniment_workflows::operator::cancel::cancel(&desk.engine, &mint, "operator", "a race").await;
+            let cancelled = muniment_workflows::operator::cancel::cancel(&fixture.engine, &mint, "operator", "a race").await;
             site.settled().await;
-            let op = desk.operation(&mint).await;
+            let op = fixture.operation(&mint).await;
             let minted = site.count(&format!("subscriptions where status = 'minted' and offering_id = '{offering}'")).await;
             assert_eq!(minted == 1, op.status == Status::Confirmed, "{cancelled:?}: {op:?}");
             assert!(op.status == Status::Confirmed || cancelled.is_ok(), "{cancelled:?}: {op:?}");
         }
         site.exactly_once().await;
-        desk.close().await;
+        fixture.close().await;
     }
 
     async fn concurrent_mints_never_share_a_subscription(database: Database) {

@@ -1,4 +1,4 @@
-//! A mint above the threshold through the front door: nothing exists before a second person has allowed exactly what was asked for.
+//! A mint above the threshold through the front api: nothing exists before a second person has allowed exactly what was asked for.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};

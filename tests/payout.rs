@@ -9,25 +9,25 @@ use serde_json::json;
 use world::{KEYS, on_both_databases};
 
 use crate::foreign_key::send;
-use crate::installation::{Payday, signer_of, wallet};
+use crate::installation::{PayoutFixture, signer_of, wallet};
 
-async fn freeze(day: &Payday, holder: usize) {
-    day.stranger(token::freeze(Address::ZERO, day.token, wallet(holder), Bytes::new())).await;
+async fn freeze(day: &PayoutFixture, holder: usize) {
+    day.send_foreign(token::freeze(Address::ZERO, day.token, wallet(holder), Bytes::new())).await;
 }
 
 /// Frees a wallet, and waits until the books say so: whoever releases a payment reads them.
-async fn unfreeze(day: &Payday, wallet: Address) {
-    day.stranger(token::unfreeze(Address::ZERO, day.token, wallet, Bytes::new())).await;
+async fn unfreeze(day: &PayoutFixture, wallet: Address) {
+    day.send_foreign(token::unfreeze(Address::ZERO, day.token, wallet, Bytes::new())).await;
     free_in_books(day, wallet).await;
 }
 
-async fn free_in_books(day: &Payday, wallet: Address) {
+async fn free_in_books(day: &PayoutFixture, wallet: Address) {
     let frozen = format!("token_accounts where frozen and wallet_address = '{wallet:#x}'");
     day.site.until("the books have it", async || day.site.count(&frozen).await == 0).await;
 }
 
 /// A holder is frozen or freed by another agent, in the next block and before all that the platform sends.
-async fn frozen_next(day: &Payday, holder: usize, frozen: bool) {
+async fn frozen_next(day: &PayoutFixture, holder: usize, frozen: bool) {
     let (agent, call) = (signer_of(KEYS[2]), if frozen { token::freeze } else { token::unfreeze });
     let data = call(agent, day.token, wallet(holder), Bytes::new()).data;
     let nonce = day.site.anvil.rpc().number("eth_getTransactionCount", json!([agent, "latest"])).await;
@@ -35,7 +35,7 @@ async fn frozen_next(day: &Payday, holder: usize, frozen: bool) {
 }
 
 /// Gives the platform's signer its roles or takes them, in the next block and before all that the platform sends.
-async fn set_roles(day: &Payday, roles: Roles) {
+async fn set_roles(day: &PayoutFixture, roles: Roles) {
     let owner = signer_of(KEYS[0]);
     let call = registry::set_roles(owner, day.site.platform.registry, signer_of(KEYS[1]), roles);
     let nonce = day.site.anvil.rpc().number("eth_getTransactionCount", json!([owner, "latest"])).await;
@@ -43,10 +43,10 @@ async fn set_roles(day: &Payday, roles: Roles) {
 }
 
 /// A distribution whose first page failed with the money in escrow, and its operation; blocks are the test's from then on.
-async fn stuck_in_escrow(day: &Payday, euros: u64) -> (String, String) {
+async fn stuck_in_escrow(day: &PayoutFixture, euros: u64) -> (String, String) {
     let id = day.calculated("distributor", &format!("{euros}.00")).await;
     let before = day.cents(signer_of(KEYS[1])).await;
-    day.site.hold_blocks().await;
+    day.site.stop_blocks().await;
     let op = day.executed(&id).await.text("/operations/0/id");
     let of = |state: &str| {
         format!(
@@ -69,7 +69,7 @@ async fn stuck_in_escrow(day: &Payday, euros: u64) -> (String, String) {
 
 on_both_databases! {
     async fn a_frozen_payee_is_held_and_the_others_of_its_page_are_paid(database: Database) {
-        let day = Payday::with(database, 5, |site| site.config.engine("payout_page_holders", 5)).await;
+        let day = PayoutFixture::with(database, 5, |site| site.config.engine("payout_page_holders", 5)).await;
         let id = day.calculated("direct_payout", "500.00").await;
         freeze(&day, 2).await;
         day.executed(&id).await;
@@ -101,7 +101,7 @@ on_both_databases! {
     }
 
     async fn a_page_too_large_for_one_transaction_is_split(database: Database) {
-        let mut day = Payday::new(database, 5).await;
+        let mut day = PayoutFixture::new(database, 5).await;
         day.server.process.kill();
         // Room for the gas of two payees and not of three.
         day.site.config.engine("payout_page_holders", 5);
@@ -123,7 +123,7 @@ on_both_databases! {
     }
 
     async fn the_lane_takes_operations_without_a_wake(database: Database) {
-        let day = Payday::with(database, 70, |site| site.config.engine("payout_page_holders", 1)).await;
+        let day = PayoutFixture::with(database, 70, |site| site.config.engine("payout_page_holders", 1)).await;
         // More than are woken at once: at first behind the allowance, then at once. Nobody else would wake the others within the test's time.
         for total in ["70.00", "140.00"] {
             let id = day.calculated("direct_payout", total).await;
@@ -135,7 +135,7 @@ on_both_databases! {
     }
 
     async fn an_entitlement_kept_by_the_distributor_is_claimed_when_payable(database: Database) {
-        let day = Payday::new(database, 5).await;
+        let day = PayoutFixture::new(database, 5).await;
         let id = day.calculated("distributor", "500.00").await;
         freeze(&day, 2).await;
         day.executed(&id).await;
@@ -164,7 +164,7 @@ on_both_databases! {
     }
 
     async fn two_payouts_sharing_one_payer_pay_everybody_once_after_a_retry(database: Database) {
-        let day = Payday::new(database, 4).await;
+        let day = PayoutFixture::new(database, 4).await;
         let first = day.calculated("direct_payout", "600000.00").await;
         let second = day.calculated("direct_payout", "700000.00").await;
         // For each of them there is enough, as long as the other one is not paid.
@@ -189,7 +189,7 @@ on_both_databases! {
     }
 
     async fn retrying_a_page_requests_an_abandoned_allowance_again(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let id = day.calculated("direct_payout", "20.00").await;
         day.site.lanes("paused").await;
         let executed = day.executed(&id).await;
@@ -206,12 +206,12 @@ on_both_databases! {
     }
 
     async fn retrying_a_reverted_page_pays_every_payable_holder(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;
         day.reaches(&first, "completed").await;
         let id = day.calculated("direct_payout", "20.00").await;
-        day.site.hold_blocks().await;
+        day.site.stop_blocks().await;
         let op = day.executed(&id).await.text("/operations/0/id");
         day.site.all_in_pool(1).await;
         frozen_next(&day, 1, true).await;
@@ -235,7 +235,7 @@ on_both_databases! {
     }
 
     async fn an_unfinishable_escrow_is_reclaimed_and_paid_again(database: Database) {
-        let day = Payday::new(database, 3).await;
+        let day = PayoutFixture::new(database, 3).await;
         let first = day.calculated("distributor", "3.00").await;
         let too_early = day.server.post(&format!("/v1/distributions/{first}/reclaim"), "early", json!({ "reason": "x" })).await;
         assert_eq!(too_early.problem(), (409, "invalid_state".to_owned()));
@@ -260,7 +260,7 @@ on_both_databases! {
     }
 
     async fn a_concurrent_retry_and_reclaim_move_the_escrow_once(database: Database) {
-        let day = Payday::new(database, 3).await;
+        let day = PayoutFixture::new(database, 3).await;
         let first = day.calculated("distributor", "3.00").await;
         day.executed(&first).await;
         day.reaches(&first, "completed").await;
@@ -283,13 +283,13 @@ on_both_databases! {
             day.site.mined_until("it is over", async || day.shown(&id).await.text("/status") == ended).await;
             let paid = if ended == "completed" { euros * 100 } else { 0 };
             assert_eq!(day.cents(signer_of(KEYS[1])).await, before - paid, "{approved}: paid, or back, and never both");
-            day.site.let_blocks_go().await;
+            day.site.resume_blocks().await;
         }
         day.sums_agree().await;
     }
 
     async fn one_bad_page_of_fifty_is_a_dead_letter_and_the_others_are_paid(database: Database) {
-        let day = Payday::new(database, 100).await;
+        let day = PayoutFixture::new(database, 100).await;
         let first = day.calculated("direct_payout", "100.00").await;
         day.site.lanes("paused").await;
         let executed = day.executed(&first).await;
@@ -337,7 +337,7 @@ on_both_databases! {
     }
 
     async fn payments_kept_for_a_lost_wallet_go_to_its_successor(database: Database) {
-        let day = Payday::new(database, 4).await;
+        let day = PayoutFixture::new(database, 4).await;
         for (holder, method) in [(1, "direct_payout"), (2, "distributor")] {
             let id = day.calculated(method, &format!("4{holder}.00")).await;
             freeze(&day, holder).await;
@@ -369,7 +369,7 @@ on_both_databases! {
     }
 
     async fn a_concurrent_cancel_and_execution_leave_one_outcome(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let (operator, mut paid) = (day.server.session().await, 0);
         for number in 0..4 {
             let id = day.calculated("direct_payout", &format!("1{number}.00")).await;

@@ -5,7 +5,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Answer, Installation, Payday, Person, Server, Terms, wallet};
+use crate::installation::{Answer, Installation, PayoutFixture, Person, Server, Terms, wallet};
 
 /// Somebody who logs in as the investor of the wallet of this number.
 pub async fn holder(site: &Installation, server: &Server, number: usize) -> (Person, String) {
@@ -72,12 +72,12 @@ on_both_databases! {
         }
         let issuer = site.person(&server, "ines", Role::Issuer).await;
         assert_eq!(portfolio(&issuer, &id).await.problem(), (403, "role_forbidden".to_owned()));
-        let anybody = server.anybody().get(&format!("/v1/investors/{id}/portfolio")).await.unwrap();
+        let anybody = server.anonymous().get(&format!("/v1/investors/{id}/portfolio")).await.unwrap();
         assert_eq!(anybody.problem(), (401, "token_missing".to_owned()));
     }
 
     async fn a_portfolio_lists_payments(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let (ada, id) = holder(&day.site, &day.server, 1).await;
         let distribution = day.calculated("direct_payout", "200.10").await;
         let before = portfolio(&ada, &id).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Answer, Installation, Payday, Server, Terms, signer_of, wallet};
+use crate::installation::{Answer, Installation, PayoutFixture, Server, Terms, signer_of, wallet};
 
 const UNKNOWN: &str = "0x0101010101010101010101010101010101010101010101010101010101010101";
 
@@ -38,7 +38,7 @@ on_both_databases! {
         let other = hash_of(&site, "deploy_token").await;
         assert_eq!(failed(&prove(&server, "other", &mint, &other).await), ["unclaimed", "effect"]);
         // Mining stops, so that what comes now stays young, even if a block was on its way.
-        site.hold_blocks().await;
+        site.stop_blocks().await;
         let proof = execute_elsewhere(&site, &mint).await;
         site.anvil.mine(1).await;
         assert_eq!(failed(&prove(&server, "young", &mint, &proof).await), ["final"]);
@@ -76,7 +76,7 @@ on_both_databases! {
     }
 
     async fn an_unknown_payment_proves_nothing(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;
         day.reaches(&first, "completed").await;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Installation, PATIENCE, Payday, Server, Terms, signer_of};
+use crate::installation::{Installation, PATIENCE, PayoutFixture, Server, Terms, signer_of};
 
 /// The points at which these tests end a process.
 pub const ENDED_AT: &[Point] = &[Point::Reconcile];
@@ -185,7 +185,7 @@ on_both_databases! {
     }
 
     async fn payments_are_compared_with_the_transfers_of_the_coin(database: Database) {
-        let day = Payday::new(database, 4).await;
+        let day = PayoutFixture::new(database, 4).await;
         for (method, total) in [("direct_payout", "40.00"), ("distributor", "44.00")] {
             let id = day.calculated(method, total).await;
             day.executed(&id).await;

@@ -118,7 +118,7 @@ on_both_databases! {
         // Somebody else has said that the new wallet is his, and no more than that.
         site.write(&format!("insert into wallets (id, investor_id, address, created_at) select 'wal_01jc0000000000000000000099', investor_id, \
             '{NEW:#x}', created_at from wallets where address = '{:#x}'", wallet(1))).await;
-        let id = server.two(&second, PATH, "recover", recovery(&site, &site.offerings[0], NEW).await).await;
+        let id = server.request_and_approve(&second, PATH, "recover", recovery(&site, &site.offerings[0], NEW).await).await;
         let busy = (409, "operation_in_progress".to_owned());
         assert_eq!(site.freeze(&server, "freeze", 0).await.problem(), busy);
         let freeze = site.about(json!({ "address": NEW.to_checksum(None) }));

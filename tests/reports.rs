@@ -7,7 +7,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Mining, on_both_databases};
 
-use crate::installation::{Installation, Raise, Terms, ledger_write, offer, open};
+use crate::installation::{Installation, SubscriptionFixture, Terms, ledger_write, offer, open};
 
 const HOLDERS: i64 = 10_000;
 const TIME: &str = "2026-03-01T00:00:00+00:00";
@@ -89,12 +89,12 @@ fn cents(amount: &str) -> i64 {
 
 on_both_databases! {
     async fn ten_thousand_holders_appear_once_with_exact_sums(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        ten_thousand(&raise.door.database, &raise.offering).await;
-        let auditor = raise.door.person(&raise.server, "aude", Role::Auditor).await;
-        let of = format!("offering_id={}", raise.offering);
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        ten_thousand(&fixture.api.database, &fixture.offering).await;
+        let auditor = fixture.api.person(&fixture.server, "aude", Role::Auditor).await;
+        let of = format!("offering_id={}", fixture.offering);
 
-        let table = raise.operator.get(&format!("/v1/reports/cap-table?{of}&format=csv")).await;
+        let table = fixture.operator.get(&format!("/v1/reports/cap-table?{of}&format=csv")).await;
         assert_eq!(table.headers["content-disposition"], "attachment; filename=\"cap-table.csv\"");
         let text = table.body.as_str().unwrap();
         let lines: Vec<_> = text.trim_end().split("\r\n").map(cells).collect();
@@ -109,14 +109,14 @@ on_both_databases! {
         assert_eq!(shown.text("/lines/0/legal_name"), "=… 1…", "an auditor is told no names");
         assert_eq!(shown.body["totals"], json!([{ "partition": "1", "quantity": "100000.00", "base_units": "10000000", "holders": HOLDERS }]));
 
-        let paid = raise.operator.get("/v1/reports/distributions?year=2026").await;
+        let paid = fixture.operator.get("/v1/reports/distributions?year=2026").await;
         assert_eq!((paid.text("/lines/0/distribution_id"), paid.text("/from")), (DISTRIBUTION.to_owned(), "2026-01-01T00:00:00.000Z".to_owned()));
         let sums = |at: &str| ["gross", "withholding", "net", "paid", "held", "open"].map(|field| paid.text(&format!("/{at}/0/{field}")));
         assert_eq!(sums("totals"), ["100000.00", "15000.00", "85000.00", "42500.00", "42500.00", "0.00"]);
         assert_eq!(sums("lines"), sums("totals"));
-        assert_eq!(raise.operator.get("/v1/reports/distributions?year=2025").await.body["lines"], json!([]));
+        assert_eq!(fixture.operator.get("/v1/reports/distributions?year=2025").await.body["lines"], json!([]));
 
-        let text = raise.operator.get(&format!("/v1/reports/tax?year=2026&{of}&format=csv")).await;
+        let text = fixture.operator.get(&format!("/v1/reports/tax?year=2026&{of}&format=csv")).await;
         let lines: Vec<_> = text.body.as_str().unwrap().trim_end().split("\r\n").map(cells).collect();
         assert_eq!(lines[1][2..], ["PT", "", "w8ben", "", "EUR", "15.00", "1", "10.00", "1.50", "8.50"]);
         let (rows, total) = (&lines[1..lines.len() - 1], lines.last().unwrap());
@@ -124,11 +124,11 @@ on_both_databases! {
         for column in 9..12 {
             assert_eq!(rows.iter().map(|line| cents(&line[column])).sum::<i64>(), cents(&total[column]));
         }
-        assert_eq!(raise.operator.get("/v1/reports/tax?year=2027").await.body["totals"], json!([]));
+        assert_eq!(fixture.operator.get("/v1/reports/tax?year=2027").await.body["totals"], json!([]));
     }
 
     async fn an_invalid_report_request_explains_itself(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
         for (path, status, code) in [
             ("cap-table", 400, "invalid_parameter"),
             ("cap-table?offering_id=sub_1", 400, "invalid_parameter"),
@@ -138,10 +138,10 @@ on_both_databases! {
             ("tax?format=pdf", 400, "invalid_parameter"),
             ("transactions?page=2", 400, "unknown_parameter"),
         ] {
-            assert_eq!(raise.operator.get(&format!("/v1/reports/{path}")).await.problem(), (status, code.to_owned()), "{path}");
+            assert_eq!(fixture.operator.get(&format!("/v1/reports/{path}")).await.problem(), (status, code.to_owned()), "{path}");
         }
         // Nothing of this token is read yet.
-        let empty = raise.operator.get(&format!("/v1/reports/cap-table?offering_id={}", raise.offering)).await;
+        let empty = fixture.operator.get(&format!("/v1/reports/cap-table?offering_id={}", fixture.offering)).await;
         assert_eq!((&empty.body["block_number"], &empty.body["lines"], &empty.body["totals"]), (&Value::Null, &json!([]), &json!([])));
     }
 

@@ -8,7 +8,7 @@ use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::backup::copy;
 use crate::foreign_key::send;
-use crate::installation::{Installation, Payday, Terms, signer_of};
+use crate::installation::{Installation, PayoutFixture, Terms, signer_of};
 
 /// Runs `muniment admin lane …`; whether it succeeded, and what it printed.
 async fn lane(site: &Installation, words: &[&str]) -> (bool, String) {
@@ -150,7 +150,7 @@ on_both_databases! {
     }
 
     async fn a_payout_after_the_backup_is_not_repeated(database: Database) {
-        let mut day = Payday::new(database, 2).await;
+        let mut day = PayoutFixture::new(database, 2).await;
         let id = day.calculated("direct_payout", "20.00").await;
         assert_eq!(day.act("submit", &id, "submit").await.status, 200);
         day.server.process.kill();
@@ -208,13 +208,13 @@ on_both_databases! {
         server.process.kill();
         let (imported, text) = lane(&site, &["import", "--apply"]).await;
         assert!(!imported && text.contains(&format!("which {held} holds: cancel that first")), "{text}");
-        let desk = site.desk(|_| {}).await;
+        let fixture = site.engine_fixture(|_| {}).await;
         // The engine looks at it too, now and then, and may move it in between.
         site.until("it is cancelled", async || {
-            muniment_workflows::operator::cancel::cancel(&desk.engine, &held, "operator", "it was done before").await.is_ok()
+            muniment_workflows::operator::cancel::cancel(&fixture.engine, &held, "operator", "it was done before").await.is_ok()
         })
         .await;
-        desk.close().await;
+        fixture.close().await;
         let (imported, text) = lane(&site, &["import", "--apply"]).await;
         assert!(imported, "{text}");
         let (resumed, why) = lane(&site, &["resume", "imported"]).await;

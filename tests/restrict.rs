@@ -39,7 +39,7 @@ on_both_databases! {
         assert_eq!((unknown.text("/errors/0/pointer"), unknown.text("/errors/0/code")), ("/partition".into(), "partition_unknown".into()));
         assert_eq!(site.count("operations where kind = 'restrict_partition' and status = 'confirmed'").await, 2);
         let body = site.about(json!({ "partition": "1" }));
-        let lifted = server.two(&second, "/blockchain/unrestrict", "unrestrict", body.clone()).await;
+        let lifted = server.request_and_approve(&second, "/blockchain/unrestrict", "unrestrict", body.clone()).await;
         assert_eq!((lifted.text("/type"), lifted.text("/steps/0/function")), ("unrestrict_partition".into(), "removeRestriction".into()));
         site.settled().await;
         assert!(!site.is_restricted(token, 1).await);

@@ -6,7 +6,7 @@ use muniment_domain::user::Role;
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, PASSWORD, Person, Server};
+use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server};
 
 /// The authenticator app of somebody.
 struct App(Vec<u8>);
@@ -53,19 +53,19 @@ async fn add(person: &Person) -> App {
 
 async fn verify(server: &Server, first: &Answer, code: &str) -> Answer {
     let body = json!({ "mfa_token": first.text("/mfa_token"), "code": code });
-    server.anybody().change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap()
+    server.anonymous().change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap()
 }
 
 on_both_databases! {
     async fn a_second_factor_is_required_and_each_code_works_once(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let elsewhere = Person::log_in(&server, "ada@people.example").await;
         // Who has not shown the password again adds nothing.
         assert_eq!(elsewhere.post("/v1/auth/mfa/totp", json!({})).await.problem(), (403, "step_up_required".to_owned()));
         let app = add(&ada).await;
-        assert_eq!(elsewhere.standing().await, (401, "session_revoked".to_owned()));
+        assert_eq!(elsewhere.session_status().await, (401, "session_revoked".to_owned()));
         assert_eq!(ada.get("/v1/auth/me").await.body["session"]["amr"], json!(["pwd", "otp"]));
 
         let first = server.log_in("ada@people.example", PASSWORD).await;
@@ -97,23 +97,23 @@ on_both_databases! {
     }
 
     async fn codes_cannot_be_guessed_and_one_code_opens_one_session(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let app = add(&ada).await;
         let first = server.log_in("ada@people.example", PASSWORD).await;
-        let before = door.count("sessions where revoked_at is null").await;
+        let before = api.count("sessions where revoked_at is null").await;
         let body = json!({ "mfa_token": first.text("/mfa_token"), "code": app.code(0) });
         let asked = (0..20).map(|_| {
-            let (client, body) = (server.anybody(), body.clone());
+            let (client, body) = (server.anonymous(), body.clone());
             tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
         });
         for answer in asked.collect::<Vec<_>>() {
             let status = answer.await.unwrap();
             assert!(matches!(status, 200 | 401 | 429), "{status}");
         }
-        assert_eq!(door.count("sessions where revoked_at is null").await, before + 1);
-        door.write("delete from attempt_counters").await;
+        assert_eq!(api.count("sessions where revoked_at is null").await, before + 1);
+        api.write("delete from attempt_counters").await;
         for _ in 0..5 {
             assert_eq!(verify(&server, &first, "000000").await.status, 401);
         }
@@ -121,15 +121,15 @@ on_both_databases! {
     }
 
     async fn staff_without_a_second_factor_can_only_enrol(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("auth", "staff_second_factor", "true");
-        let server = door.open().await;
-        let operator = door.person(&server, "operator", Role::Operator).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("auth", "staff_second_factor", "true");
+        let server = api.start().await;
+        let operator = api.person(&server, "operator", Role::Operator).await;
         assert_eq!(operator.get("/blockchain/operations").await.problem(), (403, "step_up_required".to_owned()));
         assert_eq!(operator.get("/v1/auth/me").await.status, 200);
         add(&operator).await;
         assert_eq!(operator.get("/blockchain/operations").await.status, 200);
-        let investor = door.person(&server, "ada", Role::Investor).await;
+        let investor = api.person(&server, "ada", Role::Investor).await;
         assert_eq!(investor.get("/v1/auth/sessions").await.status, 200);
         // Who takes it away again is where they began.
         assert_eq!(operator.change("DELETE", "/v1/auth/mfa/totp", None).await.status, 204);
@@ -137,9 +137,9 @@ on_both_databases! {
     }
 
     async fn a_new_password_voids_earlier_second_factors(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let app = add(&ada).await;
         let first = server.log_in("ada@people.example", PASSWORD).await;
         let changed = json!({ "current_password": PASSWORD, "new_password": "a much better one, really" });
@@ -150,15 +150,15 @@ on_both_databases! {
     }
 
     async fn a_recovery_code_works_once_under_concurrency(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         add(&ada).await;
         let code = ada.post("/v1/auth/mfa/recovery-codes", json!({})).await.text("/recovery_codes/0");
         let first = server.log_in("ada@people.example", PASSWORD).await;
         let body = json!({ "mfa_token": first.text("/mfa_token"), "code": code });
         let asked = (0..10).map(|_| {
-            let (client, body) = (server.anybody(), body.clone());
+            let (client, body) = (server.anonymous(), body.clone());
             tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
         });
         let mut opened = 0;
@@ -167,6 +167,6 @@ on_both_databases! {
             assert!(matches!(status, 200 | 401 | 429), "{status}");
             opened += u32::from(status == 200);
         }
-        assert_eq!((opened, door.count("events where type = 'user.recovery_code_used'").await), (1, 1));
+        assert_eq!((opened, api.count("events where type = 'user.recovery_code_used'").await), (1, 1));
     }
 }

@@ -4,7 +4,7 @@ use alloy::primitives::{Address, hex};
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::Payday;
+use crate::installation::PayoutFixture;
 
 /// The code of a coin that pays everybody but two: one gets nothing and one a unit less, and it says yes to both.
 ///
@@ -23,7 +23,7 @@ fn unreliable(unpaid: Address, short: Address) -> String {
 
 on_both_databases! {
     async fn two_people_write_off_a_shortfall_line_by_line(database: Database) {
-        let day = Payday::with(database, 4, |site| site.config.engine("payout_page_holders", 4)).await;
+        let day = PayoutFixture::with(database, 4, |site| site.config.engine("payout_page_holders", 4)).await;
         let first = day.calculated("direct_payout", "4.00").await;
         day.executed(&first).await;
         day.reaches(&first, "completed").await;
@@ -69,7 +69,7 @@ on_both_databases! {
     }
 
     async fn an_executed_payment_is_not_written_off(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let first = day.calculated("direct_payout", "2.00").await;
         day.executed(&first).await;
         day.reaches(&first, "completed").await;

@@ -8,7 +8,7 @@ use muniment_activities::token;
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::{PATIENCE, Payday, Server, wallet};
+use crate::installation::{PATIENCE, PayoutFixture, Server, wallet};
 
 alloy::sol! {
     function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data);
@@ -17,7 +17,7 @@ alloy::sol! {
 const SIGABRT: i32 = 6;
 
 /// A holder sends units to another one, as holders do.
-async fn transfer(day: &Payday, from: usize, to: usize, units: u64) {
+async fn transfer(day: &PayoutFixture, from: usize, to: usize, units: u64) {
     let (rpc, sender) = (day.site.anvil.rpc(), wallet(from).to_checksum(None));
     rpc.call("anvil_impersonateAccount", json!([sender])).await;
     day.site.anvil.set_balance(&sender, u64::MAX).await;
@@ -35,7 +35,7 @@ async fn transfer(day: &Payday, from: usize, to: usize, units: u64) {
 
 on_both_databases! {
     async fn the_record_date_takes_a_snapshot_without_excluded_and_frozen_holders(database: Database) {
-        let day = Payday::new(database, 3).await;
+        let day = PayoutFixture::new(database, 3).await;
         let mut body = day.body("direct_payout", "10.00").await;
         let soon = (chrono::Utc::now() + chrono::Duration::seconds(3)).to_rfc3339();
         body["record_date"] = json!(soon);
@@ -45,7 +45,7 @@ on_both_databases! {
         assert_eq!((drafted.status, drafted.text("/status")), (201, "draft".to_owned()), "{drafted:?}");
         assert_eq!(drafted.body["excluded_addresses"], json!([wallet(0).to_checksum(None)]));
         let id = drafted.text("/id");
-        day.stranger(token::freeze(Address::ZERO, day.token, wallet(1), Bytes::new())).await;
+        day.send_foreign(token::freeze(Address::ZERO, day.token, wallet(1), Bytes::new())).await;
         day.site.until("it is in the books", async || day.site.count("token_accounts where frozen").await == 1).await;
         day.reaches(&id, "snapshotted").await;
         assert_eq!(day.shown(&id).await.body["holder_count"], 3, "the proof is over everybody");
@@ -58,7 +58,7 @@ on_both_databases! {
     }
 
     async fn transfers_after_the_record_date_change_nothing(database: Database) {
-        let day = Payday::new(database, 2).await;
+        let day = PayoutFixture::new(database, 2).await;
         let before = day.site.rows("select wallet_address, balance from holdings order by wallet_address").await;
         let body = day.body("direct_payout", "10.00").await;
         let record = body["record_date"].as_str().unwrap().to_owned();
@@ -78,7 +78,7 @@ on_both_databases! {
     }
 
     async fn crash_around_the_snapshot(database: Database) {
-        let mut day = Payday::new(database, 3).await;
+        let mut day = PayoutFixture::new(database, 3).await;
         for side in ["before", "after"] {
             let body = day.body("direct_payout", "10.00").await;
             let id = day.server.post("/v1/distributions", &format!("draft-{side}"), body).await.text("/id");

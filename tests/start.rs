@@ -142,9 +142,9 @@ async fn a_missing_factory_is_reported_before_signing() {
     says(&said[2].to_lowercase(), &[nowhere, "the address in the configuration"]);
     assert_eq!(site.count("attempts").await, 0, "nothing was signed");
     server.process.kill();
-    let desk = site.desk(|_| {}).await;
-    abandon::abandon(&desk.engine, &accepted.text("/id"), "operator", "the address was wrong").await.unwrap();
-    desk.close().await;
+    let fixture = site.engine_fixture(|_| {}).await;
+    abandon::abandon(&fixture.engine, &accepted.text("/id"), "operator", "the address was wrong").await.unwrap();
+    fixture.close().await;
     site.config.chain("factory", &format!("{good:?}"));
     works(&site).await;
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use world::{Seed, on_both_databases};
 
-use crate::installation::{Answer, Person, Raise, Remote};
+use crate::installation::{Answer, Person, Remote, SubscriptionFixture};
 
 /// How many requests each route gets from each caller that it admits.
 const TRIES: u64 = 4;
@@ -154,19 +154,19 @@ fn routes() -> Vec<Route> {
 }
 
 /// The things that there are, by the word of the path before their id.
-async fn ids(raise: &Raise) -> Map<String, Value> {
-    let subscription = raise.committed("1500.00").await;
-    let endpoint = raise
+async fn ids(fixture: &SubscriptionFixture) -> Map<String, Value> {
+    let subscription = fixture.committed("1500.00").await;
+    let endpoint = fixture
         .investor
         .post("/v1/webhooks/endpoints", json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] }))
         .await;
-    let wallet = raise
+    let wallet = fixture
         .investor
         .post("/v1/investor/wallets", json!({ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }))
         .await;
-    let investor = raise.investor.get("/v1/auth/me").await.text("/investor_id");
+    let investor = fixture.investor.get("/v1/auth/me").await.text("/investor_id");
     assert_eq!((endpoint.status, wallet.status), (201, 201), "{endpoint:?} {wallet:?}");
-    let ids = json!({ "offerings": raise.offering, "subscriptions": subscription, "investors": investor, "users": raise.investor.id,
+    let ids = json!({ "offerings": fixture.offering, "subscriptions": subscription, "investors": investor, "users": fixture.investor.id,
         "endpoints": endpoint.text("/id"), "wallets": wallet.text("/id") });
     ids.as_object().unwrap().clone()
 }
@@ -202,7 +202,13 @@ async fn ask(
     (!sound).then(|| format!("{} {path} {headers:?} {shown}\n    {} {}", route.method, answer.status, answer.body))
 }
 
-async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, Value>, chance: &mut Seed) -> String {
+async fn strange(
+    fixture: &SubscriptionFixture,
+    person: &Person,
+    role: &str,
+    ids: &Map<String, Value>,
+    chance: &mut Seed,
+) -> String {
     let mut wrong = String::new();
     for route in routes() {
         if !route.roles.is_empty() && !route.roles.iter().any(|admitted| admitted == role) {
@@ -250,28 +256,28 @@ async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, V
             }
         }
     }
-    assert_eq!(raise.server.get("/readyz").await.status, 200);
+    assert_eq!(fixture.server.get("/readyz").await.status, 200);
     wrong
 }
 
 on_both_databases! {
     async fn strange_input_never_causes_a_server_error(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        let ids = ids(&raise).await;
-        let admin = raise.door.person(&raise.server, "adam", Role::Admin).await;
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let ids = ids(&fixture).await;
+        let admin = fixture.api.person(&fixture.server, "adam", Role::Admin).await;
         let mut wrong = String::new();
-        let people = [(&raise.investor, "investor"), (&raise.issuer, "issuer"), (&raise.operator, "operator"), (&admin, "admin")];
+        let people = [(&fixture.investor, "investor"), (&fixture.issuer, "issuer"), (&fixture.operator, "operator"), (&admin, "admin")];
         for (seed, (person, role)) in (1..).zip(people) {
-            wrong += &strange(&raise, person, role, &ids, &mut Seed::new(seed)).await;
+            wrong += &strange(&fixture, person, role, &ids, &mut Seed::new(seed)).await;
         }
         assert!(wrong.is_empty(), "{wrong}");
-        assert!(raise.reserved().await.ends_with(".00"), "the books are whole");
+        assert!(fixture.reserved().await.ends_with(".00"), "the books are whole");
     }
 }
 
 /// Sends bytes as they are, and gives the first line of the answer; empty if the connection was closed without one.
-async fn raw(raise: &Raise, request: &[u8]) -> String {
-    let address = raise.server.url.trim_start_matches("http://");
+async fn raw(fixture: &SubscriptionFixture, request: &[u8]) -> String {
+    let address = fixture.server.url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).await.unwrap();
     let mut answer = Vec::new();
     // A server that has said no may close before it has read everything.
@@ -282,14 +288,14 @@ async fn raw(raise: &Raise, request: &[u8]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_requests_and_tokens_are_refused() {
-    let raise = Raise::new(world::Database::fresh(world::Engine::Sqlite).await, |_| {}).await;
+    let fixture = SubscriptionFixture::new(world::Database::fresh(world::Engine::Sqlite).await, |_| {}).await;
     let line = |path: &str, header: &[u8]| {
         let mut request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n").into_bytes();
         request.extend(header);
         request.extend(b"\r\n\r\n");
         request
     };
-    let token = raise.investor.access_token.as_bytes();
+    let token = fixture.investor.access_token.as_bytes();
     let with = |before: &[u8], after: &[u8]| [b"authorization: Bearer ".as_slice(), before, token, after].concat();
     for (header, status) in [
         (with(b"", b""), "200"),
@@ -305,7 +311,7 @@ async fn malformed_requests_and_tokens_are_refused() {
         ([with(b"", b""), b"\r\nx-request-id: \xff\xff\r\nuser-agent: \xf0".to_vec()].concat(), "200"),
         (b"a b: c".to_vec(), "400"),
     ] {
-        let answer = raw(&raise, &line("/v1/auth/me", &header)).await;
+        let answer = raw(&fixture, &line("/v1/auth/me", &header)).await;
         assert!(
             answer.split(' ').nth(1) == Some(status),
             "{answer} {}",
@@ -321,8 +327,8 @@ async fn malformed_requests_and_tokens_are_refused() {
         "/v1/auth/../auth/me",
         "*",
     ] {
-        let answer = raw(&raise, &line(path, &with(b"", b""))).await;
+        let answer = raw(&fixture, &line(path, &with(b"", b""))).await;
         assert!(["404", "400"].contains(&answer.split(' ').nth(1).unwrap_or_default()), "{path}: {answer}");
     }
-    assert_eq!(raise.investor.get("/v1/auth/me").await.status, 200);
+    assert_eq!(fixture.investor.get("/v1/auth/me").await.status, 200);
 }

@@ -33,13 +33,13 @@ impl Hand {
     async fn new(database: Database) -> Self {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(2), Terms::free(3)]).await;
         let node = FaultProxy::start(site.anvil.url(), 1);
-        let desk = site.desk(|config| config.endpoints = vec![node.url().to_owned()]).await;
-        desk.deploy(&site.offerings[0]).await;
+        let fixture = site.engine_fixture(|config| config.endpoints = vec![node.url().to_owned()]).await;
+        fixture.deploy(&site.offerings[0]).await;
         site.finalised().await;
-        desk.mint(&site.offerings[0]).await;
+        fixture.mint(&site.offerings[0]).await;
         site.finalised().await;
-        let engine = desk.engine.clone();
-        desk.halt().await;
+        let engine = fixture.engine.clone();
+        fixture.halt().await;
         let hand = Self { site, engine, node };
         hand.block().await;
         ledger::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();

@@ -27,7 +27,7 @@ on_both_databases! {
         let server = site.start().await;
         let token = site.minted(&server).await;
         let path = format!("/v1/offerings/{}/token", site.offerings[0]);
-        let facts = server.anybody().get(&path).await.unwrap();
+        let facts = server.anonymous().get(&path).await.unwrap();
         assert_eq!(facts.status, 200, "{facts:?}");
         let (supply, symbol) = (site.balance_of(token, wallet(0)).await + site.balance_of(token, wallet(1)).await, site.symbol_of(token).await);
         assert_eq!((facts.text("/offering_id_onchain"), facts.text("/token_symbol")), (keccak256(&site.offerings[0]).to_string(), symbol));
@@ -63,7 +63,7 @@ on_both_databases! {
         assert_eq!(server.post("/blockchain/restrict", "restrict", body).await.status, 202);
         site.settled().await;
         let restriction = format!("{path}/partitions/1/restriction");
-        site.until("the restriction is seen", async || server.anybody().get(&restriction).await.unwrap().body["isRestricted"] == json!(true)).await;
+        site.until("the restriction is seen", async || server.anonymous().get(&restriction).await.unwrap().body["isRestricted"] == json!(true)).await;
         assert_eq!(ask(&to, &stranger, "1.00").await.text("/reason_code"), "partition_restricted");
     }
 
@@ -82,7 +82,7 @@ on_both_databases! {
             let transfer = format!("{path}/can-transfer?from={of}&to={other}&partition=1&quantity=1.00");
             for read in [format!("{path}/balances/{of}"), format!("{path}/frozen/{of}"), transfer] {
                 assert_eq!(ada.get(&read).await.problem(), whose, "{read}");
-                assert_eq!(server.anybody().get(&read).await.unwrap().problem().0, 401);
+                assert_eq!(server.anonymous().get(&read).await.unwrap().problem().0, 401);
             }
         }
         let issuer = site.person(&server, "ines", Role::Issuer).await;
@@ -117,7 +117,7 @@ on_both_databases! {
         drop(server);
         site.config.node("http://127.0.0.1:1");
         let server = site.serve(site.launch(&["api"])).await;
-        let away = server.anybody().get(&path).await.unwrap();
+        let away = server.anonymous().get(&path).await.unwrap();
         assert_eq!((away.problem(), away.headers.contains_key("retry-after")), ((503, "chain_unavailable".to_owned()), true));
         drop(server);
         // Somebody is there and says nothing.
@@ -125,7 +125,7 @@ on_both_databases! {
         site.config.node(&format!("http://{}", silent.local_addr().unwrap()));
         site.config.chain("request_timeout_seconds", "1");
         let server = site.serve(site.launch(&["api"])).await;
-        let late = server.anybody().get(&path).await.unwrap();
+        let late = server.anonymous().get(&path).await.unwrap();
         assert_eq!((late.problem(), late.headers.contains_key("retry-after")), ((504, "chain_timeout".to_owned()), true));
     }
 }

@@ -39,7 +39,7 @@ impl Lives {
         stage.day.server.process.kill();
         let proxy = FaultProxy::start(stage.site().anvil.url(), 1);
         stage.day.site.config.node(proxy.url());
-        stage.site().hold_blocks().await;
+        stage.site().stop_blocks().await;
         let mut lives = Self { stage, proxy, base: Left::default() };
         lives.base = lives.left().await;
         lives

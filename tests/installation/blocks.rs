@@ -7,13 +7,13 @@ use super::{Installation, signer_of};
 
 impl Installation {
     /// No block comes any more but by the test's word.
-    pub async fn hold_blocks(&self) {
+    pub async fn stop_blocks(&self) {
         self.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
         self.anvil.rpc().call("evm_setAutomine", json!([false])).await;
     }
 
     /// Lets the chain go on by itself: a block with each transaction, and one a second.
-    pub async fn let_blocks_go(&self) {
+    pub async fn resume_blocks(&self) {
         self.anvil.rpc().call("evm_setAutomine", json!([true])).await;
         self.anvil.rpc().call("evm_setIntervalMining", json!([1])).await;
     }

@@ -48,7 +48,7 @@ pub async fn appoint(database: &Database, server: &Server, name: &str, role: Rol
 /// Registers an investor.
 pub async fn register(server: &Server, email: &str) -> Answer {
     let body = json!({ "email": email, "password": PASSWORD, "name": "Somebody", "country": "DE" });
-    server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
+    server.anonymous().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
 }
 
 impl Server {
@@ -69,14 +69,14 @@ impl Server {
     }
 
     /// Somebody without any token.
-    pub fn anybody(&self) -> Remote {
+    pub fn anonymous(&self) -> Remote {
         self.client().with_key("")
     }
 
     /// Tries to log in.
     pub async fn log_in(&self, email: &str, password: &str) -> Answer {
         let body = json!({ "email": email, "password": password, "device_name": "test" });
-        self.anybody().change("POST", "/v1/auth/login", Some(body)).await.unwrap()
+        self.anonymous().change("POST", "/v1/auth/login", Some(body)).await.unwrap()
     }
 }
 
@@ -97,7 +97,7 @@ impl Person {
     /// Whoever an answer of a login or a refresh is about.
     pub async fn of(server: &Server, answer: &Answer) -> Self {
         assert_eq!(answer.status, 200, "{answer:?}");
-        let (access_token, server) = (answer.text("/access_token"), server.anybody());
+        let (access_token, server) = (answer.text("/access_token"), server.anonymous());
         let csrf = server.clone().with_key(&access_token).get("/v1/csrf-token").await.unwrap();
         assert_eq!(csrf.status, 200, "{csrf:?}");
         Self {
@@ -135,7 +135,7 @@ impl Person {
     }
 
     /// What the platform thinks of this access token.
-    pub async fn standing(&self) -> (u16, String) {
+    pub async fn session_status(&self) -> (u16, String) {
         self.get("/v1/auth/me").await.problem()
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use world::Database;
 
 use super::table::Line;
-use crate::installation::{Answer, Market, Person, Remote, Server};
+use crate::installation::{Answer, OfferingFixture, Person, Remote, Server};
 
 /// Something that somebody has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Caller {
 
 /// All of it.
 pub struct Belongings {
-    pub market: Market,
+    pub fixture: OfferingFixture,
     pub callers: Vec<Caller>,
     pub things: Vec<Thing>,
 }
@@ -98,14 +98,14 @@ pub fn sound(answer: &Answer, status: u16) -> String {
 
 impl Belongings {
     pub async fn new(database: Database) -> Self {
-        let market = Market::new(database).await;
-        let mut all = Self { market, callers: Vec::new(), things: Vec::new() };
+        let fixture = OfferingFixture::new(database).await;
+        let mut all = Self { fixture, callers: Vec::new(), things: Vec::new() };
         all.of_the_platform().await;
-        let ida = Person::fresh(all.server(), &all.market.issuer.email).await;
+        let ida = Person::fresh(all.server(), &all.fixture.issuer.email).await;
         let ((ivo, left), (ines, other)) = (all.found("ivo").await, all.found("ines").await);
         // Whoever joins another organisation leaves none behind: it is done behind the platform's back.
-        let own = all.market.issuer_id.clone();
-        all.market.door.write(&format!("update users set issuer_id = '{own}' where id = '{}'", ivo.id)).await;
+        let own = all.fixture.issuer_id.clone();
+        all.fixture.api.write(&format!("update users set issuer_id = '{own}' where id = '{}'", ivo.id)).await;
         for (id, org) in [(own, "first"), (other, "second"), (left, "third")] {
             all.put("issuers", id, org, &[]);
         }
@@ -118,9 +118,9 @@ impl Belongings {
         }
         all.put("users", ines.id.clone(), "second", &["ines"]);
         all.of_the_log().await;
-        let ada = all.market.investor.clone();
-        let bruno = all.market.door.person(all.server(), "bruno", Role::Investor).await;
-        let carl = all.market.door.person(all.server(), "carl", Role::Investor).await;
+        let ada = all.fixture.investor.clone();
+        let bruno = all.fixture.api.person(all.server(), "bruno", Role::Investor).await;
+        let carl = all.fixture.api.person(all.server(), "carl", Role::Investor).await;
         for (number, (name, who)) in [("ada", &ada), ("bruno", &bruno), ("carl", &carl)].into_iter().enumerate() {
             all.of_an_investor(name, who, number).await;
         }
@@ -130,7 +130,7 @@ impl Belongings {
         }
         all.of_an_organisation("first", &[("ida", &ida), ("ivo", &ivo)], &[("ada", &ada), ("bruno", &bruno)]).await;
         all.of_an_organisation("second", &[("ines", &ines)], &[("carl", &carl)]).await;
-        all.callers.push(Caller { name: "", letter: ' ', org: "", keyed: false, client: all.server().anybody() });
+        all.callers.push(Caller { name: "", letter: ' ', org: "", keyed: false, client: all.server().anonymous() });
         all.calls("ada", 'I', "", &ada);
         all.calls("ida", 'S', "first", &ida);
         all.keyed("ida", 'S', "first", &ida, &ida).await;
@@ -138,7 +138,7 @@ impl Belongings {
     }
 
     pub fn server(&self) -> &Server {
-        self.market.server.as_ref().unwrap()
+        self.fixture.server.as_ref().unwrap()
     }
 
     /// Notes a thing.
@@ -180,14 +180,14 @@ impl Belongings {
     }
 
     async fn found(&self, name: &str) -> (Person, String) {
-        let (person, id) = self.market.rival(name).await;
-        self.market.approve(&id).await;
+        let (person, id) = self.fixture.other_issuer(name).await;
+        self.fixture.approve(&id).await;
         (Person::fresh(self.server(), &person.email).await, id)
     }
 
     pub(super) async fn event(&mut self, subject: &str, org: &'static str, people: &[&'static str]) {
         let sql = format!("select id from events where subject_id = '{subject}' order by id limit 1");
-        let id = self.market.door.rows(&sql).await[0][0].clone();
+        let id = self.fixture.api.rows(&sql).await[0][0].clone();
         self.put("events", id, org, people);
     }
 
@@ -211,14 +211,14 @@ impl Belongings {
     /// Lines with a place in the chain.
     async fn of_the_log(&mut self) {
         for (number, row) in
-            self.market.door.rows("select id from audit_log order by id limit 2").await.iter().enumerate()
+            self.fixture.api.rows("select id from audit_log order by id limit 2").await.iter().enumerate()
         {
             let seal = format!(
                 "insert into audit_seals (position, audit_id, prev_hash, hash) values ({}, '{}', 'a', 'b')",
                 number + 1,
                 row[0]
             );
-            self.market.door.write(&seal).await;
+            self.fixture.api.write(&seal).await;
             self.put("audit-log", row[0].clone(), "", &[]);
         }
     }
@@ -229,7 +229,7 @@ impl Belongings {
         self.put("investors", investor, "", &[name]);
         let address = format!("0x{:040x}", 0xa1_0000 + number);
         let wallet = sound(&who.post("/v1/investor/wallets", json!({ "address": address })).await, 201);
-        self.market.door.write(&format!("update wallets set verified_at = created_at where id = '{wallet}'")).await;
+        self.fixture.api.write(&format!("update wallets set verified_at = created_at where id = '{wallet}'")).await;
         self.put("wallets", wallet, "", &[name]);
         for noun in ["balances", "frozen", "can-transfer"] {
             self.put(noun, address.clone(), "", &[name]);

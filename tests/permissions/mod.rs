@@ -14,7 +14,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, Person, Remote, Server, ledger_rows};
+use crate::installation::{Answer, ApiFixture, Person, Remote, Server, ledger_rows};
 use crate::source::{must_be_clean, rust};
 use table::{Line, lines, missing};
 
@@ -70,19 +70,19 @@ const PEOPLE: [(char, &str, Role); 5] = [
     ('U', "auditor", Role::Auditor),
 ];
 
-async fn callers(door: &Door, server: &Server) -> Vec<Caller> {
-    let nobody = server.anybody();
-    let second = door.person(server, "second", Role::Admin).await;
+async fn callers(api: &ApiFixture, server: &Server) -> Vec<Caller> {
+    let nobody = server.anonymous();
+    let second = api.person(server, "second", Role::Admin).await;
     let mut callers = vec![Caller { name: "nobody", letter: None, scopes: None, fresh: false, client: nobody }];
     for (letter, name, role) in PEOPLE {
-        let person = door.person(server, name, role).await;
+        let person = api.person(server, name, role).await;
         if matches!(role, Role::Issuer | Role::Admin) {
             callers.extend(keys(&person, &second, server, letter).await);
         }
         let letter = Some(letter);
         callers.push(Caller { name, letter, scopes: None, fresh: true, client: person.client() });
         // Somebody else, because a session can end the others of its person.
-        let other = door.person(server, &format!("tired-{name}"), role).await;
+        let other = api.person(server, &format!("tired-{name}"), role).await;
         let client = Person::log_in(server, &other.email).await.client();
         callers.push(Caller {
             name: "somebody who has not shown again who he is",
@@ -128,10 +128,10 @@ async fn call(client: &Remote, line: &Line, path: &str, request_id: &str) -> Ans
 
 on_both_databases! {
     async fn every_route_admits_the_callers_of_the_table_and_audits_changes(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         let (mut wrong, mut acts) = (Vec::new(), Vec::new());
-        for caller in callers(&door, &server).await {
+        for caller in callers(&api, &server).await {
             for (number, line) in ordered().iter().enumerate() {
                 let request_id = format!("{}-{number}-{}", acts.len(), wrong.len());
                 let answer = call(&caller.client, line, &line.at(missing), &request_id).await;
@@ -145,7 +145,7 @@ on_both_databases! {
             }
         }
         must_be_clean("wrong verdicts", &wrong);
-        let told = ledger_rows(&door.database, "select request_id, action from audit_log where request_id is not null").await;
+        let told = ledger_rows(&api.database, "select request_id, action from audit_log where request_id is not null").await;
         let told: BTreeSet<_> = told.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
         let untold = acts.iter().filter(|act| !told.contains(*act)).map(|(_, action)| action.clone());
         must_be_clean("acts without a line in the audit log", &untold.collect::<Vec<_>>());

@@ -230,15 +230,15 @@ on_both_databases! {
     async fn rows_of_others_are_not_found_and_stay_unchanged(database: Database) {
         let all = Belongings::new(database).await;
         let asking = Asking::default();
-        let before = ledger_dump(&all.market.door.database).await;
+        let before = ledger_dump(&all.fixture.api.database).await;
         assert!(before["subscriptions"].len() == 5 && before.len() > 40, "{:?}", before.keys());
         must_be_clean("what is told of others' things", &others(&all, &asking).await);
         must_be_clean("ids that are written otherwise", &spelling::otherwise(&all, &asking).await);
         must_be_clean("lists and filters", &reading::lists(&all, &asking).await);
-        must_be_clean("what callers changed who may not", &changes(&before, &ledger_dump(&all.market.door.database).await));
+        must_be_clean("what callers changed who may not", &changes(&before, &ledger_dump(&all.fixture.api.database).await));
         let refused = asking.judged();
         must_be_clean("what is kept from its owner", &ones_own(&all, &asking).await);
         assert!(refused > 1_000 && asking.judged() - refused > 300, "too little was asked: {refused} of {}", asking.judged());
-        assert_ne!(before, ledger_dump(&all.market.door.database).await, "the acts of owners are seen in the dump");
+        assert_ne!(before, ledger_dump(&all.fixture.api.database).await, "the acts of owners are seen in the dump");
     }
 }

@@ -156,7 +156,7 @@ impl Run<'_> {
                 net.hit(Fault::Spike);
             }
             8 => net.broke = true,
-            9 => self.stranger(&mut net, amount),
+            9 => self.send_foreign(&mut net, amount),
             10 | 11 => agent(&mut net, amount),
             _ => {
                 net.hit(Fault::ClockJump);

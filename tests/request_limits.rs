@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use world::on_both_databases;
 
-use crate::installation::{Door, PATIENCE, Server};
+use crate::installation::{ApiFixture, PATIENCE, Server};
 
 const TYPES: &str = "/v1/webhooks/event-types";
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -20,12 +20,12 @@ async fn half_a_login(server: &Server) -> TcpStream {
 
 on_both_databases! {
     async fn excess_requests_are_told_to_retry_and_probes_are_answered(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("limits", "requests_max", "1");
-        let server = door.open().await;
-        let ask = async |path: &str| server.anybody().get(path).await.unwrap();
+        let mut api = ApiFixture::new(database).await;
+        api.set("limits", "requests_max", "1");
+        let server = api.start().await;
+        let ask = async |path: &str| server.anonymous().get(path).await.unwrap();
         let mut first = half_a_login(&server).await;
-        door.until("it is in work", async || ask(TYPES).await.status == 503).await;
+        api.until("it is in work", async || ask(TYPES).await.status == 503).await;
         let turned_away = ask(TYPES).await;
         assert_eq!(turned_away.problem(), (503, "service_unavailable".to_owned()));
         assert_eq!((turned_away.headers["retry-after"].to_str().unwrap(), turned_away.body["retryable"].clone()), ("1", Value::Bool(true)));
@@ -38,9 +38,9 @@ on_both_databases! {
     }
 
     async fn unacceptable_media_types_and_long_requests_are_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ask = async |path: &str, name: &str, value: &str| server.anybody().send("GET", path, &[(name, value)], None).await.unwrap();
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ask = async |path: &str, name: &str, value: &str| server.anonymous().send("GET", path, &[(name, value)], None).await.unwrap();
         let refused = (406, "not_acceptable".to_owned());
         for (path, accept, taken) in [
             (TYPES, "*/*", true), (TYPES, "application/*", true), (TYPES, "text/html", false), (TYPES, "application/json;q=0, */*", false),
@@ -69,11 +69,11 @@ on_both_databases! {
     }
 
     async fn the_trace_id_of_a_caller_is_logged(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.opened(door.launch().env("MUNIMENT_LOG", "info")).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.serve(api.launch().env("MUNIMENT_LOG", "info")).await;
         let ask = async |parent: &str, id: &str| {
             let headers = [("traceparent", parent), ("x-request-id", id)];
-            server.anybody().send("GET", TYPES, &headers, None).await.unwrap();
+            server.anonymous().send("GET", TYPES, &headers, None).await.unwrap();
             server.process.line_with(&format!("request.id={id}"), PATIENCE).unwrap()
         };
         assert!(ask(&format!("00-{TRACE}-b7ad6b7169203331-01"), "sound").await.contains(&format!("trace.id={TRACE}")));
