@@ -1,4 +1,4 @@
-//! Attacks on access tokens: whatever is not exactly what the platform signed for a session that is alive opens nothing.
+//! Attacks on access tokens: only the exact token that the platform signed for a live session is accepted.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -9,7 +9,7 @@ use world::{Database, on_both_databases};
 
 use crate::installation::{ApiFixture, Person, Server, register};
 
-/// What an attacker has: a token of his own, and in the worst case the key.
+/// What an attacker has: a token, and in the worst case the signing key.
 struct Forge {
     key: Ed25519KeyPair,
     public: String,
@@ -25,7 +25,7 @@ fn header(kid: &str) -> Value {
     json!({ "typ": "at+jwt", "alg": "EdDSA", "kid": kid })
 }
 
-/// Puts a token together by hand: no library refuses to write what the platform must refuse to read.
+/// Builds a token by hand, because a library refuses to write an invalid one.
 fn token(header: &Value, claims: &str, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
     let text = format!("{}.{}", BASE64.encode(header.to_string()), BASE64.encode(claims));
     let signature = BASE64.encode(sign(text.as_bytes()));
@@ -46,7 +46,7 @@ impl Forge {
         Self { key: signing_key(api), public, kid, claims: part(&victim.access_token, 1) }
     }
 
-    /// Signed by the real key, with one claim changed or taken away.
+    /// A token with one claim changed or removed, signed by the real key.
     fn with(&self, claim: &str, value: Option<Value>) -> String {
         let mut claims = self.claims.clone();
         match value {
@@ -56,12 +56,12 @@ impl Forge {
         self.signed(&claims.to_string())
     }
 
-    /// Any text for claims, signed by the real key.
+    /// A token with any text as claims, signed by the real key.
     fn signed(&self, claims: &str) -> String {
         token(&header(&self.kid), claims, self.sign())
     }
 
-    /// The real claims under another header, signed by the real key.
+    /// A token with the real claims and another header, signed by the real key.
     fn under(&self, header: &Value) -> String {
         token(header, &self.claims.to_string(), self.sign())
     }
@@ -70,7 +70,7 @@ impl Forge {
         |text| self.key.sign(text).as_ref().to_vec()
     }
 
-    /// By hand, with any header and any signature.
+    /// A token built by hand, with any header and any signature.
     fn by_hand(&self, header: Value, signature: &str) -> String {
         let encoded = |value: &Value| BASE64.encode(value.to_string());
         format!("{}.{}.{signature}", encoded(&header), encoded(&self.claims))
@@ -93,7 +93,7 @@ on_both_databases! {
         let ada = Person::log_in(&server, "ada@people.example").await;
         let forge = Forge::new(&api, &server, &ada).await;
         let now = forge.claims["iat"].as_i64().unwrap();
-        // The real key signs what it must not accept, so that each check stands for itself. The first one shows that the forge works.
+        // The real key signs each invalid token, so that only the named check can refuse it. The first case proves that the forge works.
         assert_eq!(answer(&server, &forge.with("jti", Some(json!("another")))).await.0, 200);
         let expired = (401, "token_expired".to_owned());
         assert_eq!(answer(&server, &forge.with("exp", Some(json!(now - 10)))).await, expired);
@@ -105,7 +105,7 @@ on_both_databases! {
         ];
         let mut forged: Vec<_> = wrong.into_iter().map(|(claim, value)| (format!("{claim} {value:?}"), forge.with(claim, value))).collect();
 
-        // The same claim twice: whoever reads the first and whoever reads the last must not read two things.
+        // A duplicate claim: a reader that takes the first and one that takes the last must not differ.
         let claims = forge.claims.to_string();
         assert_eq!(answer(&server, &forge.signed(&claims)).await.0, 200);
         for claim in ["sub", "sid", "exp", "aud", "iss", "nbf"] {
@@ -162,11 +162,11 @@ on_both_databases! {
         register(&there, "ada@people.example").await;
         let stranger = Person::log_in(&there, "ada@people.example").await;
         assert_eq!(answer(&here, &stranger.access_token).await, (401, "token_invalid".to_owned()));
-        // Even with our key: there is no such session.
+        // Signed by our key, but the session does not exist.
         register(&here, "ada@people.example").await;
         let ada = Person::log_in(&here, "ada@people.example").await;
         let forge = Forge::new(&api, &here, &ada).await;
-        // Their key under our name, and a header that brings it along.
+        // Signed by another installation's key under our key id, with a header that carries that key.
         let theirs = signing_key(&other);
         let jwks = there.anonymous().get("/.well-known/jwks.json").await.unwrap();
         let mut brought = header(&forge.kid);
@@ -175,7 +175,7 @@ on_both_databases! {
             let token = token(&disguise, &forge.claims.to_string(), |text| theirs.sign(text).as_ref().to_vec());
             assert_eq!(answer(&here, &token).await, (401, "token_invalid".to_owned()), "{disguise:?}");
         }
-        // A session of somebody else under one's own name, and the other way round.
+        // Another user's session under one's own name, and the reverse.
         register(&here, "bruno@people.example").await;
         let bruno = Person::log_in(&here, "bruno@people.example").await;
         let stolen = forge.with("sid", Some(json!(bruno.session_id)));

@@ -1,4 +1,4 @@
-//! API keys through the api: never more than their owner has, only from where they may, exchanged without a gap, gone at once.
+//! API keys: scopes stay within the owner's rights, networks are restricted, rotation leaves no gap, revocation is immediate.
 
 use muniment_domain::user::Role;
 use serde_json::json;
@@ -19,7 +19,7 @@ on_both_databases! {
         let read = with(&key).get("/blockchain/operations").await.unwrap();
         assert_eq!((read.status, read.headers["ratelimit-policy"].to_str().unwrap()), (200, "\"key\";q=50;w=60"));
         assert_eq!(with(&key).get("/v1/auth/me").await.unwrap().problem(), (403, "scope_insufficient".to_owned()));
-        // A key is no person: it makes no keys, and sees no users.
+        // A key cannot create keys or see users.
         assert_eq!(with(&key).get("/v1/api-keys").await.unwrap().problem(), (403, "role_forbidden".to_owned()));
         let listed = admin.get("/v1/api-keys").await;
         assert_eq!((listed.text("/data/0/prefix"), listed.body["data"][0].get("key")), (key[..13].to_owned(), None));
@@ -44,7 +44,7 @@ on_both_databases! {
         assert_eq!(again.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(admin.change("DELETE", &format!("/v1/api-keys/{}", made.text("/id")), None).await.status, 204);
         assert_eq!((standing(&old).await, standing(&new).await), (401, 200));
-        // Somebody else's keys are not there.
+        // Another user's keys are not found.
         let issuer = api.person(&server, "issuer", Role::Issuer).await;
         assert_eq!(issuer.get("/v1/api-keys").await.body["pagination"]["total"], 0);
         let theirs = issuer.change("DELETE", &format!("/v1/api-keys/{}", rotated.text("/id")), None).await;

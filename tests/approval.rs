@@ -1,4 +1,4 @@
-//! Four eyes: what one person asked for is done when another one allows it, once, and exactly as it was asked for.
+//! Approvals: a request is executed once, unchanged, after another person approves it.
 
 use muniment_domain::approval::{self as approvals, Approval, Status};
 use muniment_domain::operation::Resolution;
@@ -15,17 +15,17 @@ use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{EngineFixture, Installation, Terms, ended};
 
-/// The points at which moves are ended here, instead of a whole process.
+/// Commit points at which these tests end a single move instead of a process.
 pub const ENDED_AT: &[Point] = &[Point::Approval];
 
 fn person(name: &str) -> Requester {
     Requester { actor: name.to_owned(), request_id: None, idempotency_key: None }
 }
 
-/// A deployment that failed without being signed, and an approval asked for to give it up.
+/// Requests an approval to abandon a deployment that failed unsigned.
 async fn asked_to_abandon(database: Database) -> (Installation, EngineFixture, String, Approval) {
     let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
-    // More than the cap of the token: the simulation says no.
+    // More than the token's cap, so the simulation fails.
     site.write("update subscriptions set quantity = '99999999999999'").await;
     let fixture = site.engine_fixture(|_| {}).await;
     fixture.deploy(&site.offerings[0]).await;
@@ -77,15 +77,15 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
 on_both_databases! {
     async fn an_approved_action_on_the_chain_is_executed_by_the_engine(database: Database) {
         let (site, fixture, mint, asked) = asked_to_abandon(database).await;
-        assert_eq!(refused(ask_to_abandon(&fixture.engine, &mint).await), Code::OperationInProgress, "asked for twice");
+        assert_eq!(refused(ask_to_abandon(&fixture.engine, &mint).await), Code::OperationInProgress, "a second request is refused");
         assert_eq!(refused(approve(&fixture.engine, &asked, "maker").await), Code::SelfApprovalForbidden);
         assert_eq!(approve(&fixture.engine, &asked, "checker").await.unwrap().status, Status::Approved);
-        site.until("it is done", async || now(&fixture.engine, &asked.id).await.status == Status::Executed).await;
+        site.until("it is executed", async || now(&fixture.engine, &asked.id).await.status == Status::Executed).await;
         assert_eq!(fixture.operation(&mint).await.resolution, Some(Resolution::Abandoned));
         let reason = "operation_history where actor = 'checker' and reason like 'a test (asked for by maker, apr_%'";
         assert_eq!(site.count(reason).await, 1);
         assert_eq!(refused(approve(&fixture.engine, &asked, "checker").await), Code::VersionConflict);
-        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
+        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are released");
         assert_eq!(site.rows("select to_status from approval_history order by version").await.concat(),
             ["pending", "approved", "executed"]);
         let told = "select type from events where subject_type = 'approval' order by sequence";
@@ -95,7 +95,7 @@ on_both_databases! {
 
     async fn executing_an_approval_survives_a_crash_on_either_side(database: Database) {
         let (site, fixture, mint, asked) = asked_to_abandon(database).await;
-        // Without the engine beside it: the moves are made by hand.
+        // No engine runs, so the test makes each move itself.
         let engine = fixture.engine.clone();
         fixture.halt().await;
         let mut tx = engine.db.begin().await.unwrap();
@@ -121,10 +121,10 @@ on_both_databases! {
         let engine = fixture.engine.clone();
         fixture.halt().await;
         approval::act(&engine, &asked.id).await.unwrap();
-        assert_eq!(now(&engine, &asked.id).await.status, Status::Pending, "a wake that comes early does nothing");
+        assert_eq!(now(&engine, &asked.id).await.status, Status::Pending, "an early wake does nothing");
         let past = "update approvals set expires_at = '2001-01-01T00:00:00+00:00', next_action_at = '2001-01-01T00:00:00+00:00'";
         site.write(past).await;
-        assert_eq!(refused(approve(&engine, &asked, "checker").await), Code::ApprovalNotPending, "the timer is late");
+        assert_eq!(refused(approve(&engine, &asked, "checker").await), Code::ApprovalNotPending, "the approval has expired although its timer is late");
         assert_eq!(approval::sweep(&engine).await.unwrap(), 1);
         assert_eq!(approval::sweep(&engine).await.unwrap(), 0);
         ended(Point::Approval, When::Before, approval::act(&engine, &asked.id)).await;
@@ -140,7 +140,7 @@ on_both_databases! {
         let (site, fixture, mint, asked) = asked_to_abandon(database).await;
         abandon::abandon(&fixture.engine, &mint, "somebody", "quicker").await.unwrap();
         approve(&fixture.engine, &asked, "checker").await.unwrap();
-        site.until("it is looked at", async || now(&fixture.engine, &asked.id).await.status == Status::ExecutionFailed).await;
+        site.until("the execution has failed", async || now(&fixture.engine, &asked.id).await.status == Status::ExecutionFailed).await;
         assert_eq!(now(&fixture.engine, &asked.id).await.error_code.as_deref(), Some("invalid_state"));
         assert_eq!(site.count("events where type = 'operation.resolved'").await, 1);
         fixture.close().await;
@@ -151,7 +151,7 @@ on_both_databases! {
         let checkers = ["one", "two", "three", "four"];
         let decided = futures::future::join_all(checkers.iter().map(|name| approve(&fixture.engine, &asked, name))).await;
         assert_eq!(decided.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{decided:?}");
-        site.until("it is done", async || now(&fixture.engine, &asked.id).await.status == Status::Executed).await;
+        site.until("it is executed", async || now(&fixture.engine, &asked.id).await.status == Status::Executed).await;
         assert_eq!(site.count("operations where resolution = 'abandoned'").await, 1);
         fixture.close().await;
     }

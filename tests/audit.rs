@@ -1,4 +1,4 @@
-//! The audit log: who did what stands there because it was done, and nobody changes it unseen.
+//! The audit log: every change has its entry, and a changed entry is found.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,14 +16,14 @@ use world::on_both_databases;
 
 use crate::installation::{ApiFixture, PATIENCE, Person, ended, open, register};
 
-/// The points at which moves are ended here, instead of a whole process.
+/// Commit points at which these tests end a single move instead of a process.
 pub const ENDED_AT: &[Point] = &[Point::Seal];
 
 fn by(user: &str) -> Act {
     Act { actor: Some(user.to_owned()), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") }
 }
 
-/// Something that a caller does.
+/// Performs an audited action.
 async fn act(db: &Db, user: &str, thing: &str) -> Result<(), Error> {
     acting(by(user), async {
         let mut tx = db.begin().await?;
@@ -43,7 +43,7 @@ async fn seal_all(db: &Db) -> usize {
         let mut tx = db.begin().await.unwrap();
         let sealed = match seal(&mut tx, 7).await {
             Ok(sealed) => sealed,
-            // Another one has sealed these meanwhile.
+            // Another process has sealed these entries meanwhile.
             Err(Error::Stale { .. }) => continue,
             Err(error) => panic!("{error}"),
         };
@@ -55,7 +55,7 @@ async fn seal_all(db: &Db) -> usize {
     }
 }
 
-/// What the database says to a statement past the platform.
+/// Runs a statement on the database past the platform.
 pub async fn past(db: &Db, text: &str) -> Result<u64, Error> {
     let mut tx = db.begin().await?;
     let done = sql("").push(text).execute(&mut tx).await?;
@@ -63,7 +63,7 @@ pub async fn past(db: &Db, text: &str) -> Result<u64, Error> {
     Ok(done)
 }
 
-/// Takes the triggers away, as somebody with the rights of the database could.
+/// Drops the triggers, as a database administrator could.
 pub async fn disarm(db: &Db) {
     for table in ["audit_log", "audit_seals", "audit_anchors"] {
         for name in ["updated", "deleted", "replaced"] {
@@ -87,7 +87,7 @@ on_both_databases! {
         let before = api.count("audit_log").await;
         admin.get("/v1/auth/me").await;
         issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
-        assert_eq!(server.log_in(&admin.email, "not the password at all").await.status, 401);
+        assert_eq!(server.log_in(&admin.email, "not the password").await.status, 401);
         assert_eq!(api.count("audit_log").await, before);
 
         let made = issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
@@ -96,7 +96,7 @@ on_both_databases! {
         assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
         assert_eq!(api.count("audit_log").await, before + 3);
         let session = api.rows("select detail from audit_log where object_type = 'session' and detail like '%session.revoked%'").await;
-        assert_eq!(session, [[r#"{"events":["session.revoked"]}"#]], "what the act moved beside the person");
+        assert_eq!(session, [[r#"{"events":["session.revoked"]}"#]], "the entry names the revoked session");
         let mut lines = admin.get("/v1/audit-log?limit=3").await;
         lines.body["data"].as_array_mut().unwrap().retain(|line| line["object_type"] != "session");
         let shown = |at: usize, field: &str| lines.text(&format!("/data/{at}/{field}"));
@@ -109,7 +109,7 @@ on_both_databases! {
         assert_eq!(detail["events"], json!(["user.disabled"]));
         assert_eq!(detail["diff_redacted"], json!({ "status": { "from": "active", "to": "disabled" } }));
         assert_eq!((shown(1, "object_type"), shown(1, "object_id")), ("api_key".to_owned(), made.text("/id")));
-        assert!(!lines.body.to_string().contains('@'), "no address of a person stands here: {lines:?}");
+        assert!(!lines.body.to_string().contains('@'), "no email address is in the log: {lines:?}");
     }
 
     async fn refused_access_and_failed_authentication_are_audited(database: Database) {
@@ -140,7 +140,7 @@ on_both_databases! {
             &[("idempotency-key", "one")], Some("{}".to_owned())).await.unwrap();
         assert_eq!(nothing.status, 404, "{nothing:?}");
         assert_eq!(api.count("audit_log where detail like '%\"refused\":\"not_found\"%' and object_type = 'approval'").await, 1);
-        // What is refused because it comes too often costs nothing.
+        // A rate-limited request writes no entry.
         let mut told = Vec::new();
         for _ in 0..12 {
             told.push(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status);
@@ -212,7 +212,7 @@ on_both_databases! {
         let mut server = api.serve(api.launch_as(&["run"])).await;
         let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let verify = async || auditor.get("/v1/audit-log/verify").await;
-        api.until("all is sealed", async || verify().await.body["unsealed"] == json!(0)).await;
+        api.until("all entries are sealed", async || verify().await.body["unsealed"] == json!(0)).await;
         let sealed = verify().await;
         assert_eq!((&sealed.body["ok"], &sealed.body["first_bad"]), (&json!(true), &Value::Null));
         assert_eq!(sealed.body["head_hash"], sealed.body["hash"]);
@@ -254,7 +254,7 @@ on_both_databases! {
             (format!("update audit_seals set prev_hash = 'ab' {seal}"), 3, Flaw::ChainBroken),
             (format!("delete from audit_seals {seal}"), 3, Flaw::SealMissing),
             ("update audit_seals set position = position + 100 where position > 4".to_owned(), 5, Flaw::SealMissing),
-            // Two change places.
+            // Two entries swap places.
             ("update audit_seals set audit_id = case position when 2 then 'x' else 'y' end where position in (2, 3)".to_owned(), 2, Flaw::LineMissing),
             ("update audit_seals set position = -position where position in (2, 3)".to_owned(), 2, Flaw::SealMissing),
         ]);
@@ -273,9 +273,9 @@ on_both_databases! {
             }
             past(&db, "insert into audit_log select * from lines_kept").await.unwrap();
             past(&db, "insert into audit_seals select * from seals_kept").await.unwrap();
-            assert!(verdict(&db).await.is_ok(), "put back after {sql}");
+            assert!(verdict(&db).await.is_ok(), "restored after {sql}");
         }
-        // A line that nobody's act has written is not in the chain, and one that is gone before its seal is missed.
+        // An entry inserted past the platform is not in the chain; an entry deleted before its seal is missed.
         past(&db, "insert into audit_log select 'aud_forged', at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, \
              request_id from lines_kept where object_id = 'off_1'").await.unwrap();
         assert_eq!((verdict(&db).await.unaccounted, verdict(&db).await.is_ok()), (1, false));

@@ -1,4 +1,4 @@
-//! What the chain of the audit log came to each day is signed and noted: a tail that was cut off, or written anew, does not fit it.
+//! Daily anchors: each day's chain hash is signed and logged, so that a cut or rewritten log is found.
 
 use muniment_domain::audit::{Act, ActorKind, acting, seal};
 use muniment_domain::canonical::sha256;
@@ -13,7 +13,7 @@ use world::on_both_databases;
 use crate::audit::{disarm, past};
 use crate::installation::{ApiFixture, PATIENCE, Person, Server, in_days, open, open_at};
 
-/// So many acts of some days ago, sealed.
+/// Writes entries of some days ago and seals them.
 async fn acted(api: &ApiFixture, days: i64, acts: usize) {
     let db = open_at(&api.database.url(), Clock::manual(in_days(-days))).await;
     for number in 0..acts {
@@ -38,7 +38,7 @@ async fn seal_all(db: &Db) {
     tx.commit(Point::Seal).await.unwrap();
 }
 
-/// The root that a proof leads to.
+/// Computes the root from a proof.
 fn climbed(proof: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     assert_eq!(sha256(&format!("{}{}", text(&proof["prev_hash"]), text(&proof["text"]))), text(&proof["hash"]));
@@ -49,10 +49,10 @@ fn climbed(proof: &Value) -> String {
     })
 }
 
-/// Writes past the platform, as somebody with the rights of the database could.
+/// Writes past the platform, as a database administrator could.
 async fn forged(api: &ApiFixture, statements: &[&str]) {
     let db = open(&api.database.url()).await;
-    assert!(past(&db, "delete from audit_anchors").await.is_err(), "the tables guard themselves");
+    assert!(past(&db, "delete from audit_anchors").await.is_err(), "triggers protect the tables");
     disarm(&db).await;
     for sql in statements {
         past(&db, sql).await.unwrap();
@@ -76,11 +76,11 @@ on_both_databases! {
         let mut server = api.start().await;
         let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let verify = async || auditor.get("/v1/audit-log/verify").await;
-        api.until("an anchor", async || !verify().await.body["anchors"].as_array().unwrap().is_empty()).await;
+        api.until("an anchor exists", async || !verify().await.body["anchors"].as_array().unwrap().is_empty()).await;
         let verified = verify().await;
         assert_eq!(verified.body["ok"], true, "{verified:?}");
         let anchor = &verified.body["anchors"][0];
-        // Both days were over when somebody looked: one anchor has them, under the day of the last line.
+        // Both days had ended at the check: one anchor covers them, under the day of the last entry.
         assert_eq!((&anchor["from_position"], &anchor["to_position"], &anchor["flaw"]), (&json!(1), &json!(11), &Value::Null));
         assert_eq!(anchor["day"], in_days(-2).format("%Y-%m-%d").to_string());
         let noted = server.process.line_with(anchor["root"].as_str().unwrap(), PATIENCE);
@@ -97,19 +97,19 @@ on_both_databases! {
         }
 
         server.process.kill();
-        // The newest lines with their seals: what is left is a chain without a flaw.
+        // Deletes the newest entries with their seals: the rest is a valid chain.
         let newest = "delete from audit_log where id not in (select audit_id from audit_seals where position <= 8)";
         forged(&api, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
         let mut server = api.start().await;
         assert_eq!(flaws(&server, &auditor).await, (json!(false), vec![json!("cut")]));
         server.process.kill();
-        // Somebody else's lines in their place.
+        // Inserts other entries in their place.
         acted(&api, 1, 4).await;
         let mut server = api.start().await;
         let (ok, found) = flaws(&server, &auditor).await;
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("differs"))));
         server.process.kill();
-        // An anchor that fits the new chain is not signed by who never had the key.
+        // An anchor for the new chain cannot be signed without the key.
         let fitting = "update audit_anchors set head_hash = (select hash from audit_seals where position = 11) where from_position = 1";
         forged(&api, &[fitting]).await;
         let mut server = api.start().await;

@@ -1,4 +1,4 @@
-//! What the engine and the calendar do of themselves stands in the audit log as what people do, with what it changed.
+//! Changes by the engine and the calendar are audited like changes by people.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use world::{Mining, on_both_databases};
 use crate::installation::{Installation, OfferingFixture, SubscriptionFixture, Terms, UNLOGGED, in_days, open};
 use crate::statements::Statements;
 
-/// The lines about a thing, oldest first: who, by what, and what changed.
+/// Entries about an object, oldest first: actor, action and changes.
 fn told(lines: &Value) -> Vec<(String, String, Value)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let lines = lines["data"].as_array().unwrap().iter().rev();
@@ -56,7 +56,7 @@ on_both_databases! {
         let moves: Vec<_> = told(&lines.body).into_iter().filter(|(.., moved)| moved["from"] != moved["to"]).collect();
         let actors: Vec<_> = moves.iter().map(|(kind, ..)| kind.as_str()).collect();
         assert_eq!(actors, ["person", "person", "engine", "engine", "engine"], "{moves:?}");
-        // Two looks of the calendar at one time: which line is listed first says nothing.
+        // Two calendar passes have the same time, so their order in the list is not fixed.
         for (from, to) in [("approved", "open"), ("open", "closed"), ("closed", "settled")] {
             let moved = json!({ "from": from, "to": to });
             assert_eq!(moves[2..].iter().filter(|(_, action, statuses)| action == "timer" && *statuses == moved).count(), 1);
@@ -66,7 +66,7 @@ on_both_databases! {
         let diff = &written["detail"]["diff_redacted"];
         assert_eq!(diff["hard_cap"], json!({ "from": "50000000", "to": "45000000" }), "{written}");
         assert_eq!(diff["description"], json!({}));
-        // What one line left, the next one found: no change is without its line.
+        // Each entry begins with the state that the one before it left.
         let hashes = |field: &str| lines.iter().filter_map(|line| line["detail"][field].as_str()).collect::<BTreeSet<_>>();
         let (before, after) = (hashes("before_sha256"), hashes("after_sha256"));
         assert!(before.len() > 4 && before.difference(&after).count() == 1 && after.difference(&before).count() == 1, "{lines:?}");

@@ -1,4 +1,4 @@
-//! What a line of the audit log says of a change: what was there before and what came, of what is open; of what is a person's or secret, its name.
+//! Details of audit entries: values before and after, but only the field name for personal or secret data.
 
 use alloy::primitives::Address;
 use muniment_domain::audit::{Act, acting};
@@ -12,7 +12,7 @@ use crate::installation::{
     ApiFixture, OfferingFixture, PASSWORD, PayoutFixture, SubscriptionFixture, ledger_rows, open, shown, wallet,
 };
 
-/// What changed by this act, as the log shows it. Both hashes are there, and differ.
+/// The changes of an entry, as the log shows them. Both hashes are present and differ.
 fn changed(rows: &[Vec<String>]) -> Value {
     let detail: Value = serde_json::from_str(&rows.first().expect("a line")[0]).unwrap();
     assert!(detail["before_sha256"].is_string() && detail["before_sha256"] != detail["after_sha256"], "{detail}");

@@ -1,4 +1,4 @@
-//! Cancelling and speeding up: what a person may do about a transaction that is on its way, or not sent at all.
+//! Cancelling and speeding up: an operator's moves on a sent or unsent transaction.
 
 use muniment_activities::registry::Roles;
 use muniment_domain::user::Role;
@@ -55,7 +55,7 @@ on_both_databases! {
         sent(&site, "kind = 'cancel'").await;
         let twice = server.act("noop-2", &deploy, "cancel", because("noop")).await;
         assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "asked for twice, signed once");
+        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "requested twice, signed once");
         assert_eq!(wish(&server, &deploy).await["outcome"], "racing");
         site.finalised().await;
         let gone = server.act("noop-3", &deploy, "cancel", because("noop")).await;
@@ -134,12 +134,12 @@ on_both_databases! {
         let path = format!("/blockchain/operations/{mint}/cancel");
         let asked = server.session().await.post(&path, "person", because("unsent")).await.unwrap();
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "abandon".to_owned()), "{asked:?}");
-        assert_eq!(server.state(&mint).await.0, "pending", "nothing is over yet");
+        assert_eq!(server.state(&mint).await.0, "pending", "no outcome is final yet");
         assert_eq!(server.approve(&second, &asked).await.status, 202);
         let gone = format!("operations where id = '{mint}' and status = 'failed' and resolution = 'abandoned'");
-        site.until("it is over", async || site.count(&gone).await == 1).await;
-        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
-        // Asked for while it waited, and signed before anybody allowed it: then there is nothing unsent to end.
+        site.until("the outcome is final", async || site.count(&gone).await == 1).await;
+        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are released");
+        // Requested while it waited and signed before the approval: then nothing unsent is left to abandon.
         let again = server.mint("again", &site.offerings[0]).await.text("/operations/0/id");
         let waits = format!("operations where id = '{again}' and blocked_reason is not null");
         site.until("it waits for its lane", async || site.count(&waits).await == 1).await;

@@ -1,4 +1,4 @@
-//! The machine's clock leaps while work is in flight: what is due is done, nothing is done twice, and nothing waits for the time to come back.
+//! The machine's clock jumps while operations run: due work is done once, and nothing waits for the old time.
 
 use chrono::Duration;
 use muniment_domain::clock::Clock;
@@ -24,7 +24,7 @@ on_both_databases! {
         let fixture = site.engine_fixture_at(clock.clone(), |_| {}).await;
         sent(&site, &fixture, 0).await;
         clock.advance(Duration::minutes(20));
-        // Accepted by a clock that is ahead of the queue's own.
+        // Accepted by a clock that is ahead of the queue's.
         sent(&site, &fixture, 1).await;
         site.mined_until_settled().await;
         clock.advance(-Duration::hours(3));
@@ -33,7 +33,7 @@ on_both_databases! {
         fixture.mint(&site.offerings[0]).await;
         site.mined_until_settled().await;
 
-        // What has its next time far ahead, by a clock that went back since, does not wait for it.
+        // A next time far ahead, set before the clock went back, does not delay the operation.
         site.write("update lanes set mode = 'paused'").await;
         clock.advance(Duration::minutes(50));
         fixture.deploy(&site.offerings[3]).await;

@@ -1,4 +1,4 @@
-//! A person's wish is carried out once, wherever the process ends between the wish and its outcome.
+//! A command is carried out once, wherever the process ends between accepting it and its outcome.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -9,12 +9,12 @@ use world::{Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Server, Terms};
 
-/// The points at which these tests end a process.
+/// Commit points at which these tests end a process.
 pub const ENDED_AT: &[Point] = &[Point::SpeedUp, Point::Wish];
 
 const SIGABRT: i32 = 6;
 
-/// A process that ends at this point.
+/// Starts a process that ends at this point.
 async fn doomed(site: &Installation, plan: &str) -> Server {
     site.serve(site.launch(&["run"]).env("MUNIMENT_CRASH", plan)).await
 }
@@ -43,7 +43,7 @@ on_both_databases! {
             let server = site.start().await;
             site.until("it is replaced", async || outcome(&server, &deploy).await == "replaced").await;
             let bumps = format!("attempts where operation_id = '{deploy}' and kind = 'bump'");
-            assert_eq!(site.count(&bumps).await, 1, "{plan}: asked for once, signed once");
+            assert_eq!(site.count(&bumps).await, 1, "{plan}: requested once, signed once");
             site.finalised().await;
         }
         assert_eq!(site.exactly_once().await.deployed, 2);
@@ -54,7 +54,7 @@ on_both_databases! {
         let mut server = site.start().await;
         site.mint_refused(&server, 0).await;
         server.process.kill();
-        // Wishes of a bulk whose operation was resolved meanwhile: nothing is left to retry.
+        // Commands of a bulk retry whose operations were resolved meanwhile: nothing is left to retry.
         for side in ["before", "after"] {
             let plan = format!("wish.{side}:1");
             site.write("update lanes set mode = 'paused'").await;

@@ -1,5 +1,5 @@
-//! What is the same everywhere at the api: a creation that is asked for again makes one, a field stands once, lists are narrowed alike, and
-//! whoever need not know who somebody is is not told.
+//! Rules that hold for every endpoint: a repeated creation makes one row, a duplicate field is refused, lists filter alike, and
+//! personal data is hidden from callers who do not need it.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ async fn keyed(person: &Person, path: &str, key: &str, body: &Value) -> Answer {
     person.client().post(path, key, body.clone()).await.unwrap()
 }
 
-/// Lists that are narrowed, with a status of theirs.
+/// Lists with a status filter, and one of their statuses.
 const LISTS: &[(&str, &str, &str)] = &[
     ("/v1/offerings", "draft,open", "offerings"),
     ("/v1/subscriptions", "committed,binding", "subscriptions"),
@@ -55,7 +55,7 @@ on_both_databases! {
         }
         let reused = keyed(&issuer, "/v1/api-keys", "once", &json!({ "name": "other", "scopes": ["offerings:read"] })).await;
         assert_eq!(reused.problem(), (422, "idempotency_key_reuse".to_owned()));
-        // What the answers show once stands in no row, and nothing of what was handed in can be guessed from one.
+        // Secrets shown once are in no row, and request values cannot be derived from a row.
         for secret in ["%rap_live_%", "%whsec_%", "%1984-02-29%"] {
             assert_eq!(api.count(&format!("idempotency_keys where body like '{secret}' or fingerprint like '{secret}'")).await, 0);
         }
@@ -83,7 +83,7 @@ on_both_databases! {
         for secret in ["%rap_live_%", "%whsec_%"] {
             assert_eq!(api.count(&format!("idempotency_keys where body like '{secret}'")).await, 0);
         }
-        // A key is replaced once; a secret again and again, without a body or a key, and of many at once one stays without an end.
+        // A key is rotated once. A webhook secret can be rotated again, without a body or a key; of many concurrent secrets one has no end.
         assert_eq!(ines.change("POST", &rotate, None).await.problem(), (409, "invalid_state".to_owned()));
         let many = futures::future::join_all((0..6).map(|_| ada.change("POST", &rotate_secret, None))).await;
         assert!(many.iter().any(|turned| turned.status == 200) && many.iter().all(|turned| [200, 503].contains(&turned.status)), "{many:?}");
@@ -142,7 +142,7 @@ on_both_databases! {
             assert_eq!(asked.problem(), (404, "not_found".to_owned()), "{path}: {asked:?}");
         }
         let taken = program.change("POST", &format!("/v1/subscriptions/{sub}/accept"), Some(json!({}))).await.unwrap();
-        assert_eq!(taken.problem(), (404, "not_found".to_owned()), "the design asks for no key here: {taken:?}");
+        assert_eq!(taken.problem(), (404, "not_found".to_owned()), "no Idempotency-Key is needed here: {taken:?}");
     }
 
     async fn a_duplicate_field_is_refused_everywhere(database: Database) {
@@ -204,11 +204,11 @@ on_both_databases! {
         for list in ["/v1/approvals", "/v1/users", "/v1/events", "/v1/audit-log", &path] {
             let told = auditor.get(list).await.body.to_string().to_lowercase();
             for personal in ["hidden", "somebody", "admin@people"] {
-                assert!(!told.contains(personal), "{list} tells of {personal}: {told}");
+                assert!(!told.contains(personal), "{list} shows {personal}: {told}");
             }
         }
         assert_eq!(api.count("events where lower(cast(data as text)) like '%hidden%'").await, 0);
-        // The account gets the id that was named beforehand.
+        // The account gets the id that was reserved for it.
         let other = api.person(&server, "other", Role::Admin).await;
         let body = json!({ "payload_sha256": seen.text("/payload_sha256") });
         let allowed = other.client().on_version(1).post(&format!("{path}/approve"), "yes", body).await.unwrap();
@@ -236,7 +236,7 @@ on_both_databases! {
         assert_eq!((no.status, no.text("/checker")), (200, fixture.olga.id.clone()), "{no:?}");
         let told = fixture.issuer.get(&path).await;
         assert_eq!((told.text("/status"), told.text("/decision_reason"), told.text("/history/1/reason")), ("rejected".to_owned(), "go on".to_owned(), "go on".to_owned()));
-        assert!(!told.body.to_string().contains(&fixture.olga.id), "who of the platform decided is the platform's: {told:?}");
+        assert!(!told.body.to_string().contains(&fixture.olga.id), "the approver on the platform's side is not shown: {told:?}");
 
         let path = ask(&id).await;
         let cancel = async |who: &Person| {

@@ -11,7 +11,7 @@ use crate::{approval, audit, foreign_key, offering_calendar, operator, reconcili
 pub const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;
 
-/// The points at which a process is ended here; `operator` ends its moves at the others.
+/// Commit points at which these tests end a process; other files test the rest.
 const HERE: &[Point] = &[
     Point::Accept,
     Point::Refuse,
@@ -30,7 +30,7 @@ const HERE: &[Point] = &[
     Point::Contact,
     Point::Adopt,
     Point::Housekeeping,
-    // In the tests of snapshots.
+    // Tested in `snapshot.rs`.
     Point::Snapshot,
 ];
 
@@ -47,16 +47,16 @@ fn every_write_has_a_crash_test() {
             audit::ENDED_AT,
             offering_calendar::ENDED_AT,
         ];
-        assert!(tests.iter().any(|points| points.contains(point)), "no test ends anything at {point}");
+        assert!(tests.iter().any(|points| points.contains(point)), "no test ends at {point}");
     }
 }
 
-/// Starts the platform with a crash planned and drives an offering until the plan is met.
+/// Starts the platform with a planned crash and drives an offering until the crash.
 async fn ends_at(site: &Installation, offering: &str, plan: &str) {
     let process = site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
     let mut process = match Server::of(process, &site.key).await {
         Ok(mut server) => {
-            // The last passing may come when all is final already.
+            // The last passing may come when everything is final already.
             site.drive(&mut server, offering).await;
             server.process
         }
@@ -65,7 +65,7 @@ async fn ends_at(site: &Installation, offering: &str, plan: &str) {
     died(&mut process, plan);
 }
 
-/// At each passing of a point and on both sides of it the process ends; everything is confirmed once after the next start.
+/// The process ends at each passing of a point, before and after it; everything is confirmed once after the next start.
 async fn survives(site: &Installation, point: Point, passings: &[u64], stir: impl Fn()) {
     assert!(HERE.contains(&point));
     let plans = SIDES.iter().flat_map(|side| passings.iter().map(move |nth| format!("{point}.{side}:{nth}")));
@@ -83,7 +83,7 @@ async fn survives(site: &Installation, point: Point, passings: &[u64], stir: imp
     assert_eq!((report.deployed, report.minted, report.attention), (all, all, 0));
 }
 
-/// In every run the process ends at the first of the passings, in the whole campaign at each of them.
+/// Every run ends the process at the first passing only; the whole campaign at each passing.
 async fn plain(database: Database, point: Point, passings: &[u64]) {
     let passings = campaign((&passings[..1], passings));
     let terms = vec![Terms::locked(2); 2 * passings.len()];
@@ -91,12 +91,12 @@ async fn plain(database: Database, point: Point, passings: &[u64]) {
     survives(&site, point, passings, || {}).await;
 }
 
-/// Starts the platform with a crash planned, and waits for it.
+/// Starts the platform with a planned crash and waits for its end.
 pub async fn ends(site: &Installation, plan: &str) {
     died(&mut site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn(), plan);
 }
 
-/// Waits until a process has ended as it was planned.
+/// Checks that a process ended as planned.
 pub fn died(process: &mut Binary, plan: &str) {
     let status = process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached\n{}", process.log()));
     assert_eq!(status.signal(), Some(SIGABRT), "{plan}: {status}\n{}", process.log());
@@ -147,7 +147,7 @@ on_both_databases! {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
-        // Once in the process that ends and once in the next one.
+        // One fault in the process that ends and one in the next process.
         let fault = Fault::Error(-32000, "header not found".to_owned());
         let stir = || _ = proxy.add(Rule::new(fault.clone()).on(&["eth_estimateGas"]).times(2));
         survives(&site, Point::Fault, &[1], stir).await;
@@ -158,7 +158,7 @@ on_both_databases! {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1); 4]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
-        // What is blocked has a next time and no wake of its own: the sweep is what finds it.
+        // A blocked operation has a next time and no wake; the sweep finds it.
         let limited = Fault::Error(-32005, "rate limit exceeded".to_owned());
         let stir = || _ = proxy.add(Rule::new(limited.clone()).on(&["eth_estimateGas"]).times(4));
         survives(&site, Point::Sweep, &[1, 2], stir).await;
@@ -188,7 +188,7 @@ on_both_databases! {
         for (offering, side) in site.offerings.iter().zip(SIDES) {
             ends_at(&site, offering, &format!("bump.{side}:1")).await;
             let mut server = site.start().await;
-            site.until("a bump is stored", async || site.count("attempts where open and kind = 'bump'").await > 0).await;
+            site.until("a bump is stored", async || site.count("a fee bump is stored").await > 0).await;
             let mining = async {
                 loop {
                     site.anvil.mine(1).await;
@@ -206,7 +206,7 @@ on_both_databases! {
 
     async fn crash_around_failing_an_operation(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
-        // More than the cap of the token: the simulation says no.
+        // More than the token's cap, so the simulation fails.
         let much = "update subscriptions set quantity = '99999999999999'";
         assert_eq!(site.write(much).await, 2);
         for (offering, side) in site.offerings.iter().zip(SIDES) {

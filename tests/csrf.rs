@@ -1,4 +1,4 @@
-//! Changes of a person need the token of their own session; keys need none.
+//! Changes in a session need that session's CSRF token; API keys need none.
 
 use muniment_domain::user::Role;
 use serde_json::json;
@@ -20,7 +20,7 @@ on_both_databases! {
         let server = api.start().await;
         let ada = api.person(&server, "ada", Role::Operator).await;
         let bruno = api.person(&server, "bruno", Role::Operator).await;
-        // The same person on another device has another token.
+        // The same user has another token on another device.
         let elsewhere = Person::log_in(&server, "ada@people.example").await;
         let body = Some(json!({ "name": "Somebody else" }));
         for (method, path) in CHANGES {
@@ -70,7 +70,7 @@ on_both_databases! {
         let accepted = operator.client().post("/blockchain/deploy-token", "one", body).await.unwrap();
         assert_eq!(accepted.status, 202, "{accepted:?}");
         assert_eq!(server.deploy("two", &site.offerings[1]).await.status, 202);
-        // A key that sends a token sends one that is not its own: it has no session.
+        // A key has no session, so any CSRF token sent with it is foreign.
         let body = json!({ "offering_id": site.offerings[0] });
         let odd = server.client().in_session(&site.key, &operator.csrf_token);
         let odd = odd.post("/blockchain/deploy-token", "three", body).await.unwrap();

@@ -1,4 +1,4 @@
-//! The ceiling of a day's payouts: what was signed before counts, whichever process signed it.
+//! The daily payout limit: earlier payouts of the day count, whichever process signed them.
 
 use alloy::primitives::{Address, Bytes, U256};
 use alloy::sol;
@@ -31,7 +31,7 @@ async fn funded(database: Database) -> (Installation, Address) {
     let implementation =
         implementationCall::abi_decode_returns(&answer.as_str().unwrap().parse::<Bytes>().unwrap()).unwrap();
     let token = factory::predict_token(site.platform.factory, implementation, factory::offering_id(&site.offerings[0]));
-    // Before the platform has seen the key: from then on nobody else may use it.
+    // Before the platform uses the key: from then on nobody else may use it.
     let own = mintCall { to: signer_of(KEYS[1]), amount: U256::from(1_000) }.abi_encode();
     send(&site.anvil, KEYS[1], 0, site.platform.coin, own.into()).await;
     let allow = approveCall { spender: token, amount: U256::from(1_000) }.abi_encode();
@@ -48,7 +48,7 @@ async fn engine_fixture(site: &Installation) -> EngineFixture {
     site.engine_fixture(|chain| chain.payout_ceiling_daily = Some(U256::from(100))).await
 }
 
-/// Wishes for a payout, and waits until it is signed or refused; its error.
+/// Requests a payout and waits until it is signed or refused; returns its error.
 async fn pay(site: &Installation, fixture: &EngineFixture, token: Address, amount: u64) -> Option<String> {
     let mut tx = fixture.engine.db.begin().await.unwrap();
     let number = contract::take_op_numbers(&mut tx, CHAIN_ID, token, 1).await.unwrap();
@@ -97,9 +97,9 @@ on_both_databases! {
         assert_eq!(pay(&site, &second, token, 40).await, over);
         assert_eq!(pay(&site, &second, token, 20).await, None);
         assert_eq!(pay(&site, &second, token, 1).await, over);
-        assert_eq!(site.count("attempts").await, before + 3, "what is over the ceiling is not signed");
+        assert_eq!(site.count("attempts").await, before + 3, "a payout above the limit is not signed");
         assert_eq!(site.rows("select signed from payout_days").await, [["100"]]);
-        // Yesterday's payouts leave today its room.
+        // Yesterday's payouts do not count against today's limit.
         site.write("update payout_days set day = day - 1").await;
         assert_eq!(pay(&site, &second, token, 100).await, None);
         second.close().await;

@@ -1,4 +1,4 @@
-//! Deploying a token through the front api: accepted once, confirmed when it is final, and never twice.
+//! Deploying a token through the API: accepted once, confirmed when final, never twice.
 
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::point::Point;
@@ -84,7 +84,7 @@ on_both_databases! {
         assert_eq!([is("/blockchain/token_name"), is("/token_symbol"), is("/blockchain/supply_units")], ["House A", "HOUSEA", "6000000000"]);
         assert_eq!([is("/blockchain/holder_cap"), is("/blockchain/partition_count")], [2, 2]);
         assert_eq!(site.symbol_of(token.address).await, "HOUSEA");
-        // Of three who were accepted the third is one too many.
+        // Of three accepted subscriptions the third exceeds the cap.
         let minted = server.mint("mint", offering).await;
         assert_eq!(minted.body["operations"][0]["subscription_ids"].as_array().unwrap().len(), 2);
         assert_eq!(minted.text("/skipped/0/code"), "holder_cap_reached");

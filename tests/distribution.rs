@@ -1,4 +1,4 @@
-//! A distribution through the front api: from a draft to a receipt for each holder, by each way, and each no on the way.
+//! A distribution through the API, from draft to a receipt for each holder: every method, and every refusal.
 
 use muniment_domain::user::Role;
 use serde_json::json;
@@ -40,7 +40,7 @@ on_both_databases! {
         assert_eq!(submitted.status, 200, "{submitted:?}");
         let path = format!("/v1/distributions/{id}/execute");
         let keyed = day.server.client().post(&path, "keyed", json!({})).await.unwrap();
-        assert_eq!(keyed.problem(), (403, "role_forbidden".to_owned()), "money takes a person's word");
+        assert_eq!(keyed.problem(), (403, "role_forbidden".to_owned()), "moving money needs a person");
         let operator = day.server.session().await;
         let asked = (0..6).map(|number| {
             let (client, path) = (operator.clone(), path.clone());
@@ -77,7 +77,7 @@ on_both_databases! {
         day.executed(&id).await;
         day.reaches(&id, "partially_completed").await;
         assert_eq!(day.sums_agree().await, 2);
-        // The reason is gone: released, and paid by a second person's word.
+        // The reason is gone: an approver releases it, and it is paid.
         assert_eq!(day.decide("release", &id, &of(3).0, "release").await.text("/status"), "calculated");
         let asked = day.decide("reissue", &id, &of(3).0, "reissue").await;
         assert_eq!(asked.status, 202, "{asked:?}");
@@ -101,7 +101,7 @@ on_both_databases! {
         let asked = futures::future::join_all(asked).await;
         let mut statuses: Vec<_> = asked.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
-        assert_eq!(statuses, [200, 202], "of two at once one takes a second person: {asked:?}");
+        assert_eq!(statuses, [200, 202], "one of two concurrent moves needs an approver: {asked:?}");
         day.approve(asked.iter().find(|answer| answer.status == 202).unwrap()).await;
         for id in &ids {
             assert_eq!(day.shown(id).await.text("/status"), "approved");
@@ -152,20 +152,20 @@ on_both_databases! {
         assert_eq!(day.shown(&id).await.text("/status"), "awaiting_approval");
         assert_eq!(day.act("unapproved", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(day.act("submit-2", &id, "submit").await.problem(), (409, "operation_in_progress".to_owned()));
-        // Somebody is held after it was asked for: the yes would be to another list, and nobody is asked for it any more.
+        // A holder is put on hold after the request: the list has changed, so the approval is void.
         let part = day.parts(&id).await[0].0.clone();
         day.decide("hold", &id, &part, "hold").await;
         let late = day.approve(&asked).await;
         assert_eq!(late.problem(), (409, "approval_not_pending".to_owned()), "{late:?}");
         assert_eq!(day.site.rows("select status from approvals").await, [["cancelled"]]);
         assert_eq!(day.shown(&id).await.text("/status"), "calculated");
-        // So it is for one that is called off while it waits.
+        // An approval of a cancelled distribution is void as well.
         let other = day.calculated("direct_payout", "200.00").await;
         assert_eq!(day.act("submit-other", &other, "submit").await.status, 202);
         let over = day.server.post(&format!("/v1/distributions/{other}/cancel"), "off", json!({ "reason": "no" })).await;
         assert_eq!((over.status, over.text("/approval/status")), (200, String::new()), "{over:?}");
         assert_eq!(day.site.count("approvals where status = 'cancelled'").await, 2);
-        // Asked for and agreed on anew; then a redirection behind it is noticed before anybody is paid.
+        // Requested and approved again; then a wallet redirection is noticed before any payment.
         let asked = day.act("submit-3", &id, "submit").await;
         assert_eq!(day.approve(&asked).await.text("/status"), "executed");
         assert_eq!(day.shown(&id).await.text("/status"), "approved");
@@ -176,7 +176,7 @@ on_both_databases! {
         let executed = day.act("execute-2", &id, "execute").await;
         assert_eq!(executed.status, 202);
         let page = day.server.get(&format!("/blockchain/operations/{}", executed.text("/operations/1/id"))).await;
-        assert_eq!(page.text("/approval_id"), asked.text("/approval/id"), "one yes, one execution");
+        assert_eq!(page.text("/approval_id"), asked.text("/approval/id"), "one approval, one execution");
         day.reaches(&id, "partially_completed").await;
         assert_eq!(day.sums_agree().await, 3);
         let told = format!("select type from events where subject_type = 'distribution' and subject_id = '{id}' order by sequence");

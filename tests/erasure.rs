@@ -1,4 +1,4 @@
-//! What somebody may have forgotten: who they are, by two people, once nothing is owed any more. What was bought and paid stays.
+//! Erasure: two people erase an investor's identity once nothing is open. Purchases and payments stay.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::installation::{
 };
 use crate::portfolio::holder;
 
-/// Asks for somebody to be forgotten.
+/// Requests the erasure of an investor.
 async fn ask(fixture: &SubscriptionFixture, id: &str) -> Answer {
     fixture.operator.post(&format!("/v1/investors/{id}/erase"), json!({ "reason": "asked for by letter" })).await
 }
@@ -21,7 +21,7 @@ async fn refused(fixture: &SubscriptionFixture, id: &str, what: &str) {
     assert!(answer.text("/detail").ends_with(&format!("Still open: {what}.")), "{answer:?}");
 }
 
-/// The words that stand in any column of any table, whatever their case.
+/// Searches every column of every table for these words, ignoring case.
 async fn found(fixture: &SubscriptionFixture, words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for (table, rows) in ledger_everything(&fixture.api.database).await {
@@ -61,7 +61,7 @@ on_both_databases! {
         let words = ["zephyrine", "quillfeather", "765432", "pt-br"];
         let tables = found(&fixture, &words).await;
         for table in ["users", "investors", "wallet_challenges", "subscriptions", "webhook_endpoints", "idempotency_keys"] {
-            assert!(tables.iter().any(|line| line.contains(&format!(" in {table}:"))), "{table} would not be looked at: {tables:?}");
+            assert!(tables.iter().any(|line| line.contains(&format!(" in {table}:"))), "{table} was not searched: {tables:?}");
         }
         let done = fixture.server.approve(&petra, &asked).await;
         assert_eq!(done.text("/status"), "executed", "{done:?}");
@@ -79,7 +79,7 @@ on_both_databases! {
         let seals = "select cast(count(*) as text) from sessions where ip <> '' and user_id = ";
         assert_eq!(ledger_rows(&fixture.api.database, &format!("{seals}'{}'", ada.id)).await[0][0], "0");
         assert_eq!(fixture.operator.get("/v1/audit-log/verify").await.body["ok"], true);
-        // Nothing is added to it any more, it is over once, and the address is free again.
+        // The record accepts no more changes, cannot be erased again, and the address is free.
         let adam = fixture.api.person(&fixture.server, "adam", Role::Admin).await;
         let roles = json!({ "roles": ["investor", "issuer"], "reason": "x" });
         assert_eq!(adam.change("PATCH", &format!("/v1/users/{}/roles", ada.id), Some(roles)).await.problem(), (409, "invalid_state".to_owned()));

@@ -1,4 +1,4 @@
-//! What other exemptions ask of an investor: a tenth of what they have, to be one of a few, or a day to think.
+//! Investor rules of the other exemptions: a tenth of income or wealth, a limited number of investors, or a day to reflect.
 
 use muniment_domain::exemption::Exemption;
 use serde_json::json;
@@ -17,7 +17,7 @@ on_both_databases! {
         assert_eq!(declare(&fixture.investor, "20000.00", "50000.00").await.status, 200);
         assert_eq!(subscribe(&fixture.investor, &a, "4000.00").await.status, 201);
         assert_eq!(subscribe(&fixture.investor, &a, "1000.01").await.field(), above());
-        assert_eq!(subscribe(&fixture.investor, &b, "5000.00").await.status, 201, "each for itself");
+        assert_eq!(subscribe(&fixture.investor, &b, "5000.00").await.status, 201, "each offering counts by itself");
     }
 
     async fn a_private_placement_takes_thirty_five_non_accredited_investors(database: Database) {
@@ -40,7 +40,7 @@ on_both_databases! {
         let full = subscribe(&fixture.investor, &id, "1000.00").await;
         assert_eq!(full.field(), (422, String::new(), "accreditation_required".to_owned()), "{full:?}");
         fixture.api.write("update investors set accreditation_status = 'verified' where id = 'inv_1001'").await;
-        assert_eq!(subscribe(&fixture.investor, &id, "1000.00").await.status, 201, "one of them is");
+        assert_eq!(subscribe(&fixture.investor, &id, "1000.00").await.status, 201, "one of them is accredited");
     }
 
     async fn an_investor_without_a_risk_warning_waits_a_day(database: Database) {

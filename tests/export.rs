@@ -1,4 +1,4 @@
-//! What somebody may take along: everything that is theirs, and nothing of others.
+//! The data export of an investor: all of their data and nothing of others.
 
 use muniment_domain::user::Role;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::installation::{Person, SubscriptionFixture, shown, wallet};
 
 const NUMBER: &str = "L01X00T47";
 
-/// Somebody whose name stands nowhere else, with something of every kind that the platform keeps of a person.
+/// An investor with a unique name and a row of every kind that the platform keeps about a person.
 pub async fn known(fixture: &SubscriptionFixture, name: &str) -> (Person, String, String) {
     let person = fixture.api.person(&fixture.server, name, Role::Investor).await;
     let id = person.get("/v1/auth/me").await.text("/investor_id");
@@ -63,7 +63,7 @@ on_both_databases! {
         assert!(told.contains(&"subscription.payment_received") && told.contains(&"investor.kyc_approved"), "{told:?}");
         assert_eq!(exported.body["notification_prefs"], json!({ "subscription": true }));
         let text = exported.body.to_string();
-        assert!(text.contains("document_number") && !text.contains(NUMBER) && !text.contains("1984"), "what is sealed is named alone");
+        assert!(text.contains("document_number") && !text.contains(NUMBER) && !text.contains("1984"), "encrypted fields appear by name only");
         assert!(!text.contains(&others) && !text.contains(&other.id) && !text.contains("bo Quill"), "{text}");
         assert_eq!(fixture.operator.get("/v1/investor/export").await.problem(), (403, "role_forbidden".to_owned()));
         let line = format!("audit_log where action = 'GET /v1/investor/export' and actor = '{}'", ada.id);

@@ -1,4 +1,4 @@
-//! Forced transfer: by two people and a document, from a frozen holder alone, once.
+//! Forced transfer: by two people with a document, only from a frozen holder, once.
 
 use alloy::primitives::{Address, Bytes, U256};
 use muniment_activities::token;
@@ -30,7 +30,7 @@ async fn frozen(database: Database, terms: Terms) -> (Installation, Server, Pers
     (site, server, second, token)
 }
 
-/// Unfreezes or freezes the first holder with the key of another agent.
+/// Unfreezes or freezes the first holder with another agent's key.
 async fn elsewhere(site: &Installation, token: Address, frozen: bool) {
     let agent = signer_of(KEYS[2]);
     let call = match frozen {
@@ -47,7 +47,7 @@ on_both_databases! {
         let before = [site.balance_of(token, wallet(0)).await, site.balance_of(token, wallet(1)).await];
         let idle = Person::log_in(&server, &second.email).await.client();
         let sleepy = idle.post(PATH, "idle", transfer(&site, "10.50")).await.unwrap();
-        assert_eq!(sleepy.problem(), (403, "step_up_required".to_owned()), "who asks shows who it is, too");
+        assert_eq!(sleepy.problem(), (403, "step_up_required".to_owned()), "the requester needs a step-up too");
         let asked = server.post(PATH, "force", transfer(&site, "10.50")).await;
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "force_transfer".into()), "{asked:?}");
         assert_eq!(site.count("operations where kind = 'force_transfer'").await, 0);
@@ -59,7 +59,7 @@ on_both_databases! {
         let units = U256::from(1_050);
         assert_eq!(site.balance_of(token, wallet(0)).await, before[0] - units);
         assert_eq!(site.balance_of(token, wallet(1)).await, before[1] + units);
-        // All was locked: the lock is cut to what is left.
+        // All units were locked: the lock shrinks to the remaining units.
         assert_eq!(site.locked_of(token, wallet(0)).await, before[0] - units);
         assert_eq!(server.post(PATH, "force", transfer(&site, "10.50")).await.text("/approval/id"), asked.text("/approval/id"));
         assert_eq!(site.exactly_once().await.attention, 0);
@@ -72,7 +72,7 @@ on_both_databases! {
         let id = server.request_and_approve(&second, PATH, "force", transfer(&site, "1")).await.text("/id");
         let sent = "attempts a join operations o on o.id = a.operation_id where o.kind = 'force_transfer' and a.sends > 0";
         site.until("it is sent", async || site.count(sent).await == 1).await;
-        // It pays more and comes first.
+        // Its higher fee puts it first in the block.
         elsewhere(&site, token, false).await;
         site.mined_until_settled().await;
         let failed = server.get(&format!("/blockchain/operations/{id}")).await;
@@ -92,9 +92,9 @@ on_both_databases! {
     async fn a_transfer_changed_after_the_request_is_not_executed(database: Database) {
         let (site, server, second, token) = frozen(database, Terms::free(2)).await;
         let asked = server.post(PATH, "force", transfer(&site, "1")).await;
-        // Two people cannot ask for anything else about this holder meanwhile; another agent can do it all the same.
+        // The platform allows no other request about this holder meanwhile; another agent can still act.
         elsewhere(&site, token, false).await;
-        site.until("the books know", async || site.count("token_accounts where frozen").await == 0).await;
+        site.until("the books know", async || site.count("the ledger shows it").await == 0).await;
         let shown = server.get(asked.headers["location"].to_str().unwrap()).await;
         assert_eq!(shown.body["outlook"]["ok"], json!(false), "{shown:?}");
         let allowed = server.approve(&second, &asked).await;

@@ -1,4 +1,4 @@
-//! A payout is accepted only when its payer can pay it, by the chain's own word: coin, allowance and gas. Otherwise nothing happens.
+//! A payout is accepted only if its payer has enough coin, allowance and gas on the chain; a refusal changes nothing.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use world::{Fault, FaultProxy, KEYS, Rule, on_both_databases};
 
 use crate::installation::{PayoutFixture, UNITS_OF_A_CENT, signer_of};
 
-/// Where the coin keeps balances and allowances.
+/// Storage slots of balances and allowances in the coin.
 const BALANCES: u8 = 0;
 const ALLOWANCES: u8 = 1;
 
@@ -16,7 +16,7 @@ fn within(slot: B256, key: Address) -> B256 {
     keccak256([key.into_word().0, slot.0].concat())
 }
 
-/// Changes what the coin remembers of the payer, without a transaction of the payer's key.
+/// Changes the payer's storage in the coin without a transaction of the payer's key.
 async fn remember(day: &PayoutFixture, slot: B256, units: U256) {
     let rpc = day.site.anvil.rpc();
     rpc.call("anvil_setStorageAt", json!([day.site.platform.coin, slot, B256::from(units)])).await;
@@ -40,7 +40,7 @@ async fn set_ether(day: &PayoutFixture, wei: u64) {
     day.site.anvil.set_balance(&payer().to_string(), wei).await;
 }
 
-/// Everything that an execution would have changed.
+/// Everything that an execution would change.
 async fn state(day: &PayoutFixture, id: &str) -> Vec<Vec<String>> {
     let sql = format!(
         "select status, cast(version as text), cast((select count(*) from operations) as text), \
@@ -55,7 +55,7 @@ on_both_databases! {
         let day = PayoutFixture::new(database, 3).await;
         let (plenty, ether) = (1_000_000, 10_000_000_000_000_000_000);
         for (method, spender) in [("direct_payout", day.token), ("distributor", day.site.platform.distributor)] {
-            // The first one makes the allowance, and is not asked for it.
+            // The first operation sets the allowance, so no allowance is needed before it.
             let first = day.calculated(method, "3.00").await;
             day.executed(&first).await;
             day.reaches(&first, "completed").await;
@@ -69,7 +69,7 @@ on_both_databases! {
                     assert!(answer.text("/detail").contains(word), "{what}: {word}: {answer:?}");
                 }
                 assert_eq!(answer.body["retryable"], true);
-                assert_eq!(state(&day, &id).await, before, "{what} changed something");
+                assert_eq!(state(&day, &id).await, before, "{what} changed the state");
             };
             set_coin(&day, 2_999).await;
             refused("coin", &["has 29.990000", "of the 30.000000", "0.010000"]).await;
@@ -84,7 +84,7 @@ on_both_databases! {
             let executed = day.act(&key, &id, "execute").await;
             assert_eq!((executed.status, executed.text("/status")), (202, "executing".to_owned()), "{executed:?}");
             day.reaches(&id, "completed").await;
-            // What was answered is answered again, whatever the payer has now.
+            // A repeated request gets the stored response, whatever the payer has now.
             set_coin(&day, 0).await;
             let again = day.act(&key, &id, "execute").await;
             assert_eq!((again.status, again.headers.contains_key("idempotent-replayed")), (202, true), "{again:?}");

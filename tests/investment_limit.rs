@@ -1,4 +1,4 @@
-//! What crowdfunding lets somebody put in: by what they earn and own, over a year and all offerings, whenever it is looked at.
+//! The crowdfunding investment limit: by income and net worth, over a year and all offerings, at every check.
 
 use muniment_domain::exemption::Exemption;
 use muniment_domain::user::Role;
@@ -52,7 +52,7 @@ on_both_databases! {
         let declared = declare(ada, "100000.00", "60000.00").await;
         assert_eq!((declared.status, declared.text("/annual_income"), declared.text("/net_worth")), (200, "100000.00".to_owned(), "60000.00".to_owned()), "{declared:?}");
         assert_eq!(declared.body["limits"]["reg_cf_remaining"], json!("2500.00"));
-        // What was called off, and what is older than a year, counts no more.
+        // Cancelled subscriptions and those older than a year do not count.
         let cancelled = ada.post(&format!("/v1/subscriptions/{}/cancel", first.text("/id")), json!({})).await;
         assert_eq!((cancelled.status, remaining(ada).await), (200, json!("4500.00")), "{cancelled:?}");
         fixture.api.write("update subscriptions set created_at = '2020-01-01T00:00:00+00:00'").await;
@@ -95,7 +95,7 @@ on_both_databases! {
         assert_eq!((masked.status, &masked.body["annual_income"], &masked.body["net_worth"], &masked.body["limits"]["reg_cf_remaining"]), (200, &Value::Null, &Value::Null, &Value::Null));
         let told = "select cast(data as text) from events union all select cast(detail as text) from audit_log";
         let told = fixture.api.rows(told).await.concat().concat();
-        assert!(told.contains("annual_income") && !told.contains("76543210"), "its name, and not what it is");
+        assert!(told.contains("annual_income") && !told.contains("76543210"), "the field name without its value");
         let offering = fixture.open(json!({})).await;
         assert_eq!(subscribe(ada, &offering, "1000.00").await.status, 201);
         let seen = fixture.issuer.get(&format!("/v1/offerings/{offering}/subscriptions")).await;
@@ -129,6 +129,6 @@ on_both_databases! {
         };
         assert_eq!(mint("poor").await, (409, "nothing_to_mint".to_owned()));
         assert_eq!(declare(&fixture.investor, "80000.00", "0.00").await.status, 200);
-        assert_ne!(mint("rich").await.1, "nothing_to_mint", "it was that alone");
+        assert_ne!(mint("rich").await.1, "nothing_to_mint", "the limit was the only obstacle");
     }
 }

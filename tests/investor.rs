@@ -1,4 +1,4 @@
-//! Investors: who somebody is was shown, decided, and ends; nothing that was handed in is ever told again.
+//! Investor identity: submitted, decided and expired; submitted data is never returned.
 
 use chrono::{Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -34,7 +34,7 @@ async fn decide(reviewer: &Person, investor: &str, body: Value) -> Answer {
     reviewer.post(&format!("/v1/investors/{investor}/kyc/decision"), body).await
 }
 
-/// An investor whose papers a reviewer has, and the reviewer.
+/// An investor under review, and the reviewer.
 async fn applicant(api: &ApiFixture, server: &Server) -> (Person, String, Person) {
     let (ada, olga) =
         (api.person(server, "ada", Role::Investor).await, api.person(server, "olga", Role::Operator).await);
@@ -44,7 +44,7 @@ async fn applicant(api: &ApiFixture, server: &Server) -> (Person, String, Person
     (ada, id, olga)
 }
 
-/// The engine alone, with a clock that the test moves; no process has the database open.
+/// The engine alone, with a clock that the test moves; no process may have the database open.
 async fn engine(database: &Database, clock: &Clock) -> Engine {
     Engine::reader(open_at(&database.url(), clock.clone()).await, Settings::default(), Vec::new())
 }
@@ -62,7 +62,7 @@ on_both_databases! {
         let listed = olga.get("/v1/investors?status=pending,in_review&q=SOMEBODY").await;
         assert_eq!((listed.text("/data/0/id"), &listed.body["pagination"]["total"]), (id.clone(), &json!(1)));
         assert_eq!(decide(&olga, &id, json!({ "decision": "start_review" })).await.text("/kyc/status"), "in_review");
-        // Two reviewers at once: one decides.
+        // Of two concurrent reviewers one decides.
         let (one, other) = futures::join!(decide(&olga, &id, yes()), decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })));
         let (first, second) = if one.status == 200 { (one, other) } else { (other, one) };
         assert_eq!((first.status, second.problem()), (200, (409, "invalid_state".to_owned())), "{first:?} {second:?}");
@@ -96,9 +96,9 @@ on_both_databases! {
 
         let clock = Clock::manual(Utc::now());
         let engine = engine(&api.database, &clock).await;
-        // The queue is not looked at here at all: the row alone is enough.
+        // The wake is missing: the row alone is enough.
         clock.advance(Duration::days(360));
-        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "not yet");
+        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "not yet expired");
         clock.advance(Duration::days(8));
         assert_eq!(timer::sweep(&engine).await.unwrap(), 1);
         timer::ring(&engine, &id).await.unwrap();
@@ -109,7 +109,7 @@ on_both_databases! {
         let server = api.start().await;
         let ada = Person::log_in(&server, &ada.email).await;
         assert_eq!(ada.get("/v1/investor/profile").await.body["kyc"]["required_documents"], json!(["identity_document", "proof_of_address"]));
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "shown again");
+        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "submitted again");
     }
 
     async fn the_country_is_known_before_a_decision(database: Database) {
@@ -132,7 +132,7 @@ on_both_databases! {
         with["country"] = json!("PT");
         assert_eq!(nora.post("/v1/investor/kyc", with).await.status, 202);
         assert_eq!(nora.get("/v1/investor/profile").await.text("/country"), "PT");
-        // From before the question was asked.
+        // A row from before the question existed.
         api.write("update investors set country = 'ZZ'").await;
         let (olga, id) = (api.person(&server, "olga", Role::Operator).await, investor_of(&nora).await);
         let blind = decide(&olga, &id, yes()).await;
@@ -163,7 +163,7 @@ on_both_databases! {
         let petra = api.person(&server, "petra", Role::Operator).await;
         let (stop, back) = (format!("/v1/investors/{id}/suspend"), format!("/v1/investors/{id}/reinstate"));
         let hit = json!({ "reason_code": "sanctions_hit" });
-        assert_eq!(olga.post(&stop, hit.clone()).await.problem(), (409, "invalid_state".to_owned()), "nobody was approved");
+        assert_eq!(olga.post(&stop, hit.clone()).await.problem(), (409, "invalid_state".to_owned()), "no identity was approved");
         assert_eq!(decide(&olga, &id, yes()).await.status, 200);
         let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence() });
         assert_eq!(olga.post(&back, reason.clone()).await.problem(), (409, "invalid_state".to_owned()));
@@ -197,7 +197,7 @@ on_both_databases! {
         let stopped = olga.post(&format!("/v1/investors/{investor}/suspend"), json!({ "reason_code": "fraud" })).await;
         assert_eq!(stopped.status, 200, "{stopped:?}");
         assert_eq!(stopped.body["freeze_proposals"], json!([{ "offering_id": day.site.offerings[0], "address": wallet(1).to_checksum(None) }]));
-        assert_eq!(day.act("execute-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()), "the list is another one");
+        assert_eq!(day.act("execute-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()), "the screening list has changed");
         day.executed(&id).await;
         day.reaches(&id, "partially_completed").await;
         for (_, holder, _, status, reason) in day.parts(&id).await {
@@ -244,7 +244,7 @@ async fn each_caller_sees_only_their_own_data() {
     assert_eq!(decide(&admin, &id, yes()).await.status, 200);
 }
 
-/// Requests that no state could make right, each with what is wrong in it.
+/// Requests that are invalid in every state, each with its error.
 fn unsound<'a>(decision: &'a str, stop: &'a str) -> Vec<(&'static str, &'a str, Value, &'static str, &'static str)> {
     vec![
         ("POST", "/v1/investor/kyc", json!({ "level": "basic" }), "/data", "required"),

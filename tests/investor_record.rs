@@ -1,4 +1,4 @@
-//! What is written down about an investor by those whose office it is: it rests on evidence, is told, and never rewritten.
+//! An investor's record: each entry needs evidence, sends an event and is never rewritten.
 
 use chrono::{Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -17,7 +17,7 @@ fn evidence() -> String {
     "cd".repeat(32)
 }
 
-/// An investor who was approved, and the reviewer who did it.
+/// An approved investor, and the reviewer.
 async fn approved(api: &ApiFixture, server: &Server) -> (Person, String, Person) {
     let (ada, olga) =
         (api.person(server, "ada", Role::Investor).await, api.person(server, "olga", Role::Operator).await);
@@ -66,7 +66,7 @@ on_both_databases! {
         let no_more = olga.post(&path, json!({ "status": "none", "basis": "income_lost", "evidence_sha256": evidence() })).await;
         assert_eq!(no_more.text("/status"), "none", "{no_more:?}");
         let shown = olga.get(&format!("/v1/investors/{id}")).await;
-        assert_eq!(shown.text("/kyc/status"), "approved", "who somebody is stays known");
+        assert_eq!(shown.text("/kyc/status"), "approved", "the identity stays approved");
         let lines: Vec<_> = shown.body["accreditations"].as_array().unwrap().iter().map(|line| line["basis"].as_str().unwrap()).collect();
         assert_eq!(lines, ["net_worth", "income", "income_lost"]);
         assert_eq!(api.count("events where type = 'investor.accreditation_changed'").await, 3);
@@ -98,7 +98,7 @@ on_both_databases! {
         assert_eq!((api.count("accreditations").await, api.count("events where type = 'investor.kyc_renewed'").await), (1, 1));
         drop(server);
         let engine = Engine::reader(open_at(&api.database.url(), Clock::manual(Utc::now() + Duration::days(700))).await, Settings::default(), Vec::new());
-        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "the old end counts no more");
+        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "the earlier end no longer applies");
         engine.db.close().await;
         drop(engine);
         let engine = Engine::reader(open_at(&api.database.url(), Clock::manual(Utc::now() + Duration::days(740))).await, Settings::default(), Vec::new());
@@ -109,7 +109,7 @@ on_both_databases! {
         let (ada, olga) = (Person::log_in(&server, &ada.email).await, Person::log_in(&server, &olga.email).await);
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/status"), "expired");
         let late = decide(&olga, &id, body).await;
-        assert_eq!(late.problem(), (409, "invalid_state".to_owned()), "what has ended is shown anew");
+        assert_eq!(late.problem(), (409, "invalid_state".to_owned()), "an expired accreditation is submitted again");
     }
 
     async fn a_withholding_rate_is_set_by_a_person_with_evidence(database: Database) {

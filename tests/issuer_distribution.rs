@@ -1,4 +1,4 @@
-//! Distributions of an organisation: its people bring them as far as the operator, see what became of them, and know of no others.
+//! Distributions of an issuer: its members prepare them, see their progress, and see no others.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use world::on_both_databases;
 use crate::installation::{Answer, PayoutFixture, Person, register_issuer, wallet};
 use crate::portfolio::holder;
 
-/// A member of the organisation whose offering it is.
+/// A member of the issuer of the offering.
 async fn member(day: &PayoutFixture, name: &str) -> Person {
     let person = day.site.person(&day.server, name, Role::Issuer).await;
     let (offering, id) = (&day.site.offerings[0], &person.id);
@@ -38,7 +38,7 @@ on_both_databases! {
         let again = ida.client().post("/v1/distributions", "draft", draft).await.unwrap();
         assert_eq!((again.body == drafted.body, again.headers.contains_key("idempotent-replayed")), (true, true));
         let id = drafted.text("/id");
-        // The answer is forgotten after a day, and that the key was spent never.
+        // The stored response is deleted after a day; the used key never is.
         day.site.write("delete from idempotency_keys").await;
         let spent = ida.client().post("/v1/distributions", "draft", day.body("direct_payout", "300.00").await).await.unwrap();
         assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), format!("/v1/distributions/{id}")));
@@ -50,7 +50,7 @@ on_both_databases! {
             let moved = act(&ida, verb, &id, verb, json!({})).await;
             assert_eq!((moved.status, moved.text("/status")), (200, reached.to_owned()), "{moved:?}");
         }
-        // Money takes the platform's word, and what pays it is the platform's.
+        // Moving money needs the platform, and the paying operations are the platform's.
         assert_eq!(act(&ida, "execute", &id, "execute", json!({})).await.problem(), (403, "role_forbidden".to_owned()));
         assert_eq!(day.act("execute", &id, "execute").await.status, 202);
         day.reaches(&id, "completed").await;
@@ -97,7 +97,7 @@ on_both_databases! {
         let own = ida.get("/v1/distributions").await;
         assert_eq!((own.body["pagination"]["total"].clone(), own.text("/data/0/id")), (json!(1), id.clone()), "{own:?}");
 
-        // An investor sees what is his of it. Whoever is both sees the organisation's whole, and of others his own part.
+        // An investor sees their own part. A person who is both sees the issuer's whole list, and elsewhere only their part.
         let (ada, _) = holder(&day.site, &day.server, 0).await;
         let part = ada.get(&format!("/v1/distributions/{id}")).await;
         assert_eq!(part.text("/my_entitlement/wallet_address"), wallet(0).to_checksum(None), "{part:?}");
@@ -107,10 +107,10 @@ on_both_databases! {
         day.site.write(&join(&format!("select issuer_id from users where id = '{}'", eve.id))).await;
         let both = ada.get(&format!("/v1/distributions/{id}")).await;
         assert_eq!((both.body["my_entitlement"] == part.body["my_entitlement"], has(&both.body, "totals")), (true, false));
-        assert_eq!(act(&ada, "mine", &id, "submit", json!({})).await.problem(), none, "holding a share is not running it");
+        assert_eq!(act(&ada, "mine", &id, "submit", json!({})).await.problem(), none, "a holder cannot manage the distribution");
         day.site.write(&join(&format!("select issuer_id from users where id = '{}'", ida.id))).await;
         assert!(has(&ada.get(&format!("/v1/distributions/{id}")).await.body, "totals"));
-        // Who is no issuer any more has no organisation, whatever the row says.
+        // A user without the issuer role has no issuer, whatever the row says.
         day.site.write(&format!("update users set roles = 'investor' where id = '{}'", ida.id)).await;
         assert_eq!(ida.get(&format!("/v1/distributions/{id}")).await.problem(), none);
     }

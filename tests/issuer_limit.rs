@@ -1,4 +1,4 @@
-//! What an issuer may raise in a year, and how soon an offering may end that counts the time to withdraw back from its end.
+//! The yearly limit of an issuer, and the earliest end of an offering whose withdrawal period is counted from its end.
 
 use serde_json::{Value, json};
 use world::on_both_databases;
@@ -44,18 +44,18 @@ on_both_databases! {
         assert_eq!(refused[0].body["errors"][0]["params"], json!({ "limit": "5000000.00", "used": "3000000.00", "remaining": "2000000.00" }));
         let (open, waiting) = if answers[0].status == 200 { (a, b) } else { (b, a) };
         assert_eq!((fixture.status(&open).await, fixture.status(&waiting).await), ("open".to_owned(), "approved".to_owned()));
-        // One more is refused where it is handed in, and what fits is not.
+        // An offering above the limit is refused at submission; one within it is accepted.
         let more = fixture.draft(crowdfunded(json!({ "hard_cap": "2000001.00" }))).await;
         assert_eq!(fixture.act(&fixture.issuer, &more, "submit", json!({})).await.field(), above());
         let fits = fixture.open(crowdfunded(json!({ "hard_cap": "2000000.00" }))).await;
         let changes = json!({ "reason": "more", "changes": { "hard_cap": "2000001.00" } });
         assert_eq!(fixture.act(&fixture.issuer, &fits, "material-change", changes).await.field(), above());
-        // Another exemption has a limit of its own, and so has another issuer.
+        // Other exemptions and other issuers have limits of their own.
         fixture.open(json!({ "hard_cap": "9000000.00" })).await;
         let (rival, organisation) = fixture.other_issuer("rita").await;
         fixture.approve(&organisation).await;
         fixture.open_by(&rival, three_million()).await;
-        // What ended counts by what was committed within a year.
+        // An ended offering counts by its commitments within a year.
         fixture.api.write(&format!("update offerings set status = 'closed' where id in ('{open}', '{fits}')")).await;
         fixture.subscribed(&open, &[("accepted", 200_000_001)]).await;
         let publish = async || fixture.act(&fixture.issuer, &waiting, "publish", json!({})).await;
@@ -96,7 +96,7 @@ on_both_databases! {
         let sub = subscribed(&fixture, &id).await;
         fixture.api.write("update offerings set published_at = '2026-01-01T00:00:00+00:00'").await;
         assert_eq!(end_at(&fixture, &id, later(10)).await.status, 200);
-        // The calendar comes late: two days after the time to withdraw would have been over.
+        // The calendar runs late: two days after the end of the withdrawal period.
         let late = in_days(9);
         fixture.at(late).await;
         let shown = fixture.investor.get(&format!("/v1/subscriptions/{sub}")).await;

@@ -1,4 +1,4 @@
-//! Organisations: their people come and go, somebody is always left, and a suspended one reads and changes nothing.
+//! Issuer members join and leave, the last one stays, and a suspended issuer can read and change nothing.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use world::{Database, on_both_databases};
 
 use crate::installation::{Answer, OfferingFixture, PASSWORD, Person};
 
-/// Two people of one organisation, the second invited by the first.
+/// Two members of one issuer; the first invited the second.
 async fn two(database: Database) -> (OfferingFixture, Person, Person) {
     let fixture = OfferingFixture::new(database).await;
     let ida = Person::fresh(fixture.server.as_ref().unwrap(), &fixture.issuer.email).await;
@@ -18,7 +18,7 @@ async fn invite(fixture: &OfferingFixture, by: &Person, email: &str) -> Answer {
     by.post(&format!("/v1/issuers/{}/members", fixture.issuer_id), json!({ "email": email, "name": "Ivo" })).await
 }
 
-/// Invites somebody, who follows the mail.
+/// Invites a member, who follows the link in the mail.
 async fn join(fixture: &OfferingFixture, by: &Person, email: &str) -> Person {
     let server = fixture.server.as_ref().unwrap();
     let invited = invite(fixture, by, email).await;
@@ -62,7 +62,7 @@ on_both_databases! {
             assert_eq!((refused.status, refused.text("/errors/0/pointer")), (422, pointer.to_owned()));
         }
 
-        // Keys are the organisation's: a colleague sees them, and takes them away.
+        // API keys belong to the issuer: a colleague sees and revokes them.
         let make = async |who: &Person| who.post("/v1/api-keys", json!({ "name": "k", "scopes": ["offerings:read"] })).await;
         let (first, second) = (make(&ivo).await, make(&ivo).await);
         assert_eq!(ida.get("/v1/api-keys").await.body["pagination"]["total"], 2);
@@ -75,7 +75,7 @@ on_both_databases! {
         assert_eq!(ivo.session_status().await.0, 401);
         assert_eq!(server.log_in(&ivo.email, PASSWORD).await.problem(), (403, "account_disabled".to_owned()));
         assert_eq!(remove(&fixture, &ida, &ivo).await.problem(), (404, "not_found".to_owned()));
-        assert_eq!(remove(&fixture, &ida, &ida).await.problem(), (409, "invalid_state".to_owned()), "the last one");
+        assert_eq!(remove(&fixture, &ida, &ida).await.problem(), (409, "invalid_state".to_owned()), "the last member");
         assert_eq!(fixture.api.count("api_keys where revoked_at is null").await, 0);
     }
 
@@ -89,7 +89,7 @@ on_both_databases! {
         let invited = invite(&fixture, &ida, "new@issuer.example").await;
         let token = server.mailed("invitation", "new@issuer.example").await;
         let path = format!("/v1/issuers/{}/members/{}", fixture.issuer_id, invited.text("/id"));
-        assert_eq!(fixture.olga.change("DELETE", &path, None).await.status, 204, "an operator may, too");
+        assert_eq!(fixture.olga.change("DELETE", &path, None).await.status, 204, "an operator may do it too");
         assert_eq!(follow(&fixture, &token).await, 422);
     }
 
@@ -137,7 +137,7 @@ on_both_databases! {
         assert_eq!(fixture.api.count("offerings").await, before);
         let shown = ida.get(&format!("/v1/issuers/{}", fixture.issuer_id)).await;
         assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("suspended".to_owned(), "a complaint".to_owned()));
-        // Coming and going stays one's own.
+        // Logging in and out stays possible.
         assert_eq!(ivo.change("PATCH", "/v1/auth/me", Some(json!({ "name": "Ivo B." }))).await.status, 200);
 
         fixture.api.write("update investors set kyc_status = 'approved', sanctions_status = 'clear'").await;

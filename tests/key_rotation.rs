@@ -1,4 +1,4 @@
-//! The keys of tokens and seals are exchanged while the platform runs: nobody logs in again, and nothing that was sealed is lost.
+//! Token and encryption keys are rotated while the platform runs: sessions continue, and encrypted data stays readable.
 
 use serde_json::{Value, json};
 use world::on_both_databases;
@@ -44,23 +44,23 @@ on_both_databases! {
         api.until("the next key is published", async || published(&server).await.len() == 2).await;
         let both = published(&server).await;
         assert!(both[0] == old[0] && printed.contains(&both[1]), "{both:?} {printed}");
-        assert!(rotate(&api).contains("Nothing was changed"), "one waits already");
+        assert!(rotate(&api).contains("Nothing was changed"), "a key is already waiting");
         assert_eq!(api.secrets()["generations"][1], next);
         let bruno = Person::of(&server, &ada.refresh().await).await;
         let head = bruno.access_token.split('.').next().unwrap().to_owned();
 
-        // The day passes.
+        // A day passes.
         let mut file = api.secrets();
         file["generations"][1]["from"] = json!(later(0));
         file["generations"][0]["from"] = json!(later(-1));
         api.replace_secrets(&file);
         api.until("the next key signs", async || published(&server).await[0] == both[1]).await;
-        // Tokens of before hold: of access, of changes and of the session, whose next pair is of today.
+        // Earlier tokens stay valid: access, CSRF and refresh tokens; a refreshed pair is signed by the new key.
         assert_eq!((rename(&bruno, "Bruno").await, bruno.session_status().await.0), (200, 200));
         let today = Person::of(&server, &bruno.refresh().await).await;
         assert_ne!(today.access_token.split('.').next().unwrap(), head);
         assert_eq!((rename(&today, "Today").await, rename(&Person { access_token: today.access_token.clone(), ..bruno.clone() }, "Both").await), (200, 200));
-        // What was sealed opens, and a request of before is known as the same.
+        // Encrypted data opens, and an earlier request is recognised as the same.
         let id = made.text("/id");
         assert_eq!(today.get(&format!("{ENDPOINTS}/{id}")).await.body["headers"], json!({ "x-portal": "•••" }));
         let again = endpoint(&today, "once").await;
@@ -70,7 +70,7 @@ on_both_databases! {
         let changed = today.change("PATCH", &format!("{ENDPOINTS}/{id}"), Some(json!({ "headers": { "x-portal": "own" } }))).await;
         assert_eq!((changed.status, sealed().await == before), (200, false), "{changed:?}");
 
-        // Whoever has the file of yesterday reads what was made until then, and nothing of today.
+        // An old key file reads data from before the rotation and nothing newer.
         drop(server);
         api.set("auth", "key_file", &format!("{:?}", yesterday));
         let server = api.start().await;
@@ -85,7 +85,7 @@ on_both_databases! {
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
         api.replace_secrets(&Value::String("spoilt".to_owned()));
-        server.process.line_with("stay in use", PATIENCE).expect("the operator is told");
+        server.process.line_with("stay in use", PATIENCE).expect("the operator gets instructions");
         assert_eq!((ada.session_status().await.0, rename(&ada, "Ada").await), (200, 200));
         let (status, printed) = api.launch_as(&["admin", "keys", "rotate"]).output();
         assert!(!status.success() && printed.contains("auth.key_file"), "{printed}");

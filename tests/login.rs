@@ -1,11 +1,11 @@
-//! Logging in: what guessing costs, and that no answer tells who has an account.
+//! Logging in: guessing is slowed, and no response shows whether an account exists.
 
 use serde_json::{Value, json};
 use world::on_both_databases;
 
 use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, register};
 
-/// What stays the same for the same refusal: everything but the request's own id.
+/// The response without the request id, to compare refusals.
 fn told(answer: &Answer) -> (u16, Value) {
     let mut body = answer.body.clone();
     body.as_object_mut().unwrap().remove("request_id");
@@ -26,7 +26,7 @@ on_both_databases! {
         assert_eq!(wrong.problem(), (401, "invalid_credentials".to_owned()));
         assert_eq!(told(&wrong), told(&unknown));
         assert_eq!(wrong.headers.get("www-authenticate"), unknown.headers.get("www-authenticate"));
-        // Who was invited and has no password yet is no exception.
+        // An invited user without a password gets the same response.
         api.write("update users set password_hash = null").await;
         assert_eq!(told(&server.log_in("ada@people.example", PASSWORD).await), told(&unknown));
     }
@@ -40,7 +40,7 @@ on_both_databases! {
             for _ in 0..5 {
                 assert_eq!(server.log_in(email, "wrong wrong wrong").await.status, 401);
             }
-            // The sixth is not looked at, and would it be the right one.
+            // The sixth attempt is refused even with the right password.
             let sixth = server.log_in(email, PASSWORD).await;
             assert_eq!(sixth.problem(), (429, "login_throttled".to_owned()));
             let wait: u64 = sixth.headers["retry-after"].to_str().unwrap().parse().unwrap();
@@ -48,7 +48,7 @@ on_both_databases! {
             refused.push(sixth.text("/title"));
         }
         assert_eq!(refused[0], refused[1]);
-        // The wait is in the database: another process keeps to it, and knocking does not lengthen it.
+        // The delay is stored in the database: another process keeps it, and further attempts do not extend it.
         drop(server);
         let server = api.start().await;
         assert_eq!(server.log_in("ada@people.example", PASSWORD).await.status, 429);
@@ -57,7 +57,7 @@ on_both_databases! {
         let seventh = server.log_in("ada@people.example", PASSWORD).await;
         let wait: u64 = seventh.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((110..=120).contains(&wait), "{wait}");
-        // Once let in, all is forgotten.
+        // A successful login resets the counters.
         api.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
         assert_eq!(server.log_in("ADA@people.example", PASSWORD).await.status, 200);
         for _ in 0..5 {
@@ -122,7 +122,7 @@ on_both_databases! {
         let reset = async |token: &str| {
             post(&server, "/v1/auth/password/reset", json!({ "token": token, "new_password": "another one altogether" })).await
         };
-        // Of ten that follow the mail at once, one sets the password; nobody is told that the platform is away.
+        // Of ten concurrent uses of the link, one sets the password; none gets an unavailable error.
         let asked = (0..10).map(|_| {
             let (client, body) = (server.anonymous(), json!({ "token": first, "new_password": "another one altogether" }));
             tokio::spawn(async move { client.change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap().status })
@@ -133,10 +133,10 @@ on_both_databases! {
         }
         statuses.sort_unstable();
         assert_eq!(statuses, [&[204][..], &[422; 9]].concat());
-        assert_eq!(reset(&last).await.text("/errors/0/code"), "token_invalid", "the others went with it");
-        let resend = Person::of(&server, &server.log_in("ada@people.example", "another one altogether").await).await;
+        assert_eq!(reset(&last).await.text("/errors/0/code"), "token_invalid", "the other links were voided");
+        let resend = Person::of(&server, &server.log_in("ada@people.example", "the password is entirely new").await).await;
         assert_eq!(resend.post("/v1/auth/verify-email/resend", json!({})).await.status, 204);
-        assert_eq!(api.count("email_links where purpose = 'verify_email'").await, 1, "the address is proved");
+        assert_eq!(api.count("email_links where purpose = 'verify_email'").await, 1, "the address is verified");
     }
 
     async fn text_that_the_database_cannot_store_is_refused(database: Database) {
@@ -235,7 +235,7 @@ on_both_databases! {
         let preflight = server.anonymous().send("OPTIONS", "/v1/auth/login", &asks, None).await.unwrap();
         assert_eq!(preflight.status, 204);
         assert!(preflight.headers["access-control-allow-headers"].to_str().unwrap().contains("x-csrf-token"));
-        // Every answer is finished the same way: also one that no handler gave.
+        // Every response gets the same headers, even one without a handler.
         for answer in [&preflight, &fourth, &evil, &portal] {
             assert_eq!(answer.headers["x-content-type-options"], "nosniff");
             assert!(answer.headers.contains_key("x-request-id") && answer.headers.contains_key("content-security-policy"));

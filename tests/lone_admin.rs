@@ -1,4 +1,4 @@
-//! Where there is one admin only, what takes two waits a day, and the whole staff is told; whoever comes meanwhile has to be asked.
+//! With a single admin, a two-person action waits a day and all staff are notified; a new admin must approve it.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::approval::{Approval, Status};
@@ -28,10 +28,10 @@ async fn ask(admin: &Person, name: &str) -> Answer {
     asked
 }
 
-/// A day goes by, for what waits, and its mails are out.
+/// Moves pending approvals one day on; their mails are sent.
 async fn a_day_later(api: &ApiFixture) {
     let untold = "email_links where purpose = 'notice' and sent_at is null";
-    api.until("the staff is told", async || api.count(untold).await == 0).await;
+    api.until("the staff is notified", async || api.count(untold).await == 0).await;
     api.write("update approvals set alone_from = created_at where alone_from is not null").await;
 }
 
@@ -48,7 +48,7 @@ async fn approve(db: &Db, a: &Approval) -> Result<Status, Error> {
     Ok(approved.status)
 }
 
-/// What a lone admin asks for at this time, and everybody was told.
+/// Requests an action as the only admin and checks that all staff were notified.
 async fn asked_alone(db: &Db, admin: &str, name: &str) -> Approval {
     let mut tx = db.begin().await.unwrap();
     let (email, name, user_id) = (format!("{name}@people.example"), name.to_owned(), tx.new_id("usr"));
@@ -96,13 +96,13 @@ on_both_databases! {
             server.mailed("notice", &told.email).await;
         }
         assert_eq!(api.count("email_links where purpose = 'notice'").await, 3);
-        assert_eq!(adam.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()), "at once");
+        assert_eq!(adam.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()), "before the waiting time");
         a_day_later(&api).await;
         api.write("update email_links set sent_at = null, try_at = null where purpose = 'notice'").await;
-        assert_eq!(adam.approve(&asked).await.problem(), (409, "invalid_state".to_owned()), "nobody was told");
+        assert_eq!(adam.approve(&asked).await.problem(), (409, "invalid_state".to_owned()), "the staff was not notified");
         api.write("update email_links set sent_at = created_at where purpose = 'notice'").await;
         assert_eq!(olga.approve(&asked).await.problem(), (403, "role_forbidden".to_owned()));
-        // The refusal is given again under its key: another one asks anew.
+        // The refusal is repeated under its key; a new key makes a new request.
         api.write("delete from idempotency_keys").await;
         let allowed = adam.approve(&asked).await;
         assert_eq!((allowed.status, allowed.text("/status"), allowed.text("/checker")), (202, "executed".to_owned(), "break_glass".to_owned()));
@@ -142,7 +142,7 @@ on_both_databases! {
         assert_eq!(adam.change("POST", &format!("/v1/users/{}/disable", olga.id), None).await.status, 200);
         api.write("delete from idempotency_keys").await;
         assert_eq!(adam.approve(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        // With two admins nobody is ever alone.
+        // With two admins no one-person approval is possible.
         assert_eq!(adam.change("POST", &format!("/v1/users/{}/enable", olga.id), None).await.status, 200);
         assert_eq!(ask(&adam, "cleo").await.body["approval"]["alone_from"], Value::Null);
     }
