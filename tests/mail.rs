@@ -1,4 +1,4 @@
-//! Mails go out by the command that is configured: none is lost, none waits for a request, and a link works once however often it was sent.
+//! Mail goes out by the configured command: none is lost, no request waits for it, and a link works once however often it is sent.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use world::on_both_databases;
 
 use crate::installation::{ApiFixture, Server, register};
 
-/// A sender that keeps each mail as a file, and does something else first.
+/// A sender that runs a command first and then keeps each mail as a file.
 fn sender(folder: &Path, first: &str) -> PathBuf {
     let path = folder.join("send");
     fs::write(&path, format!("#!/bin/sh\n{first}\ncat > {}/$$.eml\n", folder.display())).unwrap();
@@ -57,8 +57,8 @@ on_both_databases! {
         for line in ["From: no-reply@muniment.example\r\n", "To: ada@people.example\r\n", "Subject: Confirm your e-mail address\r\n"] {
             assert!(sent[0].contains(line), "{}", sent[0]);
         }
-        assert!(!sent[0].contains("Somebody"), "no word of whoever registered");
-        assert!(!server.process.log().contains(&token(&sent[0])), "a link is no business of the log");
+        assert!(!sent[0].contains("Somebody"), "nothing about an unknown address");
+        assert!(!server.process.log().contains(&token(&sent[0])), "the log has no link");
         assert_eq!((prove(&server, &token(&sent[0])).await, prove(&server, &token(&sent[0])).await), (204, 422));
     }
 
@@ -68,7 +68,7 @@ on_both_databases! {
         register(&server, "ada@people.example").await;
         register(&server, "bruno@people.example").await;
         let failed = async || server.process.log().matches("a mail was not sent").count() == 2;
-        api.until("both are tried", failed).await;
+        api.until("both sends are tried", failed).await;
         assert_eq!(api.count("email_links where sent_at is null and try_at > created_at").await, 2);
         assert_eq!(mails(folder.path()), Vec::<String>::new());
         sender(folder.path(), "");

@@ -1,4 +1,4 @@
-//! The integration tests, one binary; each file is named after what it promises.
+//! The integration tests, one binary; each file is named after what it tests.
 #![allow(missing_docs, reason = "the names of tests are their sentences")]
 #![allow(clippy::unwrap_used, reason = "a failing test names its line")]
 

@@ -1,4 +1,4 @@
-//! Minting through the front api: every accepted subscription once, in pages, and the books equal the chain's.
+//! Minting through the API: every accepted subscription once, in pages, and the ledger equals the chain.
 
 use alloy::primitives::U256;
 use muniment_domain::operation::Status;
@@ -16,7 +16,7 @@ async fn deployed(site: &Installation) -> Server {
     server
 }
 
-/// Every subscription as the interface shows it, compared with what the chain says of its wallet.
+/// Compares every subscription that the API shows with its wallet's balance on the chain.
 async fn shown_equals_the_chain(site: &Installation, server: &Server, offering: &str, locked: bool) -> usize {
     let [token] = site.tokens_of(offering).await.try_into().unwrap();
     let listed = server.get(&format!("/v1/offerings/{offering}/subscriptions?limit=50")).await;
@@ -87,7 +87,7 @@ on_both_databases! {
         let codes = [&ids[0], &ids[1], &ids[2], &ids[3], &unknown].map(|id| skipped(&accepted.body, id).unwrap());
         assert_eq!(codes, ["wallet_required", "quantity_missing", "not_accepted", "kyc_required", "not_found"]);
         assert_eq!(accepted.body["operations"][0]["subscription_ids"], json!([ids[4], ids[5]]));
-        // The rest may be minted beside it; those under way are not theirs to mint.
+        // A second mint may take the rest; subscriptions of the first mint are not available.
         let rest = server.mint("mint-2", offering).await;
         assert_eq!(rest.body["operations"][0]["subscription_ids"], json!([ids[6]]), "{rest:?}");
         site.settled().await;
@@ -161,7 +161,7 @@ on_both_databases! {
         site.settled().await;
         for (number, offering) in (0u64..).zip(&site.offerings) {
             let mint = fixture.mint(offering).await;
-            // A little later each time: before it is prepared, signed, sent or mined.
+            // Each round ends a little later: before the operation is prepared, signed, sent or included.
             tokio::time::sleep(std::time::Duration::from_millis(number * 8)).await;
             let cancelled = muniment_workflows::operator::cancel::cancel(&fixture.engine, &mint, "operator", "a race").await;
             site.settled().await;
@@ -227,7 +227,7 @@ on_both_databases! {
         site.settled().await;
         let operation = server.get(&format!("/blockchain/operations/{}", minted.text("/operations/0/id"))).await;
         assert_eq!(operation.text("/idempotency_key"), "the-same");
-        // After the day in which the answer is given again the key is still spent, on its own path.
+        // After a day the stored response is deleted, but the key stays used on its own path.
         site.write("delete from idempotency_keys").await;
         let again = server.mint("the-same", &site.offerings[0]).await;
         assert_eq!(again.problem(), (409, "idempotency_key_spent".to_owned()));

@@ -1,4 +1,4 @@
-//! A mint above the threshold through the front api: nothing exists before a second person has allowed exactly what was asked for.
+//! A mint above the threshold, through the API: nothing exists before a second person approves exactly the request.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -6,16 +6,16 @@ use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Answer, Installation, PATIENCE, Person, Remote, Server, Terms};
 
-/// A platform where two subscriptions together need two persons and one alone does not.
+/// An installation where two subscriptions together exceed the threshold and one alone does not.
 struct Stage {
     site: Installation,
     colleague: Person,
-    /// A key whose owner is the colleague.
+    /// An API key of the colleague.
     keyed: String,
     auditor: String,
 }
 
-/// What waits, as the second person reads it.
+/// The pending approval, as the approver reads it.
 struct Waiting {
     path: String,
     version: i64,
@@ -40,7 +40,7 @@ impl Stage {
         (Self { site, colleague, keyed, auditor }, server)
     }
 
-    /// Asks for the mint of an offering, and reads what waits.
+    /// Requests the mint of an offering and returns the pending approval.
     async fn ask(&self, server: &Server, key: &str, offering: &str) -> Waiting {
         let asked = server.mint(key, offering).await;
         assert_eq!((asked.status, asked.text("/approval/status")), (202, "pending".to_owned()), "{asked:?}");
@@ -59,7 +59,7 @@ impl Stage {
         server.client().in_session(&self.colleague.access_token, &self.colleague.csrf_token)
     }
 
-    /// The second person's yes.
+    /// Approves as the second person.
     async fn approve(&self, server: &Server, key: &str, w: &Waiting) -> Answer {
         word(self.colleague(server), "approve", key, w, json!({ "payload_sha256": w.hash })).await
     }
@@ -86,7 +86,7 @@ on_both_databases! {
         let accepted = server.post("/blockchain/trigger-mint", "small", small).await;
         assert_eq!(accepted.body["operations"].as_array().unwrap().len(), 1, "below the threshold one person is enough");
         let w = stage.ask(&server, "mint", &offering).await;
-        assert_eq!(stage.mints().await, 1, "nothing exists before the second person");
+        assert_eq!(stage.mints().await, 1, "nothing exists before the approval");
         assert_eq!(stage.read(&server, w.path.clone()).await.version, 1);
         let shown = server.get(&w.path).await;
         assert_eq!(shown.text("/payload/amount"), "2001.00");
@@ -96,13 +96,13 @@ on_both_databases! {
         let again = server.mint("mint-again", &offering).await;
         assert_eq!(again.problem(), (409, "operation_in_progress".to_owned()));
         assert!(again.text("/detail").contains(&shown.text("/id")), "{again:?}");
-        assert_eq!(server.mint("mint", &offering).await.text("/approval/id"), shown.text("/id"), "a repetition is no second wish");
+        assert_eq!(server.mint("mint", &offering).await.text("/approval/id"), shown.text("/id"), "a repetition makes no second request");
 
         let yes = json!({ "payload_sha256": w.hash });
         let reader = word(server.client().with_key(&stage.auditor), "approve", "auditor", &w, yes.clone()).await;
         assert_eq!(reader.problem(), (403, "role_forbidden".to_owned()));
         let keyed = word(server.client().with_key(&stage.keyed), "approve", "keyed", &w, yes.clone()).await;
-        assert_eq!(keyed.problem(), (403, "role_forbidden".to_owned()), "a key allows nothing");
+        assert_eq!(keyed.problem(), (403, "role_forbidden".to_owned()), "an API key cannot approve");
         let idle = Person::log_in(&server, &stage.colleague.email).await;
         let idle = word(idle.client(), "approve", "idle", &w, yes.clone()).await;
         assert_eq!(idle.problem(), (403, "step_up_required".to_owned()));
@@ -129,7 +129,7 @@ on_both_databases! {
         let [mint] = batch.body["data"].as_array().unwrap().as_slice() else { panic!("{batch:?}") };
         let mint = server.get(&format!("/blockchain/operations/{}", mint["id"].as_str().unwrap())).await;
         assert_eq!(mint.text("/approval_id"), shown.text("/id"));
-        assert_eq!(mint.text("/requested_by"), shown.text("/maker"), "the operation is the maker's");
+        assert_eq!(mint.text("/requested_by"), shown.text("/maker"), "the operation belongs to the requester");
         let end = server.get(&w.path).await;
         assert_ne!(end.text("/maker"), end.text("/checker"));
         let moves: Vec<_> = end.body["history"].as_array().unwrap().iter().map(|m| m["to"].clone()).collect();
@@ -143,7 +143,7 @@ on_both_databases! {
         let subscriptions = format!("select id from subscriptions where offering_id = '{offering}' order by amount");
         let ids = site.rows(&subscriptions).await.concat();
         let slice = |id: &String| json!({ "offering_id": offering, "subscription_ids": [id] });
-        // Each of them alone would be below. All at once: one is minted by one person, one waits, and the others wait for that.
+        // Each alone is below the threshold. Sent at once: one is minted by one person, one waits for approval, and the rest wait behind it.
         let asked = ids[..3].iter().map(|id| {
             let (client, body, key) = (server.client(), slice(id), format!("slice-{id}"));
             async move { client.post("/blockchain/trigger-mint", &key, body).await.unwrap() }
@@ -156,13 +156,13 @@ on_both_databases! {
         assert_eq!(rest.problem(), (409, "operation_in_progress".to_owned()));
         let w = stage.read(&server, waits[0].headers["location"].to_str().unwrap().to_owned()).await;
         assert_eq!(stage.approve(&server, "yes", &w).await.status, 202);
-        // What two people allowed is not what one asked for, and another offering has a sum of its own.
+        // Approved mints do not count as minted by one person, and another offering has its own sum.
         assert_eq!(site.rows("select action, cast(amount as text) from unaided_days").await.len(), 1);
         let small = server.mint("small", &site.offerings[1]).await;
         assert_eq!(small.body["operations"].as_array().unwrap().len(), 1, "{small:?}");
         let last = server.post("/blockchain/trigger-mint", "last", slice(&ids[3])).await;
-        assert_eq!(last.text("/approval/status"), "pending", "the day's sum stays: {last:?}");
-        // The next day begins at nothing.
+        assert_eq!(last.text("/approval/status"), "pending", "the sum of the day stays: {last:?}");
+        // The sum of the next day begins at zero.
         site.write("update unaided_days set day = day - 1").await;
         let back = stage.read(&server, last.headers["location"].to_str().unwrap().to_owned()).await;
         assert_eq!(word(server.session().await, "cancel", "back", &back, json!({})).await.status, 200);
@@ -222,12 +222,12 @@ on_both_databases! {
         let of = |offering: &str| format!("where offering_id = '{offering}' and wallet_address = (select max(address) from wallets)");
         assert_eq!(site.write(&format!("update subscriptions set quantity = '7' {}", of(changed))).await, 1);
         let outlook = server.get(&w.path).await;
-        assert_eq!(outlook.text("/outlook/code"), "snapshot_mismatch", "it is seen before anybody decides");
+        assert_eq!(outlook.text("/outlook/code"), "snapshot_mismatch", "the approver sees it before the decision");
         let failed = stage.approve(&server, "yes", &w).await;
         assert_eq!((failed.status, failed.text("/status")), (200, "execution_failed".to_owned()), "{failed:?}");
         assert_eq!(failed.text("/error/code"), "snapshot_mismatch");
 
-        // Somebody with the database in their hands puts themselves on the list.
+        // Somebody with database access adds their own subscription to the list.
         let thief = "0x00000000000000000000000000000000deadbeef";
         let wallet = site.rows("select min(address) from wallets").await[0][0].clone();
         let swap = |column: &str, kind: &str| format!(
@@ -248,7 +248,7 @@ on_both_databases! {
         let disguised = stage.approve(&server, "disguised", &f).await;
         assert_eq!(disguised.problem(), (409, "snapshot_mismatch".to_owned()), "it shows a small amount");
         assert_eq!(stage.statuses().await, ["execution_failed", "pending"]);
-        assert_eq!((stage.mints().await, site.rows(numbers).await), (0, before), "nothing was written, not even a number taken");
+        assert_eq!((stage.mints().await, site.rows(numbers).await), (0, before), "nothing was written, and no number was used");
         assert_eq!(site.count("operation_items").await, 0);
         let again = stage.ask(&server, "as-it-is-now", changed).await;
         assert_eq!(stage.approve(&server, "now", &again).await.status, 202);
@@ -269,7 +269,7 @@ on_both_databases! {
             let path = asked.iter().find(|a| a.status == 202).unwrap().headers["location"].to_str().unwrap().to_owned();
             let w = stage.read(&server, path).await;
             let words = (0..8).map(|n| {
-                // Yeses of the colleague race with withdrawals of the maker.
+                // Approvals of the colleague race with cancellations of the requester.
                 let (who, verb, body) = match n % 2 {
                     0 => (stage.colleague(&server), "approve", json!({ "payload_sha256": w.hash })),
                     _ => (maker.clone(), "cancel", json!({})),

@@ -1,4 +1,4 @@
-//! An offering from its first draft to its end: who may do what, in which state, and who sees it.
+//! An offering from draft to end: who may act in which state, and who sees it.
 
 use muniment_domain::offering::{Move, Status};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use world::on_both_databases;
 
 use crate::installation::{Answer, ApiFixture, OfferingFixture, Person, Server, later};
 
-/// The paths of people's moves, with the move of each and a body that fits.
+/// Paths of actions, with their names and valid bodies.
 fn moves() -> Vec<(&'static str, Move, Value)> {
     let reason = json!({ "reason": "because" });
     vec![
@@ -40,7 +40,7 @@ async fn patch(who: &Person, id: &str, version: Option<i64>, change: Value) -> A
     client.change("PATCH", &format!("/v1/offerings/{id}"), Some(change)).await.unwrap()
 }
 
-/// The second person's yes.
+/// Approves as the second person.
 async fn allow(who: &Person, asked: &Answer) -> Answer {
     let path = asked.text("/approval/id");
     let path = format!("/v1/approvals/{path}");
@@ -137,13 +137,13 @@ on_both_databases! {
         assert_eq!(fixture.act(&fixture.issuer, &id, "publish", json!({})).await.status, 200);
         let version = version + 2;
         assert_eq!(patch(&fixture.issuer, &id, Some(version - 1), json!({ "description": "New." })).await.problem(), refused(412, "version_conflict"));
-        // The tag of an answer is what the next change is sent with.
+        // The ETag of a response is sent with the next change.
         let tag = fixture.shown(&id).await.headers["etag"].to_str().unwrap().to_owned();
         let path = format!("/v1/offerings/{id}");
         let change = json!({ "description": "New.", "closes_at": later(90) }).to_string();
         let changed = fixture.issuer.client().send("PATCH", &path, &[("if-match", &tag)], Some(change)).await.unwrap();
         assert_eq!((changed.status, changed.text("/description")), (200, "New.".to_owned()), "{changed:?}");
-        // What a change answers is what a look finds, and its tag is known then.
+        // A change returns what a read returns, with its ETag.
         let (found, new) = (fixture.issuer.get(&path).await, changed.headers["etag"].to_str().unwrap());
         assert_eq!((found.headers["etag"].to_str().unwrap(), &found.body), (new, &changed.body));
         assert_ne!(new, tag);
@@ -191,7 +191,7 @@ on_both_databases! {
                 assert_eq!(found, (422, "/hard_cap".to_owned(), "above_maximum".to_owned()), "{changed:?}");
             }
         }
-        // The same once the chain has it, and the partition that is sold is the smaller one.
+        // Once the chain has the token, the smaller limit is that of the partition on sale.
         fixture.api.write("update operations set status = 'confirmed', tx_hash = '0x7777777777777777777777777777777777777777777777777777777777777777', live_key = null").await;
         fixture.api.write(&format!("insert into tokens (offering_id, name, symbol, supply_units, partitions, created_at) select '{id}', 'T', \
             'HARB', '99000000', '[{{\"cap\":\"62000000\",\"restricted\":false,\"rule144\":false}}]', created_at from issuers")).await;
@@ -208,7 +208,7 @@ on_both_databases! {
         assert_eq!(fixture.act(&fixture.olga, &id, "submit", json!({})).await.status, 200);
         assert_eq!(fixture.act(&fixture.olga, &id, "approve", json!({})).await.problem(), refused(403, "self_approval_forbidden"));
         assert_eq!(fixture.act(&fixture.oleg, &id, "approve", json!({})).await.status, 200);
-        // An issuer never calls anything off alone.
+        // An issuer never cancels an offering alone.
         let over = json!({ "reason": "the house burnt down" });
         let asked = fixture.act(&fixture.issuer, &id, "cancel", over.clone()).await;
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "cancel_offering".to_owned()), "{asked:?}");
@@ -217,7 +217,7 @@ on_both_databases! {
         let allowed = allow(&fixture.olga, &asked).await;
         assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
         assert_eq!(fixture.status(&id).await, "cancelled");
-        // Nor does an operator, once money is committed; and what is minted stays.
+        // Nor does an operator once money is committed; minted units stay.
         let id = fixture.open(json!({})).await;
         fixture.subscribed(&id, &[("committed", 150_000)]).await;
         let asked = fixture.act(&fixture.olga, &id, "cancel", over.clone()).await;
@@ -225,7 +225,7 @@ on_both_databases! {
         assert_eq!(allow(&fixture.olga, &asked).await.problem(), refused(403, "self_approval_forbidden"));
         assert_eq!(allow(&fixture.oleg, &asked).await.text("/status"), "executed");
         assert_eq!(fixture.status(&id).await, "cancelled");
-        // Whoever subscribed still sees what became of it; nobody else does.
+        // An investor with a subscription still sees the offering; others do not.
         let path = format!("/v1/offerings/{id}");
         assert_eq!(fixture.investor.get(&path).await.text("/status"), "cancelled");
         let stranger = fixture.api.person(fixture.server.as_ref().unwrap(), "sven", muniment_domain::user::Role::Investor).await;
@@ -240,7 +240,7 @@ on_both_databases! {
         let fixture = OfferingFixture::new(database).await;
         let (rival, rival_id) = fixture.other_issuer("rita").await;
         let pending = rival.post("/v1/offerings", OfferingFixture::terms(json!({}))).await;
-        assert_eq!(pending.problem(), refused(409, "invalid_state"), "an organisation that nobody approved");
+        assert_eq!(pending.problem(), refused(409, "invalid_state"), "an issuer that is not approved");
         fixture.approve(&rival_id).await;
         let draft = fixture.draft(json!({})).await;
         let open = fixture.open(json!({ "name": "Open House" })).await;
@@ -277,7 +277,7 @@ on_both_databases! {
                 assert_eq!(sees(who, id).await, wanted, "{who} {id}");
             }
         }
-        // Whoever has subscribed sees it, whatever it is.
+        // An investor with a subscription sees the offering in every state.
         fixture.subscribed(&private, &[("committed", 150_000)]).await;
         assert_eq!(sees("investor", &private).await, 200);
     }
@@ -328,7 +328,7 @@ on_both_databases! {
     }
 }
 
-/// The interface with a list that everybody may read.
+/// Starts the API with a public list of offerings.
 async fn opened(api: &ApiFixture) -> Server {
     api.serve(api.launch().env("MUNIMENT_PUBLIC_OFFERING_LIST", "true")).await
 }

@@ -1,4 +1,4 @@
-//! What the calendar does to an offering: on time by its wake, surely by the sweep, once in any case, and never before.
+//! The calendar of an offering: on time by its wake, or by the sweep, only once and never early.
 
 use chrono::Duration;
 use muniment_domain::point::{Point, When, plan};
@@ -9,10 +9,10 @@ use world::on_both_databases;
 
 use crate::installation::{OfferingFixture, in_days, later};
 
-/// The points at which moves are ended here.
+/// Commit points at which moves are ended here.
 pub const ENDED_AT: &[Point] = &[Point::Timer];
 
-/// What follows when somebody's subscription has changed something about an offering.
+/// Runs the timer of an offering at once, as after a change of a subscription.
 async fn look_again(engine: &Engine, id: &str) {
     let mut tx = engine.db.begin().await.unwrap();
     muniment_domain::timer::hasten(&mut tx, id).await.unwrap();
@@ -32,12 +32,12 @@ on_both_databases! {
         let ring = async |engine: &Engine| timer::ring(engine, &id).await.unwrap();
         fixture.with_engine(opens_at - Duration::milliseconds(1), ring).await;
         assert_eq!(fixture.status(&id).await, "approved");
-        // Twice: by the wake, and by one too many.
+        // Once by the wake, and once by a surplus wake.
         fixture.with_engine(opens_at + Duration::milliseconds(1), async |engine| { ring(engine).await; ring(engine).await }).await;
         assert_eq!(fixture.status(&id).await, "open");
         assert_eq!(fixture.events(&id).await.iter().filter(|told| *told == "published").count(), 1);
         fixture.at(opens_at + Duration::days(1)).await;
-        assert_eq!(fixture.status(&patient).await, "approved", "nobody asked for it to open by itself");
+        assert_eq!(fixture.status(&patient).await, "approved", "auto_open is off");
     }
 
     async fn an_offering_of_a_suspended_issuer_does_not_open(database: Database) {
@@ -57,7 +57,7 @@ on_both_databases! {
         fixture.subscribed(&id, &[("accepted", 150_000), ("refund_pending", 100)]).await;
         fixture.at(in_days(59)).await;
         assert_eq!(fixture.status(&id).await, "open");
-        // A later end counts, the earlier one does not any more.
+        // A later end replaces the earlier one.
         let version = fixture.shown(&id).await.body["version"].as_i64().unwrap();
         let path = format!("/v1/offerings/{id}");
         let moved = fixture.issuer.client().on_version(version).change("PATCH", &path, Some(json!({ "closes_at": later(70) }))).await.unwrap();
@@ -77,7 +77,7 @@ on_both_databases! {
     async fn an_offering_below_its_soft_cap_fails_and_cannot_be_closed(database: Database) {
         let mut fixture = OfferingFixture::new(database).await;
         let id = fixture.open(json!({ "soft_cap": "2000.00" })).await;
-        // What can still be withdrawn counts for nothing.
+        // A subscription that can still be withdrawn does not count.
         fixture.subscribed(&id, &[("binding", 150_000), ("committed", 900_000)]).await;
         let close = fixture.act(&fixture.issuer, &id, "close", json!({})).await;
         assert_eq!((close.status, close.text("/current_status")), (409, "open".to_owned()), "{close:?}");

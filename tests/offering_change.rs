@@ -1,4 +1,4 @@
-//! Changed terms and a moved end, and what follows for those who subscribed before: a page at a time, whatever else happens meanwhile.
+//! Changed terms and a moved end: earlier subscriptions are updated page by page, whatever else happens meanwhile.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::exemption::working_days_after;
@@ -30,7 +30,7 @@ async fn subscribed(fixture: &OfferingFixture, offering: &str, amount: &str) -> 
     made.text("/id")
 }
 
-/// The same subscription many times more.
+/// Copies a subscription many times.
 async fn multiplied(fixture: &OfferingFixture, id: &str) {
     let columns = "offering_id, investor_id, status, amount, cooling_off_expires_at, payment_due_at, terms_version, calendar_version, version, \
                    created_at, updated_at";
@@ -79,7 +79,7 @@ on_both_databases! {
         let yes = subscribed(&fixture, &id, "1000.00").await;
         multiplied(&fixture, &yes).await;
         let version = changed(&fixture, &id, json!({ "target_amount": "450000.00" })).await.body["version"].as_i64().unwrap();
-        // It crashes after its second page, and goes on where it was.
+        // It crashes after its second page and continues there.
         let now = in_days(0);
         fixture.with_engine(now, async |engine| {
             timer::ring(engine, &id).await.unwrap();
@@ -112,7 +112,7 @@ on_both_databases! {
         fixture.api.write("update subscriptions set status = 'binding'").await;
         let version = changed(&fixture, &id, json!({ "soft_cap": "1000.00" })).await.body["version"].as_i64().unwrap();
         let close = async |fixture: &OfferingFixture| fixture.act(&fixture.issuer, &id, "close", json!({})).await;
-        assert_eq!(close(&fixture).await.problem(), (409, "invalid_state".to_owned()), "nobody has said yes to these terms");
+        assert_eq!(close(&fixture).await.problem(), (409, "invalid_state".to_owned()), "nobody has reconfirmed these terms");
         let second = subscribed(&fixture, &id, "1000.00").await;
         fixture.api.write(&format!("update subscriptions set status = 'binding' where id = '{second}'")).await;
         let closed = close(&fixture).await;
@@ -139,8 +139,8 @@ on_both_databases! {
         assert_eq!(how_many(&fixture, "calendar_version = 2").await, MANY + 1);
         assert_eq!(fixture.api.count("events where type = 'subscription.cooling_off_changed'").await, MANY + 1);
         fixture.at(in_days(60)).await;
-        assert_eq!(how_many(&fixture, "status = 'committed'").await, MANY + 1, "the old time counts no more");
-        // One more change, of which no page has come yet: neither the calendar nor the investor goes by the old time.
+        assert_eq!(how_many(&fixture, "status = 'committed'").await, MANY + 1, "the old time no longer counts");
+        // One more change, of which no page is applied yet: the old time no longer counts for the calendar or the investor.
         extended(&fixture, &id, later(80)).await;
         fixture.with_engine(in_days(69), async |engine| timer::ring(engine, &sub).await.unwrap()).await;
         assert_eq!(status(&fixture, &sub).await, "committed");
@@ -160,7 +160,7 @@ on_both_databases! {
         fixture.at(in_days(0)).await;
         assert_eq!(status(&fixture, &sub).await, "pending_reconfirmation");
         assert_eq!((in_days(38) - time(&fixture, &sub, "/cooling_off_expires_at").await).num_minutes(), 0);
-        assert!(time(&fixture, &sub, "/payment/due_at").await >= due, "nobody has to pay sooner");
+        assert!(time(&fixture, &sub, "/payment/due_at").await >= due, "no payment is due sooner");
         let said = fixture.investor.post(&format!("/v1/subscriptions/{sub}/reconfirm"), json!({ "offering_version": version })).await;
         assert_eq!(said.text("/status"), "committed", "{said:?}");
         fixture.at(in_days(39)).await;
@@ -187,7 +187,7 @@ on_both_databases! {
         fixture.at(in_days(61)).await;
         assert_eq!((fixture.status(&id).await, status(&fixture, &minting).await, status(&fixture, &other).await), ("failed".to_owned(), "accepted".to_owned(), "refund_pending".to_owned()));
         fixture.at(in_days(62)).await;
-        assert_eq!(status(&fixture, &minting).await, "accepted", "what is on its way is left to itself");
+        assert_eq!(status(&fixture, &minting).await, "accepted", "a subscription in a mint is not changed");
         fixture.api.write("update operations set status = 'failed', resolution = 'abandoned', live_key = null").await;
         fixture.api.write("update operation_items set live = false").await;
         fixture.at(in_days(63)).await;

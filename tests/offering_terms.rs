@@ -1,4 +1,4 @@
-//! Terms that cannot be right are refused at the field that is wrong, and nothing is written.
+//! Invalid terms are refused with the field's pointer, and nothing is written.
 
 use serde_json::{Value, json};
 use world::{Database, Engine};
@@ -57,7 +57,7 @@ fn bad() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-/// What the exemption of an offering does not allow.
+/// Terms that the exemption of an offering does not allow.
 fn exempt() -> Vec<(Value, &'static str, &'static str)> {
     vec![
         (json!({ "cooling_off": { "hours": 100 } }), "/cooling_off", "exemption_limit"),

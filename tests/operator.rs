@@ -1,5 +1,5 @@
-//! What a person may do about an operation that the engine could not finish: each guard's yes and each of its noes, decided at the
-//! final block, and each move ended before and after its write.
+//! An operator's moves on operations that the engine could not finish: every check passes and fails, decided at the final block,
+//! and each move is ended before and after its write.
 
 use alloy::primitives::{B256, Bytes};
 use muniment_activities::registry::Roles;
@@ -15,7 +15,7 @@ use world::{Database, KEYS, Mining, on_both_databases};
 use crate::foreign_key::{execute_elsewhere, send};
 use crate::installation::{EngineFixture, Installation, Terms, ended};
 
-/// The points at which moves are ended here, instead of a whole process.
+/// Commit points at which these tests end a single move instead of a process.
 pub const ENDED_AT: &[Point] = &[Point::Cancel, Point::Retry, Point::MarkConfirmed, Point::Abandon];
 
 const WHO: &str = "operator";
@@ -33,7 +33,7 @@ async fn status(fixture: &EngineFixture, id: &str) -> (Status, Option<String>) {
     (op.status, op.error_code)
 }
 
-/// A deployed token, and the mint of it refused because the signer had lost its role.
+/// A deployed token, and its mint, refused because the signer lost its role.
 async fn mint_refused(database: Database) -> (Installation, EngineFixture, String) {
     let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
     let fixture = site.engine_fixture(|_| {}).await;
@@ -47,7 +47,7 @@ async fn mint_refused(database: Database) -> (Installation, EngineFixture, Strin
     (site, fixture, mint)
 }
 
-/// A deployment whose bytes are out, whose fee may not rise and whose patience is over: a dead letter with an open nonce.
+/// A sent deployment whose fee cannot rise and whose time is over: a dead letter with an open nonce.
 async fn stuck(database: Database) -> (Installation, EngineFixture, String) {
     let site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
     let fixture = site
@@ -78,7 +78,7 @@ on_both_databases! {
         let fixture = site.engine_fixture(|_| {}).await;
         let deploy = fixture.deploy(&site.offerings[0]).await;
         site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
-        // It pays more and comes first: what was simulated as good reverts in the block.
+        // Its higher fee puts it first in the block, so a transaction that passed simulation reverts.
         site.set_roles(Roles(0)).await;
         site.finalised().await;
         assert_eq!(status(&fixture, &deploy).await, (Status::Failed, Some("reverted".to_owned())));
@@ -106,7 +106,7 @@ on_both_databases! {
     async fn a_retry_waits_for_finality_of_an_included_transaction(database: Database) {
         let (site, fixture, deploy) = stuck(database).await;
         site.anvil.mine(1).await;
-        site.until("it is seen", async || site.count("operation_steps where state = 'included'").await == 1).await;
+        site.until("it is seen", async || site.count("it is seen in a block").await == 1).await;
         assert_eq!(refused(retry::retry(&fixture.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
         assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
         let hash = site.rows("select tx_hash from attempts").await[0][0].parse().unwrap();
@@ -142,7 +142,7 @@ on_both_databases! {
         send(&site.anvil, KEYS[1], 0, alloy::primitives::Address::repeat_byte(7), Bytes::new()).await;
         site.finalised().await;
         let taken = (Status::DeadLetter, Some("nonce_consumed_externally".to_owned()));
-        assert_eq!(status(&fixture, &deploy).await, taken, "what is known finally says more than that it took long");
+        assert_eq!(status(&fixture, &deploy).await, taken, "a final revert replaces the stuck error");
         assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
         let waits = "operations where status = 'pending' and blocked_reason like 'lane_quarantined%'";
         site.until("it waits for the lane", async || site.count(waits).await == 1).await;
@@ -157,7 +157,7 @@ on_both_databases! {
         let (site, fixture, mint) = mint_refused(database).await;
         let none = mark_confirmed::mark_confirmed(&fixture.engine, &mint, B256::repeat_byte(1), WHO, WHY).await;
         assert_eq!(refused(none), Code::ReconcileVerificationFailed);
-        // The deployment's own transaction is final and successful, and shows something else.
+        // The deployment's own transaction is final and successful, but proves another effect.
         let other: B256 = site.rows("select tx_hash from operations where kind = 'deploy_token'").await[0][0].parse().unwrap();
         let checks = verify(&fixture.engine, &mint, other).await.unwrap();
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
@@ -222,7 +222,7 @@ on_both_databases! {
         assert_eq!(site.count("attempts where kind = 'cancel'").await, 0);
         ended(Point::Cancel, When::After, cancel::cancel(&fixture.engine, &deploy, WHO, WHY)).await;
         assert_eq!(cancel::cancel(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Cancelled::Racing);
-        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "asked for twice, signed once");
+        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "requested twice, signed once");
         site.until("it is sent", async || site.count("attempts where kind = 'cancel' and sends > 0").await == 1).await;
         site.finalised().await;
         assert_eq!(refused(cancel::cancel(&fixture.engine, &deploy, WHO, WHY).await), Code::InvalidState);
@@ -230,7 +230,7 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 0);
         let again = fixture.deploy(&site.offerings[0]).await;
         site.until("it is sent", async || site.count("attempts where nonce = 1 and sends > 0").await == 1).await;
-        // Whoever is stuck again is retried: the bytes are the same.
+        // An operation that is stuck again is retried with the same bytes.
         site.finalised().await;
         if fixture.operation(&again).await.status != Status::Confirmed {
             retry::retry(&fixture.engine, &again, WHO, WHY).await.unwrap();

@@ -1,4 +1,4 @@
-//! Payouts when something stands in the way: nobody is paid twice, nobody is missed, and nobody waits for somebody else.
+//! Payouts with obstacles: nobody is paid twice or missed, and no payee waits for another.
 
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::direct_payout::{self, PayoutPage};
@@ -15,7 +15,7 @@ async fn freeze(day: &PayoutFixture, holder: usize) {
     day.send_foreign(token::freeze(Address::ZERO, day.token, wallet(holder), Bytes::new())).await;
 }
 
-/// Frees a wallet, and waits until the books say so: whoever releases a payment reads them.
+/// Unfreezes a wallet and waits until the ledger shows it, because a release reads the ledger.
 async fn unfreeze(day: &PayoutFixture, wallet: Address) {
     day.send_foreign(token::unfreeze(Address::ZERO, day.token, wallet, Bytes::new())).await;
     free_in_books(day, wallet).await;
@@ -23,10 +23,10 @@ async fn unfreeze(day: &PayoutFixture, wallet: Address) {
 
 async fn free_in_books(day: &PayoutFixture, wallet: Address) {
     let frozen = format!("token_accounts where frozen and wallet_address = '{wallet:#x}'");
-    day.site.until("the books have it", async || day.site.count(&frozen).await == 0).await;
+    day.site.until("the ledger shows it", async || day.site.count(&frozen).await == 0).await;
 }
 
-/// A holder is frozen or freed by another agent, in the next block and before all that the platform sends.
+/// Another agent freezes or unfreezes a holder, in the next block before all transactions of the platform.
 async fn frozen_next(day: &PayoutFixture, holder: usize, frozen: bool) {
     let (agent, call) = (signer_of(KEYS[2]), if frozen { token::freeze } else { token::unfreeze });
     let data = call(agent, day.token, wallet(holder), Bytes::new()).data;
@@ -34,7 +34,7 @@ async fn frozen_next(day: &PayoutFixture, holder: usize, frozen: bool) {
     send(&day.site.anvil, KEYS[2], nonce, day.token, data).await;
 }
 
-/// Gives the platform's signer its roles or takes them, in the next block and before all that the platform sends.
+/// Sets the roles of the platform's signer, in the next block before all transactions of the platform.
 async fn set_roles(day: &PayoutFixture, roles: Roles) {
     let owner = signer_of(KEYS[0]);
     let call = registry::set_roles(owner, day.site.platform.registry, signer_of(KEYS[1]), roles);
@@ -42,7 +42,7 @@ async fn set_roles(day: &PayoutFixture, roles: Roles) {
     send(&day.site.anvil, KEYS[0], nonce, call.to.unwrap(), call.data).await;
 }
 
-/// A distribution whose first page failed with the money in escrow, and its operation; blocks are the test's from then on.
+/// A distribution whose first page failed with the money in escrow, and its operation; from then on the test makes the blocks.
 async fn stuck_in_escrow(day: &PayoutFixture, euros: u64) -> (String, String) {
     let id = day.calculated("distributor", &format!("{euros}.00")).await;
     let before = day.cents(signer_of(KEYS[1])).await;
@@ -57,7 +57,7 @@ async fn stuck_in_escrow(day: &PayoutFixture, euros: u64) -> (String, String) {
     day.site.all_in_pool(1).await;
     day.site.anvil.mine(1).await;
     day.site.until("it is declared", async || in_state("included").await && in_state("signed").await).await;
-    // The first page is out; the signer loses its role in the very block that takes it.
+    // The first page is sent; the signer loses its role in the block that includes it.
     day.site.all_in_pool(1).await;
     set_roles(day, Roles(0)).await;
     day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
@@ -78,7 +78,7 @@ on_both_databases! {
         let frozen = parts.iter().find(|p| p.1 == wallet(2)).unwrap().clone();
         assert_eq!((frozen.3.as_str(), frozen.4.as_str()), ("held", "frozen"));
         assert_eq!(day.sums_agree().await, 4);
-        // As long as it is frozen it is neither released nor paid anew.
+        // A frozen holder's payment can be neither released nor paid again.
         let still = day.decide("still", &id, &frozen.0, "release").await;
         assert_eq!(still.problem(), (409, "invalid_state".to_owned()));
         assert!(still.text("/detail").contains(&wallet(2).to_checksum(None)), "{still:?}");
@@ -87,7 +87,7 @@ on_both_databases! {
         assert_eq!(day.decide("release", &id, &frozen.0, "release").await.status, 200);
         freeze(&day, 2).await;
         let again = format!("token_accounts where frozen and wallet_address = '{:#x}'", wallet(2));
-        day.site.until("the books have it", async || day.site.count(&again).await == 1).await;
+        day.site.until("the ledger shows it", async || day.site.count(&again).await == 1).await;
         assert_eq!(day.decide("early", &id, &frozen.0, "reissue").await.problem(), (409, "invalid_state".to_owned()));
         let path = format!("/v1/distributions/{id}/reissue");
         let named = json!({ "reason": "x", "entitlement_ids": [frozen.0] });
@@ -103,7 +103,7 @@ on_both_databases! {
     async fn a_page_too_large_for_one_transaction_is_split(database: Database) {
         let mut day = PayoutFixture::new(database, 5).await;
         day.server.process.kill();
-        // Room for the gas of two payees and not of three.
+        // Gas for two payees but not for three.
         day.site.config.engine("payout_page_holders", 5);
         day.site.config.chain("gas_cap", "125000");
         day.server = day.site.start().await;
@@ -116,7 +116,7 @@ on_both_databases! {
         assert_eq!(whole.text("/error/code"), "page_split");
         let pages = "select o.status, o.error_code, cast((select count(*) from operation_items i where i.operation_id = o.id) as text) \
                      from operations o where o.kind = 'payout' order by o.batch_index";
-        // The allowance; five, then two and three of them; of the three, one and two.
+        // The allowance; a page of five, then pages of two and three; the three become one and two.
         let wanted = [["confirmed", "", "0"], ["failed", "page_split", "5"], ["confirmed", "", "2"], ["failed", "page_split", "3"],
             ["confirmed", "", "1"], ["confirmed", "", "2"]];
         assert_eq!(day.site.rows(pages).await, wanted);
@@ -124,7 +124,7 @@ on_both_databases! {
 
     async fn the_lane_takes_operations_without_a_wake(database: Database) {
         let day = PayoutFixture::with(database, 70, |site| site.config.engine("payout_page_holders", 1)).await;
-        // More than are woken at once: at first behind the allowance, then at once. Nobody else would wake the others within the test's time.
+        // More operations than one finished operation wakes: they wait for the allowance, then run at once. The sweep would come too late.
         for total in ["70.00", "140.00"] {
             let id = day.calculated("direct_payout", total).await;
             assert!(day.executed(&id).await.body["operations"].as_array().unwrap().len() >= 70);
@@ -144,7 +144,7 @@ on_both_databases! {
         assert_eq!((kept.3.as_str(), kept.4.as_str()), ("held", "withheld_frozen"));
         assert_eq!(day.decide("exclude", &id, &kept.0, "exclude").await.problem(), (409, "partial_effect".to_owned()));
         assert_eq!(day.sums_agree().await, 4);
-        // Neither is it claimed while it is frozen, nor for somebody whose identity is not approved.
+        // A frozen holder cannot claim, nor an investor whose identity is not approved.
         let refused = (409, "invalid_state".to_owned());
         assert_eq!(day.decide("still", &id, &kept.0, "release").await.problem(), refused);
         unfreeze(&day, wallet(2)).await;
@@ -167,7 +167,7 @@ on_both_databases! {
         let day = PayoutFixture::new(database, 4).await;
         let first = day.calculated("direct_payout", "600000.00").await;
         let second = day.calculated("direct_payout", "700000.00").await;
-        // For each of them there is enough, as long as the other one is not paid.
+        // The payer can fund either distribution, but not both.
         day.site.lanes("paused").await;
         for id in [&first, &second] {
             day.executed(id).await;
@@ -218,7 +218,7 @@ on_both_databases! {
         day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
         assert_eq!(day.server.state(&op).await, ("failed".to_owned(), "reverted".to_owned()));
         assert_eq!((day.shown(&id).await.text("/status"), day.sums_agree().await), ("executing".to_owned(), 2));
-        // Once it was signed only a person's retry cuts it: who is frozen is held, and the other one does not wait.
+        // After signing only a retry splits it: the frozen holder is held, and the other is paid.
         assert_eq!(day.server.retry("again", &op).await.status, 202);
         let is = async |status: &str| day.shown(&id).await.text("/status") == status;
         day.site.mined_until("the other one is paid", async || is("partially_completed").await).await;
@@ -227,7 +227,7 @@ on_both_databases! {
         assert_eq!((held.3.as_str(), held.4.as_str(), day.sums_agree().await), ("held", "frozen", 3));
         frozen_next(&day, 1, false).await;
         let frozen = format!("token_accounts where frozen and wallet_address = '{:#x}'", wallet(1));
-        day.site.mined_until("the holder is free", async || day.site.count(&frozen).await == 0).await;
+        day.site.mined_until("the holder is unfrozen", async || day.site.count(&frozen).await == 0).await;
         assert_eq!(day.decide("release", &id, &held.0, "release").await.status, 200);
         day.approve(&day.decide("reissue", &id, &held.0, "reissue").await).await;
         day.site.mined_until("everybody is paid", async || is("completed").await).await;
@@ -247,7 +247,7 @@ on_both_databases! {
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "reclaim".to_owned()), "{asked:?}");
         day.approve(&asked).await;
         assert_eq!(day.server.retry("beside", &op).await.problem(), (409, "operation_in_progress".to_owned()));
-        day.site.mined_until("it is back", async || day.shown(&id).await.text("/status") == "partially_completed").await;
+        day.site.mined_until("it is returned", async || day.shown(&id).await.text("/status") == "partially_completed").await;
         assert_eq!(day.cents(signer_of(KEYS[1])).await, before);
         let ended = day.server.get(&format!("/blockchain/operations/{op}")).await;
         assert_eq!((ended.text("/status"), ended.text("/resolution")), ("failed".to_owned(), "abandoned".to_owned()));
@@ -282,7 +282,7 @@ on_both_databases! {
             };
             day.site.mined_until("it is over", async || day.shown(&id).await.text("/status") == ended).await;
             let paid = if ended == "completed" { euros * 100 } else { 0 };
-            assert_eq!(day.cents(signer_of(KEYS[1])).await, before - paid, "{approved}: paid, or back, and never both");
+            assert_eq!(day.cents(signer_of(KEYS[1])).await, before - paid, "{approved}: either paid or returned, never both");
             day.site.resume_blocks().await;
         }
         day.sums_agree().await;
@@ -294,7 +294,7 @@ on_both_databases! {
         day.site.lanes("paused").await;
         let executed = day.executed(&first).await;
         assert_eq!(executed.body["operations"].as_array().unwrap().len(), 51, "the allowance, and fifty pages");
-        // Somebody with an agent's key uses the number of one page for something else.
+        // Another agent's key uses the operation number of one page for another call.
         let bad = executed.text("/operations/25/id");
         let number = day.site.rows(&format!("select cast(op_number as text) from operation_steps where operation_id = '{bad}'")).await;
         let (stranger, asset) = (signer_of(KEYS[2]), day.site.platform.coin);
@@ -307,7 +307,7 @@ on_both_databases! {
         day.site.settled().await;
         assert_eq!(day.server.state(&bad).await, ("dead_letter".to_owned(), "op_id_conflict".to_owned()));
         let conflict = day.server.get(&format!("/blockchain/operations/{bad}")).await;
-        assert_eq!(conflict.body["error"]["retryable"], false, "guard G would refuse it");
+        assert_eq!(conflict.body["error"]["retryable"], false, "the retry check would refuse it");
         assert_eq!((day.sums_agree().await, day.shown(&first).await.text("/status")), (98, "executing".to_owned()));
         let give_up = json!({ "resolution": "abandon", "reason": "its number is taken" });
         let asked = day.server.act("abandon", &bad, "reconcile", give_up).await;
@@ -315,7 +315,7 @@ on_both_databases! {
         day.reaches(&first, "partially_completed").await;
         let failed: Vec<_> = day.parts(&first).await.into_iter().filter(|part| part.3 == "failed").collect();
         assert_eq!(failed.len(), 2);
-        // One yes for both, as one list.
+        // One approval for both, as one list.
         let path = format!("/v1/distributions/{first}/reissue");
         for (body, pointer, code) in [
             (json!({ "reason": " " }), "/reason", "required"),
@@ -351,7 +351,7 @@ on_both_databases! {
             day.approve(&day.server.post("/blockchain/recover", method, body).await).await;
             day.site.settled().await;
             assert_eq!(day.site.successor_of(day.token, lost).await, new);
-            // A recovery launders no freeze.
+            // A recovery does not remove a freeze.
             unfreeze(&day, new).await;
             let kept = day.parts(&id).await.into_iter().find(|part| part.1 == lost).unwrap();
             assert_eq!(kept.3, "held");

@@ -1,4 +1,4 @@
-//! A key of the platform takes two admins: one asks, another allows exactly that, and whoever asked takes it, once.
+//! A platform API key takes two admins: one requests it, another approves exactly that, and the requester receives it once.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ on_both_databases! {
         let asked = a.post("/v1/api-keys", wanted()).await;
         assert_eq!((asked.status, asked.text("/key"), api.count("api_keys").await), (202, String::new(), 0), "{asked:?}");
         assert_eq!(a.post("/v1/api-keys", wanted()).await.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(take(&a, &asked).await.problem(), (409, "invalid_state".to_owned()), "nobody has allowed it");
+        assert_eq!(take(&a, &asked).await.problem(), (409, "invalid_state".to_owned()), "nobody has approved it");
         let shown = b.get(asked.headers["location"].to_str().unwrap()).await;
         let mut payload = wanted();
         payload["scopes"] = json!(["audit:read", "ops:read"]);
@@ -41,7 +41,7 @@ on_both_databases! {
         assert_eq!(a.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
         assert_eq!(olga.approve(&asked).await.problem(), (403, "role_forbidden".to_owned()));
         assert_eq!(b.approve(&asked).await.text("/status"), "executed");
-        assert_eq!(take(&b, &asked).await.problem(), (404, "not_found".to_owned()), "its secret is for whoever asked");
+        assert_eq!(take(&b, &asked).await.problem(), (404, "not_found".to_owned()), "only the requester receives the secret");
 
         let path = format!("/v1/approvals/{}/api-key", asked.text("/approval/id"));
         let made = a.client().post(&path, "take", json!({})).await.unwrap();
@@ -49,7 +49,7 @@ on_both_databases! {
         let again = a.client().post(&path, "take", json!({})).await.unwrap();
         assert_eq!((&again.body, again.headers["idempotent-replayed"].to_str().unwrap()), (&made.body, "true"));
         assert_eq!(api.count("idempotency_keys where body like '%rap_live_%'").await, 0);
-        assert_eq!(take(&a, &asked).await.problem(), (409, "invalid_state".to_owned()), "a second one");
+        assert_eq!(take(&a, &asked).await.problem(), (409, "invalid_state".to_owned()), "a second time");
         assert_eq!((api.count("api_keys").await, made.text("/approval_id")), (1, asked.text("/approval/id")));
         assert_eq!((&made.body["scopes"], &made.body["rate_limit"]), (&payload["scopes"], &json!(5000)));
         let with = server.client().with_key(&made.text("/key"));
@@ -66,14 +66,14 @@ on_both_databases! {
         let invited = json!({ "email": "olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "x" });
         let other = a.post("/v1/users", invited).await;
         b.approve(&other).await;
-        assert_eq!(take(&a, &other).await.problem(), (409, "invalid_state".to_owned()), "it is about no key");
+        assert_eq!(take(&a, &other).await.problem(), (409, "invalid_state".to_owned()), "it is not an approval of a key");
 
         let asked = a.post("/v1/api-keys", wanted()).await;
         b.approve(&asked).await;
         let (id, at) = (asked.text("/approval/id"), "expires_at = created_at");
         let before = api.rows(&format!("select cast(expires_at as text) from approvals where id = '{id}'")).await[0][0].clone();
         api.write(&format!("update approvals set {at} where id = '{id}'")).await;
-        assert_eq!(take(&a, &asked).await.problem(), (409, "invalid_state".to_owned()), "its time is over");
+        assert_eq!(take(&a, &asked).await.problem(), (409, "invalid_state".to_owned()), "the approval has expired");
         api.write(&format!("update approvals set expires_at = '{before}' where id = '{id}'")).await;
         let takers = futures::future::join_all((0..8).map(|_| take(&a, &asked))).await;
         let mut outcomes: Vec<_> = takers.iter().map(|taken| taken.status).collect();

@@ -1,4 +1,4 @@
-//! The business limits: shown to the staff, changed by two admins, kept version by version, and judged by from the yes on.
+//! Policies: visible to staff, changed by two admins, kept as versions, and applied from the approval on.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use world::{Mining, on_both_databases};
 
 use crate::installation::{Answer, ApiFixture, Installation, Person, Server, SubscriptionFixture, Terms};
 
-/// The limits of the configuration, with some of them changed.
+/// The configured limits with changes.
 fn limits(change: &Value) -> Value {
     let mut limits = json!({ "mint_dual_control_threshold": "250000.00", "payout_dual_control_threshold": "10000.00",
         "payout_dust_threshold": "0.01", "payment_due_days": 10, "approval_hours": 72, "kyc_months": 24, "kyc_months_at_high_risk": 12 });
@@ -52,7 +52,7 @@ on_both_databases! {
         let read = b.get("/v1/policies").await;
         assert_eq!((&read.body["version"], &read.body["limits"]), (&json!(1), &limits(&json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" }))));
         assert_eq!((read.text("/maker"), read.text("/checker"), read.text("/approval_id")), (a.id.clone(), b.id.clone(), asked.text("/approval/id")));
-        assert_eq!(read.text("/reason"), "the auditors ask for it");
+        assert_eq!(read.text("/reason"), "auditors may read it");
         let first = b.get("/v1/policies?version=0").await;
         assert_eq!((&first.body["limits"], &first.body["maker"]), (&limits(&json!({})), &Value::Null));
         assert_eq!(b.get("/v1/policies?version=2").await.problem(), (404, "not_found".to_owned()));
@@ -62,7 +62,7 @@ on_both_databases! {
         let line: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(line["diff_redacted"], json!({ "approval_hours": { "from": "72", "to": "48" }, "payout_dust_threshold": { "from": "0.01", "to": "1.00" } }));
         assert_eq!(api.count("events where type = 'policy.changed'").await, 1);
-        // What waits keeps its time; what is asked for now has the new one.
+        // A pending approval keeps its expiry; a new request gets the new one.
         let hours = async |approval: &str| {
             let shown = b.get(&format!("/v1/approvals/{approval}")).await;
             let at = |field: &str| shown.text(field).parse::<chrono::DateTime<chrono::Utc>>().unwrap();
@@ -97,7 +97,7 @@ on_both_databases! {
         outcomes.sort_unstable();
         assert_eq!(outcomes, [202, 409], "{first:?} {second:?}");
         let (asked, checker) = if first.status == 202 { (first, b) } else { (second, a) };
-        // Whoever wrote the next version meanwhile was first.
+        // A concurrent change wrote the next version first.
         api.write(&format!("insert into policies (version, limits, reason, created_by, created_at) values (1, '{}', 'x', '{}', '2026-01-01T00:00:00+00:00')",
             limits(&json!({ "kyc_months": 36 })), checker.id)).await;
         let late = checker.approve(&asked).await;
@@ -141,7 +141,7 @@ on_both_databases! {
         let asked = server.mint("mint", offering).await;
         assert_eq!((asked.status, asked.text("/approval/action")), (202, "mint".to_owned()), "{asked:?}");
         changed(&a, &b, 1, json!({ "mint_dual_control_threshold": "9000000.00" })).await;
-        assert_eq!(site.count("operations where kind = 'mint'").await, 0, "it waits all the same");
+        assert_eq!(site.count("operations where kind = 'mint'").await, 0, "it waits for approval all the same");
         assert_eq!(server.approve(&b, &asked).await.text("/status"), "executed");
         site.settled().await;
         site.exactly_once().await;

@@ -1,4 +1,4 @@
-//! A portfolio: what the tokens' books say of an investor's wallets, what was promised and what was paid, and nobody else's.
+//! A portfolio: an investor's balances, claims and payments, and nobody else's.
 
 use alloy::primitives::U256;
 use muniment_domain::user::Role;
@@ -7,7 +7,7 @@ use world::{Mining, on_both_databases};
 
 use crate::installation::{Answer, Installation, PayoutFixture, Person, Server, Terms, wallet};
 
-/// Somebody who logs in as the investor of the wallet of this number.
+/// Logs in as the investor who owns a numbered wallet.
 pub async fn holder(site: &Installation, server: &Server, number: usize) -> (Person, String) {
     let person = site.person(server, &format!("holder-{number}"), Role::Investor).await;
     let investor = site.rows(&format!("select investor_id from wallets where address = '{:#x}'", wallet(number))).await
@@ -45,7 +45,7 @@ on_both_databases! {
         assert_eq!(locked, units);
         let at = chrono::DateTime::parse_from_rfc3339(held["locks"][0]["release_at"].as_str().unwrap()).unwrap();
         assert_eq!((held["locks"][0]["quantity"].clone(), at.timestamp()), (json!("1000.00"), i64::try_from(release).unwrap()));
-        assert_eq!(shown.body["holdings"].as_array().unwrap().len(), 1, "nobody else's");
+        assert_eq!(shown.body["holdings"].as_array().unwrap().len(), 1, "another investor's wallet");
         assert_eq!(shown.body["pending"][0]["offering_id"], json!(site.offerings[1]));
         let totals = json!({ "committed": "1000.00", "invested": "1000.00", "distributions_gross": "0.00", "withholding": "0.00", "distributions_net": "0.00" });
         assert_eq!((shown.body["currency"].clone(), &shown.body["totals"]), (json!("EUR"), &totals));
@@ -66,7 +66,7 @@ on_both_databases! {
         }
         for (name, role) in [("olga", Role::Operator), ("aude", Role::Auditor)] {
             let staff = site.person(&server, name, role).await;
-            // The block up to which it is read moves on meanwhile.
+            // The indexed block advances meanwhile.
             assert_eq!(portfolio(&staff, &id).await.body["holdings"][0]["base_units"], frozen.body["holdings"][0]["base_units"]);
             assert_eq!(portfolio(&staff, nobody).await.problem(), (404, "not_found".to_owned()));
         }

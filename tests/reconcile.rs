@@ -1,4 +1,4 @@
-//! A person confirms with proof or gives up: each check of the proof is said, and each of them alone is reason enough for a no.
+//! An operator confirms an operation with proof or abandons it: each failed check is named, and one is enough to refuse.
 
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::registry::Roles;
@@ -16,7 +16,7 @@ async fn prove(server: &Server, key: &str, id: &str, hash: &str) -> Answer {
     server.act(key, id, "reconcile", json!({ "resolution": "mark_confirmed", "tx_hash": hash, "reason": "seen" })).await
 }
 
-/// The names of the checks that failed; the answer must list those that passed too.
+/// Names of the failed checks; the response must list the passed ones too.
 fn failed(answer: &Answer) -> Vec<String> {
     assert_eq!(answer.problem(), (422, "reconcile_verification_failed".to_owned()), "{answer:?}");
     let checks = answer.body["checks"].as_array().unwrap();
@@ -37,7 +37,7 @@ on_both_databases! {
         assert_eq!(failed(&prove(&server, "unknown", &mint, UNKNOWN).await), ["receipt"]);
         let other = hash_of(&site, "deploy_token").await;
         assert_eq!(failed(&prove(&server, "other", &mint, &other).await), ["unclaimed", "effect"]);
-        // Mining stops, so that what comes now stays young, even if a block was on its way.
+        // Mining stops, so that new transactions do not become final, even if a block was under way.
         site.stop_blocks().await;
         let proof = execute_elsewhere(&site, &mint).await;
         site.anvil.mine(1).await;
@@ -67,7 +67,7 @@ on_both_databases! {
         site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
         let proof = execute_elsewhere(&site, &mint).await;
         site.until("it waits", async || site.anvil.rpc().number("eth_getBlockTransactionCountByNumber", json!(["pending"])).await == 1).await;
-        // In the same block, after it: the agent is no agent any more.
+        // Later in the same block the agent loses its role.
         site.set_roles_of(KEYS[2], Roles(0)).await;
         site.anvil.mine(1).await;
         site.anvil.mine(4).await;
@@ -91,7 +91,7 @@ on_both_databases! {
         day.send_as(KEYS[2], coin::approve(agent, asset, day.token)).await;
         let proof = execute_elsewhere(&day.site, &page).await;
         let receipt = async || day.site.anvil.rpc().call("eth_getTransactionReceipt", json!([proof])).await;
-        day.site.until("it is mined", async || !receipt().await.is_null()).await;
+        day.site.until("it is included", async || !receipt().await.is_null()).await;
         let text = receipt().await["blockNumber"].as_str().unwrap().to_owned();
         let mined = u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
         let read = "select cast(block_number as text) from token_reads";
@@ -149,7 +149,7 @@ on_both_databases! {
         site.settled().await;
         assert_eq!(server.state(&freeze).await, ("failed".to_owned(), "reverts".to_owned()));
         let proof = execute_elsewhere(&site, &freeze).await;
-        // It is so for as long as nobody undoes it; then the same receipt proves nothing any more.
+        // The proof holds until the freeze is lifted; then the same receipt proves nothing.
         let agent = json!([signer_of(KEYS[2]), "latest"]);
         let nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
         let undo = token::unfreeze(signer_of(KEYS[2]), token, wallet(0), Bytes::new());
@@ -161,7 +161,7 @@ on_both_databases! {
         };
         site.until("both are final", async || !names(&undone).await.contains(&"final".to_owned())).await;
         assert_eq!(names(&proof).await, ["post_state"]);
-        // The books must have what the receipt tells of the token, too.
+        // The ledger must also have the token's events of that receipt.
         site.write("update token_events set tx_hash = '0x00' where kind = 'freeze'").await;
         assert_eq!(names(&proof).await, ["post_state"]);
     }
@@ -232,8 +232,8 @@ on_both_databases! {
         assert_eq!(asked.headers["location"], format!("/v1/approvals/{}", asked.text("/approval/id")));
         let twice = server.act("two", &mint, "reconcile", give_up.clone()).await;
         assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, asked.body, "one key, one answer");
-        assert_eq!(site.count("operations where resolution is not null").await, 0, "nothing is given up yet");
+        assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, asked.body, "one key, one response");
+        assert_eq!(site.count("operations where resolution is not null").await, 0, "nothing is abandoned yet");
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(3).await;
         assert_eq!(server.retry("retry", &mint).await.status, 202, "until then it can be retried");

@@ -1,4 +1,4 @@
-//! Reconciliation: a healthy world has no difference, each planted one is found, and a run survives what a process does not.
+//! Reconciliation: a healthy installation has no difference, each planted one is found, and a run survives a crash.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -15,7 +15,7 @@ use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 use crate::foreign_key::{execute_elsewhere, send};
 use crate::installation::{Installation, PATIENCE, PayoutFixture, Server, Terms, signer_of};
 
-/// The points at which these tests end a process.
+/// Commit points at which these tests end a process.
 pub const ENDED_AT: &[Point] = &[Point::Reconcile];
 
 const PATH: &str = "/blockchain/reconciliation-runs";
@@ -49,13 +49,13 @@ fn kinds(report: &Value) -> Vec<String> {
     let all: Vec<_> = found.iter().map(|finding| finding["kind"].as_str().unwrap().to_owned()).collect();
     assert!(found.iter().all(|finding| !finding["suggested_action"].as_str().unwrap().is_empty()));
     assert_eq!(report["finding_count"], all.len());
-    // Every known key is an agent here; those that are no signers are told of whenever the registry is compared.
+    // Every known key is an agent here; agents that are not signers are reported at each comparison of the registry.
     let mut kinds: Vec<_> = all.into_iter().filter(|kind| kind != "agent_unknown").collect();
     kinds.sort();
     kinds
 }
 
-/// A call of the first offering's token by an agent that is none of the platform's signers.
+/// Calls the first offering's token as an agent that is not a signer of the platform.
 async fn by_a_stranger(site: &Installation, data: Bytes) {
     let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([signer_of(KEYS[2]), "latest"])).await;
     let token = site.tokens_of(&site.offerings[0]).await[0].address;
@@ -72,7 +72,7 @@ on_both_databases! {
             site.set_roles_of(other, Roles(0)).await;
         }
         let mined = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
-        site.until("that is final", async || site.count(&format!("chains where final_number >= {mined}")).await == 1).await;
+        site.until("that is final", async || site.count(&format!("it is final")).await == 1).await;
         let all = report(&site, &server, "all", json!({})).await;
         assert_eq!(all["finding_count"], 0);
         assert_eq!(kinds(&all), [""; 0], "{all}");
@@ -110,7 +110,7 @@ on_both_databases! {
             let part = &shown["parts"][0];
             assert_eq!((kinds(shown), &part["block_number"], &part["compared"]), (Vec::new(), &json!(block), &json!(holders)));
         }
-        // What is wrong in the events is found at any block behind it.
+        // A wrong event is found at any later block.
         let first = "to_address = (select min(to_address) from token_events)";
         assert_eq!(site.write(&format!("update token_events set quantity = '1' where kind = 'transfer' and {first}")).await, 1);
         assert_eq!(kinds(&report(&site, &server, "planted", at(minted)).await), ["balance", "supply"]);
@@ -202,12 +202,12 @@ on_both_databases! {
         assert_eq!(kinds(&less), ["payout_missing", "payout_total"], "{less}");
         assert_eq!(less["findings"]["data"][0]["subject"], entitlement);
         site.write(&set("units", &units)).await;
-        // The sum is right, and somebody else has it.
+        // The sum is right, but another holder has it.
         site.write(&set("payee_address", &format!("{:#x}", Address::repeat_byte(9)))).await;
         assert_eq!(kinds(&report(site, server, "payee", json!({})).await), ["payout_missing"]);
         site.write(&set("payee_address", &payee)).await;
         let page = "where name = 'payoutForDistribution' and position = (select max(position) from operation_steps where name = 'payoutForDistribution')";
-        // A page that stands on the chain, and one that does not.
+        // One page that is on the chain and one that is not.
         site.write(&format!("update operation_steps set outcome = 'reverted' {page}")).await;
         assert_eq!(kinds(&report(site, server, "stands", json!({})).await), ["executed_not_confirmed"]);
         site.write(&format!("update operation_steps set outcome = 'success' {page}")).await;
@@ -227,7 +227,7 @@ on_both_databases! {
         by_a_stranger(&site, token::freeze(nobody, nobody, holder, Bytes::new()).data).await;
         by_a_stranger(&site, token::restrict(nobody, nobody, 1).data).await;
         let all = report(&site, &server, "all", json!({})).await;
-        // What the index took in is no difference; that nobody here asked for it is.
+        // An indexed event is no difference; that nobody here requested it is one.
         assert_eq!(kinds(&all), ["unknown_operation"], "{all}");
         let found = all["findings"]["data"].as_array().unwrap();
         let agents: Vec<_> = found.iter().filter(|found| found["kind"] == "agent_unknown").map(|found| &found["subject"]).collect();
@@ -295,7 +295,7 @@ on_both_databases! {
         let server = site.start().await;
         let client = server.client().with_key(&auditor);
         assert_eq!(client.post(PATH, "x", json!({})).await.unwrap().problem(), (403, "role_forbidden".to_owned()));
-        assert_eq!(client.get(PATH).await.unwrap().status, 200, "an auditor reads");
+        assert_eq!(client.get(PATH).await.unwrap().status, 200, "an auditor may read");
         for (body, pointer) in [(json!({ "offering_id": "off_7" }), "/offering_id"), (json!({ "at": 7 }), "/at")] {
             let answer = server.post(PATH, "bad", body).await;
             assert_eq!((answer.status, answer.text("/errors/0/pointer")), (422, pointer.to_owned()), "{answer:?}");

@@ -1,11 +1,11 @@
-//! Blocks that vanish, transactions that fall out of the pool, fees that rise: nothing is told before it is final.
+//! Reorganised blocks, dropped transactions, rising fees: nothing is reported before it is final.
 
 use serde_json::json;
 use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Installation, Server, Terms};
 
-/// A site whose blocks come when the test says so, with one deployment sent.
+/// An installation whose blocks the test makes, with one deployment sent.
 async fn sent(database: Database) -> (Installation, Server) {
     let mut site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
     site.config.chain("bump_after_seconds", "600");
@@ -22,7 +22,7 @@ async fn in_pool(site: &Installation, count: u64) {
 
 async fn included(site: &Installation) {
     site.anvil.mine(1).await;
-    site.until("it is seen", async || site.count("operation_steps where state = 'included'").await == 1).await;
+    site.until("it is seen", async || site.count("it is seen in a block").await == 1).await;
 }
 
 async fn nothing_is_told(site: &Installation) {
@@ -60,7 +60,7 @@ on_both_databases! {
         included(&site).await;
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
-        assert_eq!(site.count("attempts").await, 1, "the same bytes, not others");
+        assert_eq!(site.count("attempts").await, 1, "the same bytes are sent");
     }
 
     async fn repeated_reorganisations_deploy_and_mint_once(database: Database) {
@@ -69,7 +69,7 @@ on_both_databases! {
             included(&site).await;
             site.anvil.mine(1).await;
             site.anvil.reorg(2).await;
-            site.until("it is taken back", async || site.count("operation_steps where state = 'signed'").await == 1).await;
+            site.until("it is taken back", async || site.count("the inclusion is withdrawn").await == 1).await;
             in_pool(&site, 1).await;
         }
         site.finalised().await;
@@ -109,9 +109,9 @@ on_both_databases! {
         site.anvil.mine(1).await;
         nothing_is_told(&site).await;
         let raised = "attempts where kind = 'bump'";
-        site.until("it is raised", async || site.count(raised).await > 0).await;
-        // Each block is less than half full, so the market falls while the fee rises: they meet.
-        site.until("one of them is taken", async || {
+        site.until("the fee is raised", async || site.count(raised).await > 0).await;
+        // Each block is less than half full, so the base fee falls while our fee rises until they meet.
+        site.until("one attempt is included", async || {
             site.anvil.mine(1).await;
             site.count("operation_steps where state <> 'signed'").await == 1
         })
@@ -119,6 +119,6 @@ on_both_databases! {
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
         assert_eq!(site.rows("select distinct cast(nonce as text) from attempts").await, [["0"]]);
-        assert_ne!(site.rows("select tx_hash from operations").await[0][0], first, "a replacement was mined");
+        assert_ne!(site.rows("select tx_hash from operations").await[0][0], first, "a replacement was included");
     }
 }

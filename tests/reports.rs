@@ -1,4 +1,4 @@
-//! Reports: every line once, however many there are, and sums that are exactly those of the lines.
+//! Reports: each line once, however many there are, with exact sums.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const HASH: &str = "0x0000000000000000000000000000000000000000000000000000000000
 const BLOCK: i64 = 40;
 const DISTRIBUTION: &str = "dist_01jc0000000000000000000001";
 
-/// An offering with ten thousand holders of ten units each, who were owed ten euros each: the even ones were paid, the others are held.
+/// An offering with ten thousand holders of ten units and an entitlement of ten euros each: even ones are paid, odd ones held.
 async fn ten_thousand(database: &Database, offering: &str) {
     let (id, numbers) = (
         "cast(100000 + n.i as text)",
@@ -62,14 +62,14 @@ async fn ten_thousand(database: &Database, offering: &str) {
             case when n.i % 2 = 0 then '{HASH}' end, 9, case when n.i % 2 = 0 then cast('{TIME}' as timestamptz) end, 1, '{TIME}', '{TIME}' from n"
         ),
     ] {
-        // To SQLite a time is a text.
+        // In SQLite a time is text.
         let sql =
             if matches!(database, Database::Sqlite(_)) { sql.replace(" as timestamptz)", " as text)") } else { sql };
         ledger_write(database, &sql).await;
     }
 }
 
-/// The cells of a table that has no comma in them but in quotes.
+/// Splits a row of a CSV file; commas occur only within quotes.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
@@ -106,7 +106,7 @@ on_both_databases! {
         assert_eq!(wallets.len() as i64, HOLDERS);
         let shown = auditor.get(&format!("/v1/reports/cap-table?{of}")).await;
         assert_eq!((&shown.body["block_number"], shown.body["lines"].as_array().unwrap().len() as i64), (&json!(BLOCK), HOLDERS));
-        assert_eq!(shown.text("/lines/0/legal_name"), "=… 1…", "an auditor is told no names");
+        assert_eq!(shown.text("/lines/0/legal_name"), "=… 1…", "an auditor gets no names");
         assert_eq!(shown.body["totals"], json!([{ "partition": "1", "quantity": "100000.00", "base_units": "10000000", "holders": HOLDERS }]));
 
         let paid = fixture.operator.get("/v1/reports/distributions?year=2026").await;
@@ -140,7 +140,7 @@ on_both_databases! {
         ] {
             assert_eq!(fixture.operator.get(&format!("/v1/reports/{path}")).await.problem(), (status, code.to_owned()), "{path}");
         }
-        // Nothing of this token is read yet.
+        // No event of this token is indexed yet.
         let empty = fixture.operator.get(&format!("/v1/reports/cap-table?offering_id={}", fixture.offering)).await;
         assert_eq!((&empty.body["block_number"], &empty.body["lines"], &empty.body["totals"]), (&Value::Null, &json!([]), &json!([])));
     }
@@ -156,7 +156,7 @@ on_both_databases! {
         let (lines, mut after) = cap_table::page(&mut tx, &offering, place.block_number, &(String::new(), -1), 500).await.unwrap();
         let mut sum: u128 = lines.iter().map(|line| line.balance.0).sum();
         drop(tx);
-        // The last one gives all to the first one, and something to somebody new at the end, in later blocks.
+        // In later blocks the last holder gives all units to the first, and a new holder at the end gets some.
         let stranger = "0xff00000000000000000000000000000000000000";
         for (block, to, units) in [(BLOCK + 1, first.as_str(), 900), (BLOCK + 2, stranger, 100)] {
             ledger_write(&database, &format!(
@@ -201,6 +201,6 @@ on_both_databases! {
         let gas: u64 = lines.iter().map(|line| line["gas_used"].as_u64().unwrap()).sum();
         assert_eq!((&report.body["totals"][0]["transactions"], &report.body["totals"][0]["gas_used"]), (&json!(2), &json!(gas)));
         let other = auditor.get("/v1/reports/transactions?year=1999&format=csv").await;
-        assert_eq!(other.body.as_str().unwrap().lines().count(), 1, "the names of the columns");
+        assert_eq!(other.body.as_str().unwrap().lines().count(), 1, "column names");
     }
 }

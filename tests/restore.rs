@@ -1,4 +1,4 @@
-//! What a restored database has never heard of is imported from the chain before its lane signs again: nothing is minted twice.
+//! Operations that a restored database does not know are imported from the chain before its lane signs again: nothing is minted twice.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -10,7 +10,7 @@ use crate::backup::copy;
 use crate::foreign_key::send;
 use crate::installation::{Installation, PayoutFixture, Terms, signer_of};
 
-/// Runs `muniment admin lane …`; whether it succeeded, and what it printed.
+/// Runs `muniment admin lane …`; returns whether it succeeded, and its output.
 async fn lane(site: &Installation, words: &[&str]) -> (bool, String) {
     let id = site.rows("select id from lanes").await[0][0].clone();
     let words: Vec<&str> = ["admin", "lane", words[0], &id].into_iter().chain(words[1..].iter().copied()).collect();
@@ -18,7 +18,7 @@ async fn lane(site: &Installation, words: &[&str]) -> (bool, String) {
     (status.success(), printed)
 }
 
-/// Goes back to the backup, and waits until the lane is stopped and all that the key did is final there.
+/// Restores the backup, and waits until the lane is stopped and all transactions of the key are final.
 async fn restore(site: &mut Installation, backup: Database) {
     let newest = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
     site.config.database(&backup.url());
@@ -30,7 +30,7 @@ async fn restore(site: &mut Installation, backup: Database) {
     server.process.kill();
 }
 
-/// Two tokens, then a backup, then a mint of each, a third token and its mint. The backup is what is gone on with.
+/// Two tokens, then a backup, then a mint of each, a third token and its mint. The work continues from the backup.
 async fn forgotten(database: Database) -> Installation {
     let terms = [Terms::locked(2), Terms::free(3), Terms::free(2)];
     let mut site = Installation::new(database, Mining::Quick, &terms).await;
@@ -91,7 +91,7 @@ on_both_databases! {
         let again = server.deploy("again", &site.offerings[2]).await;
         assert_eq!(again.problem(), (409, "token_already_deployed".to_owned()));
         assert_eq!(site.executed_once_and_held_once().await, 4);
-        // What is minted from now on gets a number that the chain has not seen.
+        // A new mint gets an operation number that the chain has not used.
         site.write("insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, \
             cooling_off_expires_at, version, created_at, updated_at) select 'sub_01jc000000000000000000000a', offering_id, investor_id, \
             'accepted', amount, '7', wallet_address, cooling_off_expires_at, 1, created_at, updated_at from subscriptions \
@@ -120,7 +120,7 @@ on_both_databases! {
         let frozen = send(&site.anvil, KEYS[1], nonce, token, freeze.data).await;
         server.process.kill();
         restore(&mut site, backup).await;
-        // The backup is from before one of them changed its mind.
+        // The backup is from before one investor cancelled.
         let changed = "update subscriptions set quantity = '1' where id = (select max(id) from subscriptions)";
         assert_eq!(site.write(changed).await, 1);
 
@@ -200,7 +200,7 @@ on_both_databases! {
         site.settled().await;
         server.process.kill();
         restore(&mut site, backup).await;
-        // One of the two is asked for while the lane is stopped: another page under the same number.
+        // One of the two is requested while the lane is stopped: another page with the same operation number.
         let one = site.rows("select min(id) from subscriptions").await[0][0].clone();
         let mut server = site.start().await;
         let body = json!({ "offering_id": site.offerings[0], "subscription_ids": [one] });
@@ -209,9 +209,9 @@ on_both_databases! {
         let (imported, text) = lane(&site, &["import", "--apply"]).await;
         assert!(!imported && text.contains(&format!("which {held} holds: cancel that first")), "{text}");
         let fixture = site.engine_fixture(|_| {}).await;
-        // The engine looks at it too, now and then, and may move it in between.
+        // The engine examines it too from time to time, and may change it in between.
         site.until("it is cancelled", async || {
-            muniment_workflows::operator::cancel::cancel(&fixture.engine, &held, "operator", "it was done before").await.is_ok()
+            muniment_workflows::operator::cancel::cancel(&fixture.engine, &held, "operator", "the move was made before").await.is_ok()
         })
         .await;
         fixture.close().await;

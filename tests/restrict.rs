@@ -1,4 +1,4 @@
-//! Restricting a partition: at once by one person, once at a time, and only a partition that there is.
+//! Restricting a partition: one person at once, one operation at a time, and only an existing partition.
 
 use alloy::primitives::Bytes;
 use muniment_activities::token;
@@ -26,7 +26,7 @@ on_both_databases! {
         site.lanes("active").await;
         site.settled().await;
         assert!(site.is_restricted(token, 1).await);
-        // Nothing of it is sold meanwhile, and nobody opens it again before the restriction is gone.
+        // Meanwhile the partition is not sold, and the offering cannot be reopened before the restriction ends.
         let operator = site.person(&server, "olga", Role::Operator).await;
         let offering = format!("/v1/offerings/{}", site.offerings[0]);
         let shown = operator.get(&offering).await;
@@ -45,7 +45,7 @@ on_both_databases! {
         assert!(!site.is_restricted(token, 1).await);
         assert_eq!(resume().await.text("/status"), "open");
         let free = server.post("/blockchain/unrestrict", "unrestrict-again", body).await;
-        assert_eq!(free.problem(), (409, "invalid_state".to_owned()), "it is restricted no more");
+        assert_eq!(free.problem(), (409, "invalid_state".to_owned()), "the restriction has ended");
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
@@ -71,12 +71,12 @@ on_both_databases! {
         assert_eq!(site.count(&line).await, 1);
         let resume = async || operator.post(&format!("{offering}/resume"), json!({})).await;
         assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
-        // Whatever it was paused for before.
+        // Whatever the earlier reason of the pause.
         site.write("update offerings set status_reason = 'storm'").await;
         assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
         elsewhere(token::unrestrict(agent, address, 1).data).await;
-        site.until("the partition is free", async || site.count("token_partitions where restricted").await == 0).await;
-        assert_eq!(operator.get(&offering).await.text("/status"), "paused", "nobody but a person resumes it");
+        site.until("the partition is free", async || site.count("the partition is unrestricted").await == 0).await;
+        assert_eq!(operator.get(&offering).await.text("/status"), "paused", "only a person resumes it");
         assert_eq!(resume().await.text("/status"), "open");
     }
 }

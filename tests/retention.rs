@@ -1,4 +1,4 @@
-//! What ended long ago is forgotten, in parts and by its age; what still counts stays.
+//! Rows are deleted some time after their end, page by page; needed rows stay.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -25,7 +25,7 @@ const TABLES: [&str; 6] =
     ["attempt_counters", "email_links", "idempotency_keys", "login_attempts", "sessions", "wallet_challenges"];
 const PART: i64 = 2;
 
-/// One row of each table, made at this time, for somebody new.
+/// Makes one row in each table at this time, for a new user.
 async fn live(database: &Database, at: DateTime<Utc>, name: &str) {
     let db = open_at(&database.url(), Clock::manual(at)).await;
     let mut tx = db.begin().await.unwrap();
@@ -81,7 +81,7 @@ async fn counts(database: &Database) -> Vec<String> {
     counts
 }
 
-/// A part of each, as a test sees it: nothing is kept.
+/// Deletes one page of each table; returns the counts.
 async fn parts(db: &Db) -> [u64; 6] {
     let mut tx = db.begin().await.unwrap();
     [
@@ -105,7 +105,7 @@ on_both_databases! {
         assert_eq!(parts(&db).await, [2; 6]);
         let engine = Engine::reader(db.clone(), Settings::default(), Vec::new());
         sweep::prune(&engine).await.unwrap();
-        // Counters and answers hold a day; attempts, links, sessions and texts are kept for a while after their end.
+        // Counters and stored responses stay a day; attempts, links, sessions and challenges stay some time after their end.
         db.close().await;
         drop(engine);
         assert_eq!(counts(&database).await, ["1", "2", "1", "2", "2", "2"]);

@@ -1,4 +1,4 @@
-//! The second wall, which PostgreSQL is: where a statement forgets whose rows it may read, it shows an investor his own and no others.
+//! Row security in PostgreSQL: a statement without owner filter shows an investor only their own rows.
 
 use muniment_domain::db::Db;
 use muniment_domain::sql::sql;
@@ -11,7 +11,7 @@ use crate::installation::{SubscriptionFixture, open};
 
 const TABLES: [&str; 3] = ["subscriptions", "wallets", "webhook_endpoints"];
 
-/// How many rows of each table a statement sees that asks for all of them, and how many the list of subscriptions in a scope that is too wide.
+/// How many rows of each table an unfiltered statement sees, and how many the list of subscriptions has with too wide a scope.
 async fn seen(db: &Db) -> Vec<i64> {
     let mut tx = db.read().await.unwrap();
     let (listed, _) = subscription::list(&mut tx, &Scope::All, &Filter::default(), 20, 0).await.unwrap();
@@ -22,7 +22,7 @@ async fn seen(db: &Db) -> Vec<i64> {
     counts
 }
 
-/// An offering with two investors who each have one of everything.
+/// An offering with two investors, who each have a row of every kind.
 async fn two_investors() -> SubscriptionFixture {
     let fixture = SubscriptionFixture::new(Database::fresh(Engine::Postgres).await, |_| {}).await;
     let bruno = fixture.another("bruno").await;
@@ -46,8 +46,8 @@ async fn a_statement_without_owner_filter_shows_only_own_rows() {
     for nobody in [None, Some("inv_1'; reset app.investor_id; --")] {
         assert_eq!(wall::seen_by(nobody, seen(&db)).await, [0; 4]);
     }
-    assert_eq!(seen(&db).await, [2; 4], "the next one on the same connection");
-    // What is written counts over all of an offering, whoever writes.
+    assert_eq!(seen(&db).await, [2; 4], "the next statement on the same connection");
+    // A write counts over the whole offering, whoever makes it.
     let counted = wall::seen_by(Some(&own), async {
         let mut tx = db.begin().await.unwrap();
         sql("select count(*) from subscriptions").scalar::<i64>(&mut tx).await.unwrap()
@@ -64,7 +64,7 @@ async fn an_investor_reads_own_and_public_rows() {
     assert_eq!(offering.body["investor_count"], json!(2), "{offering:?}");
     let [own, all] = listed().await;
     assert_eq!((total(&own.await.body), total(&all.await.body)), (1, 2));
-    // Whoever reads before the wall finds nothing any more: that is how it shows who reads behind it.
+    // This policy shows rows only to a statement that runs as an investor.
     fixture.write("create policy probe on subscriptions as restrictive for select using (coalesce(current_setting('app.investor_id', true), '') <> '')").await;
     let [own, all] = listed().await;
     assert_eq!((total(&own.await.body), total(&all.await.body)), (1, 0));

@@ -1,4 +1,4 @@
-//! The second factor: added by who has shown the first, asked for at each login, each code taken once.
+//! The second factor: enrolled after a step-up, required at each login, and each code is accepted once.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,11 +8,11 @@ use world::on_both_databases;
 
 use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server};
 
-/// The authenticator app of somebody.
+/// A user's authenticator app.
 struct App(Vec<u8>);
 
 impl App {
-    /// Fed with the secret that the platform shows.
+    /// Enrols the app with the secret that the platform shows.
     fn fed(secret: &str) -> Self {
         let (mut bytes, mut held, mut bits) = (Vec::new(), 0u32, 0);
         for letter in secret.bytes() {
@@ -27,7 +27,7 @@ impl App {
         Self(bytes)
     }
 
-    /// The code of now, or of so many half minutes from now.
+    /// The current code, or the code some half minutes later.
     fn code(&self, steps: i64) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let step = i64::try_from(now / 30).unwrap() + steps;
@@ -40,7 +40,7 @@ impl App {
     }
 }
 
-/// Adds a second factor to somebody who has stepped up.
+/// Enrols a second factor for a user who has stepped up.
 async fn add(person: &Person) -> App {
     let enrolled = person.post("/v1/auth/mfa/totp", json!({})).await;
     assert_eq!(enrolled.status, 200, "{enrolled:?}");
@@ -62,7 +62,7 @@ on_both_databases! {
         let server = api.start().await;
         let ada = api.person(&server, "ada", Role::Investor).await;
         let elsewhere = Person::log_in(&server, "ada@people.example").await;
-        // Who has not shown the password again adds nothing.
+        // Enrolment is refused without a step-up.
         assert_eq!(elsewhere.post("/v1/auth/mfa/totp", json!({})).await.problem(), (403, "step_up_required".to_owned()));
         let app = add(&ada).await;
         assert_eq!(elsewhere.session_status().await, (401, "session_revoked".to_owned()));
@@ -71,7 +71,7 @@ on_both_databases! {
         let first = server.log_in("ada@people.example", PASSWORD).await;
         assert_eq!((first.status, &first.body["mfa_required"], first.body.get("access_token")), (200, &json!(true), None));
         let wrong = (401, "mfa_invalid".to_owned());
-        assert_eq!(verify(&server, &first, &app.code(-1)).await.problem(), wrong, "it was taken when it was confirmed");
+        assert_eq!(verify(&server, &first, &app.code(-1)).await.problem(), wrong, "the code was used at enrolment");
         assert_eq!(verify(&server, &first, "12345a").await.problem(), wrong);
         let code = app.code(0);
         let second = Person::of(&server, &verify(&server, &first, &code).await).await;
@@ -80,18 +80,18 @@ on_both_databases! {
         forged.body["mfa_token"] = json!(first.text("/mfa_token").replace("usr_0", "usr_1"));
         assert_eq!(verify(&server, &forged, &app.code(1)).await.problem(), wrong);
 
-        // A password is no step-up any more.
+        // A password alone is no longer a step-up.
         let weak = second.post("/v1/auth/step-up", json!({ "password": PASSWORD })).await;
         assert_eq!((weak.status, weak.text("/errors/0/pointer")), (422, "/code".to_owned()));
         assert_eq!(second.post("/v1/auth/step-up", json!({ "code": app.code(1) })).await.status, 200);
         assert_eq!(second.post("/v1/auth/mfa/totp", json!({})).await.problem(), (409, "invalid_state".to_owned()));
 
-        // The day the phone is lost.
+        // The phone is lost.
         let codes = second.post("/v1/auth/mfa/recovery-codes", json!({})).await;
         let code = codes.text("/recovery_codes/3");
         assert_eq!(codes.body["recovery_codes"].as_array().unwrap().len(), 10);
         Person::of(&server, &verify(&server, &first, &code.to_lowercase()).await).await;
-        assert_eq!(verify(&server, &first, &code).await.problem(), wrong, "a recovery code is taken once");
+        assert_eq!(verify(&server, &first, &code).await.problem(), wrong, "a recovery code is accepted once");
         assert_eq!(second.change("DELETE", "/v1/auth/mfa/totp", None).await.status, 204);
         Person::log_in(&server, "ada@people.example").await;
     }
@@ -131,7 +131,7 @@ on_both_databases! {
         assert_eq!(operator.get("/blockchain/operations").await.status, 200);
         let investor = api.person(&server, "ada", Role::Investor).await;
         assert_eq!(investor.get("/v1/auth/sessions").await.status, 200);
-        // Who takes it away again is where they began.
+        // Removing the second factor restores the initial restriction.
         assert_eq!(operator.change("DELETE", "/v1/auth/mfa/totp", None).await.status, 204);
         assert_eq!(operator.get("/blockchain/operations").await.problem(), (403, "step_up_required".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Sessions through the api: what opens one, what it gives, and everything that ends it at once.
+//! Sessions through the API: how they begin, what they give, and every reason that ends them at once.
 
 use muniment_domain::point::Point;
 use muniment_domain::user::Role;
@@ -7,7 +7,7 @@ use world::on_both_databases;
 
 use crate::installation::{ApiFixture, PASSWORD, Person, register};
 
-/// The points at which a process is ended here.
+/// Commit points at which these tests end a process.
 pub const ENDED_AT: &[Point] = &[Point::Account];
 
 const NEW: &str = "nine blue umbrellas in june";
@@ -51,21 +51,21 @@ on_both_databases! {
         assert_eq!(listed.body["pagination"]["total"], 3);
         assert_eq!(listed.text("/data/0/id"), third.session_id);
 
-        // One by its owner, then all others.
+        // The user ends one session, then all others.
         assert_eq!(third.change("DELETE", &format!("/v1/auth/sessions/{}", first.session_id), None).await.status, 204);
         assert_eq!(first.session_status().await, refused(401, "session_revoked"));
         assert_eq!(second.get("/v1/auth/me").await.status, 200);
         assert_eq!(third.change("DELETE", "/v1/auth/sessions", None).await.status, 204);
         assert_eq!(second.session_status().await, refused(401, "session_revoked"));
 
-        // Nobody else can end one, or learn that it is there.
+        // Another user cannot end a session or learn that it exists.
         let other = api.person(&server, "bruno", Role::Investor).await;
         let theirs = other.change("DELETE", &format!("/v1/auth/sessions/{}", third.session_id), None).await;
         let none = other.change("DELETE", "/v1/auth/sessions/ses_01jc0000000000000000000000", None).await;
         assert_eq!((theirs.problem(), none.problem()), (refused(404, "not_found"), refused(404, "not_found")));
         assert_eq!(third.get("/v1/auth/me").await.status, 200);
 
-        // A disabled person, a session out of its time, and one from everywhere at once.
+        // A disabled user, an expired session, and a user who ends all sessions.
         let id = &third.id;
         api.write(&format!("update users set status = 'disabled' where id = '{id}'")).await;
         assert_eq!(third.session_status().await, refused(403, "account_disabled"));
@@ -123,12 +123,12 @@ on_both_databases! {
         let second = Person { refresh_token: successors.into_iter().next().unwrap(), ..first.clone() };
         assert_ne!(first.refresh_token, second.refresh_token);
 
-        // The CSRF token outlives the access token that it came with: it is bound to the session.
+        // The CSRF token is bound to the session, so it outlives its access token.
         let third = Person::of(&server, &second.refresh().await).await;
         let mixed = Person { csrf_token: first.csrf_token.clone(), ..third.clone() };
         assert_eq!(mixed.change("PATCH", "/v1/auth/me", Some(json!({ "name": "Ada" }))).await.status, 200);
 
-        // The oldest is two behind: no grace is for it. A thief and the owner both lose the session.
+        // The oldest token is two generations old, so the grace period does not apply. Thief and owner both lose the session.
         assert_eq!(first.refresh().await.problem(), refused(401, "refresh_token_reused"));
         assert_eq!(third.refresh().await.problem(), refused(401, "refresh_token_invalid"));
         assert_eq!(third.session_status().await, refused(401, "session_revoked"));

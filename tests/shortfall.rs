@@ -1,4 +1,4 @@
-//! A payout whose coin did not do what it was told: nobody is paid twice, and two people who see what is missing have a way out.
+//! A coin does not pay as it reports: nobody is paid twice, and two people can write off the missing payments.
 
 use alloy::primitives::{Address, hex};
 use serde_json::json;
@@ -6,10 +6,10 @@ use world::on_both_databases;
 
 use crate::installation::PayoutFixture;
 
-/// The code of a coin that pays everybody but two: one gets nothing and one a unit less, and it says yes to both.
+/// Code of a coin that pays everybody except two: one payee gets nothing and one a unit less, but every call returns true.
 ///
-/// `transferFrom(from, to, value)` returns true; unless `to` is the first of them, the balance of `to` grows by the value, less one for the
-/// second, and `Transfer` tells it. Every other function returns the balance of its first argument, and so much more that it suffices.
+/// `transferFrom(from, to, value)` returns true. Unless `to` is the first of the two, the balance of `to` grows by the value, less one for the
+/// second, and a `Transfer` event is emitted. Every other function returns the balance of its first argument plus a sufficient amount.
 fn unreliable(unpaid: Address, short: Address) -> String {
     let told = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
     let (unpaid, short) = (hex::encode(unpaid), hex::encode(short));
@@ -59,7 +59,7 @@ on_both_databases! {
         assert_eq!(now, [of("paid", ""), of("failed", ""), of("held", "operator"), of("paid", "")]);
         let resolved = day.server.get(&format!("/blockchain/operations/{op}")).await;
         assert_eq!((resolved.text("/status"), resolved.text("/resolution")), ("failed".to_owned(), "abandoned".to_owned()));
-        // The coin is sound again: who got nothing is paid anew, once.
+        // The coin works again: the payee who got nothing is paid once.
         let before = day.cents(parts[1].1).await;
         day.approve(&day.decide("reissue", &id, &parts[1].0, "reissue").await).await;
         day.site.settled().await;
@@ -74,7 +74,7 @@ on_both_databases! {
         day.executed(&first).await;
         day.reaches(&first, "completed").await;
         let op = day.site.rows("select operation_id from operation_steps where name = 'batchPayout'").await[0][0].clone();
-        // As after a receipt that an endpoint had made up.
+        // As after a receipt that an endpoint forged.
         day.site.write(&format!("update operations set status = 'failed', error_code = 'effect_mismatch' where id = '{op}'")).await;
         day.site.write(&format!("update operation_steps set outcome = 'reverted' where operation_id = '{op}'")).await;
         let body = json!({ "resolution": "abandon", "reason": "it is said to be missing" });

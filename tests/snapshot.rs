@@ -1,4 +1,4 @@
-//! Snapshots: the balances of the record date and of no other moment, found by a job that may be ended anywhere.
+//! Snapshots: exactly the balances of the record date, computed by a job that may crash at any point.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -16,7 +16,7 @@ alloy::sol! {
 
 const SIGABRT: i32 = 6;
 
-/// A holder sends units to another one, as holders do.
+/// Sends units from one holder to another, past the platform.
 async fn transfer(day: &PayoutFixture, from: usize, to: usize, units: u64) {
     let (rpc, sender) = (day.site.anvil.rpc(), wallet(from).to_checksum(None));
     rpc.call("anvil_impersonateAccount", json!([sender])).await;
@@ -46,14 +46,14 @@ on_both_databases! {
         assert_eq!(drafted.body["excluded_addresses"], json!([wallet(0).to_checksum(None)]));
         let id = drafted.text("/id");
         day.send_foreign(token::freeze(Address::ZERO, day.token, wallet(1), Bytes::new())).await;
-        day.site.until("it is in the books", async || day.site.count("token_accounts where frozen").await == 1).await;
+        day.site.until("it is in the books", async || day.site.count("the ledger shows it").await == 1).await;
         day.reaches(&id, "snapshotted").await;
-        assert_eq!(day.shown(&id).await.body["holder_count"], 3, "the proof is over everybody");
+        assert_eq!(day.shown(&id).await.body["holder_count"], 3, "the proof covers all holders");
         assert_eq!(day.act("calculate", &id, "calculate").await.status, 200);
         let parts = day.parts(&id).await;
         let of = |n: usize| parts.iter().find(|part| part.1 == wallet(n)).map(|part| (part.3.as_str(), part.4.as_str()));
         assert_eq!((of(0), of(1), of(2)), (None, Some(("held", "frozen")), Some(("calculated", ""))));
-        assert_eq!(parts.iter().map(|part| part.2).sum::<u64>(), 1_000, "the others share all of it");
+        assert_eq!(parts.iter().map(|part| part.2).sum::<u64>(), 1_000, "the others share the whole total");
         assert_eq!(day.site.count("timers where subject_id like 'dist_%'").await, 0);
     }
 
@@ -69,7 +69,7 @@ on_both_databases! {
         day.reaches(&id, "snapshotted").await;
         let of = format!("select wallet_address, balance from snapshot_balances where distribution_id = '{id}' order by wallet_address");
         assert_eq!(day.site.rows(&of).await, before);
-        // What moved before the next record date counts there.
+        // A later transfer counts at the next record date.
         let later = day.snapshotted("direct_payout", "11.00").await;
         let of = format!("select wallet_address, balance from snapshot_balances where distribution_id = '{later}' order by wallet_address");
         assert_ne!(day.site.rows(&of).await, before);

@@ -1,4 +1,4 @@
-//! What cannot work is said clearly, with what to do, at start or on the operation, and nothing is lost by it.
+//! An error in the installation is reported clearly, with what to do, at start or on the operation, and loses nothing.
 
 use muniment_workflows::operator::abandon;
 use world::{Database, Engine, Mining, on_both_databases};
@@ -9,7 +9,7 @@ async fn small(mining: Mining) -> Installation {
     Installation::new(Database::fresh(Engine::Sqlite).await, mining, &[Terms::free(1)]).await
 }
 
-/// Starts it, which must fail, and gives what it said.
+/// Starts the installation, which must fail, and returns its output.
 async fn refusal(site: &Installation) -> String {
     let mut process = site.launch(&["run"]).spawn();
     let status = process.wait(PATIENCE).unwrap();
@@ -17,7 +17,7 @@ async fn refusal(site: &Installation) -> String {
     process.log()
 }
 
-/// The same installation works when the mistake is corrected.
+/// Checks that the installation works after the correction.
 async fn works(site: &Installation) {
     let mut server = site.start().await;
     assert!(site.drive(&mut server, &site.offerings[0]).await);
@@ -27,7 +27,7 @@ async fn works(site: &Installation) {
 
 fn says(text: &str, words: &[&str]) {
     for word in words {
-        assert!(text.contains(word), "{word:?} is not said:\n{text}");
+        assert!(text.contains(word), "{word:?} is missing in:\n{text}");
     }
 }
 
@@ -51,7 +51,7 @@ on_both_databases! {
         let accepted = server.deploy(&format!("deploy-{}", site.offerings[0]), &site.offerings[0]).await;
         assert_eq!(accepted.status, 202);
         let path = format!("/blockchain/operations/{}", accepted.text("/id"));
-        site.until("it says why it waits", async || {
+        site.until("it is blocked with its reason", async || {
             let shown = server.get(&path).await.body.to_string().to_lowercase();
             shown.contains("fund")
         })
@@ -108,7 +108,7 @@ async fn an_offering_on_an_unconfigured_chain_is_refused() {
     works(&site).await;
 }
 
-/// Accepted by an interface that knows the chain, found by a worker that does not.
+/// Accepted by an API process that knows the chain, found by a worker that does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operation_on_a_chain_unknown_to_the_worker_waits() {
     let site = small(Mining::Quick).await;
@@ -120,14 +120,14 @@ async fn an_operation_on_a_chain_unknown_to_the_worker_waits() {
     site.write("update operations set chain_id = 999").await;
     let mut server = site.start().await;
     let waits = "operations where status = 'pending' and blocked_reason like 'unknown_chain%999%'";
-    site.until("it says so", async || site.count(waits).await == 1).await;
+    site.until("the reason is recorded", async || site.count(waits).await == 1).await;
     assert_eq!(site.count("operations where faults > 0").await, 0);
     server.process.kill();
     site.write("update operations set chain_id = 31337").await;
     works(&site).await;
 }
 
-/// No code stands at the address of the factory: a call of nothing would succeed and do nothing.
+/// The factory's address has no code: a call to it would succeed and do nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_factory_is_reported_before_signing() {
     let mut site = small(Mining::Quick).await;

@@ -1,5 +1,5 @@
-//! What no portal would send: every route gets what parsers and databases trip over, in its path, its query, its headers and its body. Each is
-//! taken or refused with its code; none is our fault, none leaves half of anything. The seed is fixed, so that a failure comes again.
+//! Strange input: every route gets values that break parsers and databases, in path, query, headers and body. Each request is
+//! accepted or refused with its code; none causes a server error or a partial write. The seed is fixed, so that failures repeat.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use world::{Seed, on_both_databases};
 
 use crate::installation::{Answer, Person, Remote, SubscriptionFixture};
 
-/// How many requests each route gets from each caller that it admits.
+/// Requests to each route by each permitted caller.
 const TRIES: u64 = 4;
 
 const TEXTS: &[&str] = &[
@@ -47,10 +47,10 @@ const TEXTS: &[&str] = &[
     "null",
 ];
 
-/// Bodies that are no sound JSON object.
+/// Bodies that are not a valid JSON object.
 const NO_OBJECTS: &[&str] = &["{", "[]", "\"", "{}", "1e999", "{\"a\":1,\"a\":2}", "\u{feff}{}"];
 
-/// Paths, as they stand in the first line of a request.
+/// Paths as in the first line of a request.
 const PATHS: &[&str] = &[
     "%00",
     "%FF",
@@ -73,7 +73,7 @@ fn text(chance: &mut Seed) -> String {
     }
 }
 
-/// Something that may stand nowhere, or only elsewhere.
+/// A value that is valid nowhere, or only for other fields.
 fn value(chance: &mut Seed) -> Value {
     match chance.below(16) {
         0 => Value::Null,
@@ -93,7 +93,7 @@ fn value(chance: &mut Seed) -> Value {
     }
 }
 
-/// A sound body of which one place is something else now: a field, one inside a field, or one that nobody knows.
+/// Changes one place of a valid body: a field, a nested field, or an unknown field.
 fn spoil(chance: &mut Seed, sound: &Value) -> Value {
     let mut body = sound.clone();
     let mut place = &mut body;
@@ -118,7 +118,7 @@ fn spoil(chance: &mut Seed, sound: &Value) -> Value {
     body
 }
 
-/// One route of the document: its method, its path, a sound body, and the parameters of its query.
+/// A route of the OpenAPI document: method, path, a valid body and query parameters.
 struct Route {
     method: String,
     path: String,
@@ -146,14 +146,14 @@ fn routes() -> Vec<Route> {
             });
         }
     }
-    // What ends the session that everything is asked in, or takes its rights, is asked of elsewhere.
+    // Routes that end the caller's session or remove roles are tested elsewhere.
     routes.retain(|route| {
         !["/v1/auth/logout", "/v1/auth/sessions", "/v1/users/{id}/disable"].contains(&route.path.as_str())
     });
     routes
 }
 
-/// The things that there are, by the word of the path before their id.
+/// Ids of existing objects, by the path segment before the id.
 async fn ids(fixture: &SubscriptionFixture) -> Map<String, Value> {
     let subscription = fixture.committed("1500.00").await;
     let endpoint = fixture
@@ -171,7 +171,7 @@ async fn ids(fixture: &SubscriptionFixture) -> Map<String, Value> {
     ids.as_object().unwrap().clone()
 }
 
-/// Asks, and says what is wrong with the answer, if anything is.
+/// Sends a request and returns what is wrong with the response.
 async fn ask(
     client: &Remote,
     route: &Route,
@@ -182,18 +182,18 @@ async fn ask(
     let send = || client.send(&route.method, path, headers, body.clone());
     let answer: Answer = match send().await {
         Some(answer) => answer,
-        // It was refused by its length, and the connection with it, while the rest was still on its way.
+        // Refused by its length; the server closed the connection during the upload.
         None if body.as_ref().is_some_and(|body| body.len() > 256 * 1024) => return None,
-        // A connection that nobody used for a while is closed; a new one is answered.
-        None => send().await.expect("an answer"),
+        // The server closes an idle connection; a new one is answered.
+        None => send().await.expect("no response"),
     };
     let problem = answer.headers.get("content-type").is_some_and(|kind| kind == "application/problem+json");
     let told = problem && !answer.text("/code").is_empty();
     let sound = match answer.status {
         200..400 => true,
-        // Some chains are not there; everything else of this kind is a fault.
+        // Some chains do not exist; every other 5xx status is an error.
         500.. => matches!(answer.text("/code").as_str(), "chain_unavailable" | "chain_timeout"),
-        // A field is named; the empty pointer is the body itself.
+        // The pointer names a field; an empty pointer means the body.
         422 if answer.text("/code") == "validation_failed" => told && answer.body["errors"][0]["pointer"].is_string(),
         _ => told,
     };
@@ -271,16 +271,16 @@ on_both_databases! {
             wrong += &strange(&fixture, person, role, &ids, &mut Seed::new(seed)).await;
         }
         assert!(wrong.is_empty(), "{wrong}");
-        assert!(fixture.reserved().await.ends_with(".00"), "the books are whole");
+        assert!(fixture.reserved().await.ends_with(".00"), "the database is consistent");
     }
 }
 
-/// Sends bytes as they are, and gives the first line of the answer; empty if the connection was closed without one.
+/// Sends raw bytes and returns the first line of the response; empty if the connection was closed without one.
 async fn raw(fixture: &SubscriptionFixture, request: &[u8]) -> String {
     let address = fixture.server.url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).await.unwrap();
     let mut answer = Vec::new();
-    // A server that has said no may close before it has read everything.
+    // A server that refuses may close before it has read everything.
     _ = stream.write_all(request).await;
     _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! A subscription through the front api, from the specification's own request to an acceptance, and each no on the way.
+//! A subscription through the API, from the specification's request to its acceptance, with every refusal.
 
 use chrono::DateTime;
 use muniment_domain::user::Role;
@@ -36,7 +36,7 @@ on_both_databases! {
         };
         assert_eq!(open(item), ["cooling_off_active", "payment_required", "acceptance_required"]);
 
-        // Without a wallet it is the proved one; a new one is kept, and has to be proved.
+        // Without a wallet in the request the proved one is used; a new one is stored and must be proved.
         assert_eq!(fixture.subscribe(&fixture.investor, "1000.00").await.text("/wallet_address"), own);
         let fresh = shown(wallet(7));
         let body = json!({ "amount": "1000.00", "wallet_address": fresh });
@@ -75,7 +75,7 @@ on_both_databases! {
         assert_eq!(taken.problem(), (409, "wallet_in_use".to_owned()));
         fixture.write("update offerings set blocked_countries = 'FR DE'").await;
         assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, String::new(), "country_blocked".to_owned()));
-        // Who lives nowhere passes no list, and there is no place where it is open to nobody.
+        // An investor without a country passes no country list, even an empty one.
         fixture.write("update investors set country = 'ZZ'").await;
         assert_eq!(post(json!({ "amount": "1200.00" })).await, (422, String::new(), "country_required".to_owned()));
         fixture.write("update investors set country = 'DE', sanctions_status = 'hit'").await;
@@ -97,7 +97,7 @@ on_both_databases! {
         assert_eq!((fixture.api.count("subscriptions").await, fixture.reserved().await), (0, "0.00".to_owned()));
         assert_eq!(fixture.api.count("wallets").await, 2);
 
-        // What was subscribed before counts: for one investor, for holders, for all together.
+        // Earlier subscriptions count for the investor, the number of holders and the hard cap.
         fixture.write("update offerings set status = 'open', visibility = 'public', holder_cap = 1").await;
         assert_eq!(fixture.subscribe(&fixture.investor, "3000.00").await.status, 201);
         assert_eq!(post(json!({ "amount": "2100.00" })).await, amount("investor_limit_exceeded"));
@@ -117,7 +117,7 @@ on_both_databases! {
         fixture.write("update subscriptions set status = 'binding'").await;
         assert_eq!(accept().await.field().2, "payment_required");
         assert_eq!(fixture.pay(&id, "500.00", "bank-1").await.text("/subscription/payment/status"), "partially_paid");
-        // The same line of the bank, entered again: it is the same money.
+        // The same bank line entered again is the same payment.
         let again = fixture.pay(&id, "500.00", "bank-1").await;
         assert_eq!((again.status, again.text("/subscription/payment/received_amount")), (201, "500.00".to_owned()));
         let padded = fixture.pay(&id, "500.00", " bank-1\n").await;
@@ -135,7 +135,7 @@ on_both_databases! {
         assert_eq!(accept().await.field().2, "sanctions_not_clear");
         fixture.write("update investors set sanctions_status = 'clear'").await;
         fixture.write("update offerings set terms_version = 2").await;
-        assert_eq!(accept().await.problem(), (409, "invalid_state".to_owned()), "nobody is taken under terms that changed");
+        assert_eq!(accept().await.problem(), (409, "invalid_state".to_owned()), "nobody is accepted under changed terms");
         fixture.write("update offerings set terms_version = 1").await;
         let other = json!({ "wallet_address": shown(wallet(9)) });
         let path = format!("/v1/subscriptions/{id}");
@@ -148,7 +148,7 @@ on_both_databases! {
         let taken = fixture.act(&fixture.issuer, &id, "accept", json!({ "quantity": "1500.00" })).await;
         assert_eq!((taken.status, taken.text("/status"), taken.text("/base_units")), (200, "accepted".to_owned(), "150000".to_owned()));
         assert_eq!(fixture.investor.change("PATCH", &path, Some(back)).await.problem(), (409, "invalid_state".to_owned()));
-        // What comes too much, or too late, is entered and can go back; the amount itself stays.
+        // Excess or late money is recorded and can be refunded; the amount stays.
         let more = fixture.pay(&id, "1.00", "bank-3").await;
         assert_eq!((more.status, more.text("/subscription/status"), more.text("/subscription/payment/excess_amount")), (201, "accepted".to_owned(), "1.00".to_owned()));
         let back = |amount: &str, reference: &str| {
@@ -177,7 +177,7 @@ on_both_databases! {
         assert_eq!((refunded.status, refunded.text("/amount"), refunded.text("/subscription/status")), (200, "1500.00".to_owned(), "refunded".to_owned()));
         assert_eq!(fixture.act(&fixture.operator, &id, "refund", back).await.text("/id"), refunded.text("/id"));
         assert_eq!(fixture.api.count("payments where kind = 'refunded'").await, 1);
-        // Step by step it is refunded with the last cent, and never more than came.
+        // It is refunded in steps, complete with the last cent, and never more than was received.
         let second = fixture.committed("1000.00").await;
         fixture.pay(&second, "400.00", "bank-2").await;
         let rejected = fixture.act(&fixture.issuer, &second, "reject", json!({ "reason_code": "source_of_funds" })).await;
@@ -215,7 +215,7 @@ on_both_databases! {
             assert_eq!(told[1..], ["payment_received", "refund_pending", "payment_refunded", "refunded"].map(|what| format!("subscription.{what}")));
         }
         assert_eq!((fixture.reserved().await, fixture.api.count("payments").await), ("0.00".to_owned(), 8));
-        // Too much before the acceptance: it says what to do.
+        // Excess money before the acceptance: the error says what to do.
         let id = fixture.binding("1500.00").await;
         fixture.pay(&id, "1501.00", "more").await;
         let refused = fixture.act(&fixture.operator, &id, "accept", json!({})).await;
@@ -256,7 +256,7 @@ on_both_databases! {
             let refused = fixture.act(&fixture.operator, missing, "cancel", json!({ "reason": "gone" })).await;
             assert_eq!(refused.problem(), (404, "not_found".to_owned()));
         }
-        // Who invests and offers takes only what others committed, and withdraws only what is his own.
+        // A person who is investor and issuer accepts only others' subscriptions and withdraws only their own.
         fixture.write(&format!("update users set roles = 'investor issuer', issuer_id = 'iss_01jc0000000000000000000000' where id = '{}'", fixture.investor.id)).await;
         fixture.write("update subscriptions set status = 'binding'").await;
         assert_eq!(fixture.act(&fixture.investor, &id, "accept", json!({})).await.problem(), (404, "not_found".to_owned()));
@@ -290,7 +290,7 @@ async fn a_preview_shows_every_rule_and_changes_nothing() {
         (fixture.api.count("subscriptions").await, fixture.api.count("events where type like 'subscription.%'").await),
         (0, 0)
     );
-    // A wallet that cannot be used is one more rule that is not met.
+    // An unusable wallet is one more unmet rule.
     let other = fixture.another("sven").await;
     fixture.give_wallet(&other, 5).await;
     fixture.give_wallet(&fixture.investor, 6).await;
@@ -354,7 +354,7 @@ async fn an_operator_subscribes_for_an_investor_with_consent() {
     let agreed = body(json!({ "investor_id": investor, "consent_document_id": paper }));
     let created = fixture.operator.post(&fixture.path(), agreed.clone()).await;
     assert_eq!((created.status, created.text("/wallet_address")), (201, shown(wallet(0))), "{created:?}");
-    // It is the investor's own, with the investor's right to withdraw.
+    // The subscription belongs to the investor, with the right to withdraw.
     assert_eq!(
         fixture.act(&fixture.investor, &created.text("/id"), "cancel", json!({})).await.text("/status"),
         "cancelled"

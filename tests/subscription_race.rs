@@ -1,4 +1,4 @@
-//! Many at once, through the api: the hard cap holds to the cent, a key makes one subscription, and of two moves one is made.
+//! Concurrent requests through the API: the hard cap holds to the cent, a key makes one subscription, and one of two moves wins.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ on_both_databases! {
         assert!(again.headers.contains_key("idempotent-replayed"));
         let other = fixture.investor.client().post(&path, "once", json!({ "amount": "1600.00" })).await.unwrap();
         assert_eq!(other.problem(), (422, "idempotency_key_reuse".to_owned()));
-        // The answer is forgotten after its day, what it did is not.
+        // The stored response is deleted after a day; its effect stays.
         fixture.write("delete from idempotency_keys").await;
         let late = fixture.investor.client().post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap();
         assert_eq!((late.problem(), late.text("/resource")), ((409, "idempotency_key_spent".to_owned()), format!("/v1/subscriptions/{}", ids.first().unwrap())));
@@ -53,7 +53,7 @@ on_both_databases! {
             let cancel = fixture.act(&fixture.operator, &id, "cancel", json!({ "reason": "a race" }));
             let accept = fixture.act(&fixture.issuer, &id, "accept", json!({}));
             let (cancelled, accepted) = tokio::join!(cancel, accept);
-            // An acceptance may be cancelled, a cancellation is never accepted.
+            // An accepted subscription may be cancelled; a cancelled one is never accepted.
             assert_eq!((cancelled.status, fixture.status(&id).await), (200, "refund_pending".to_owned()), "{cancelled:?}");
             assert!(accepted.status == 200 || accepted.problem() == (409, "invalid_state".to_owned()), "{accepted:?}");
             let told = fixture.events(&id).await;
@@ -83,7 +83,7 @@ on_both_databases! {
                 _ => assert_eq!((answer.problem().0, status.as_str()), (409, "minted"), "{answer:?}"),
             }
         }
-        // A minted one stays what it is, and its place stays taken.
+        // A minted subscription stays minted and keeps its place.
         let sums = "select cast(committed_total - (select cast(coalesce(sum(amount), 0) as bigint) from subscriptions where status = 'minted') \
             as text) from offerings";
         assert_eq!(site.rows(sums).await[0][0], "0");

@@ -1,11 +1,11 @@
-//! Every status of a subscription against every move at the api: what the table allows is done, everything else is refused by name.
+//! Every status of a subscription against every move through the API: moves of the table succeed, others are refused with their error.
 
 use serde_json::{Value, json};
 use world::on_both_databases;
 
 use crate::installation::{Person, SubscriptionFixture};
 
-/// All but `minted`, which the chain alone makes: its cell is the test of the mint.
+/// Every status except `minted`, which only the chain sets; the mint tests cover it.
 const STATUSES: [&str; 9] = [
     "committed",
     "pending_reconfirmation",
@@ -18,7 +18,7 @@ const STATUSES: [&str; 9] = [
     "refunded",
 ];
 
-/// What each status becomes by each act; what is not here is refused.
+/// The next status by status and move; a missing pair is refused.
 fn wanted(status: &str, act: &str) -> Option<&'static str> {
     match (status, act) {
         ("committed" | "pending_reconfirmation", "withdraw")
@@ -31,7 +31,7 @@ fn wanted(status: &str, act: &str) -> Option<&'static str> {
     }
 }
 
-/// Puts a subscription into a status, with what a row in that status has.
+/// Sets a status, with the columns that a row in that status has.
 async fn put(fixture: &SubscriptionFixture, id: &str, status: &str, act: &str) {
     let paid = act == "accept" || status == "refund_pending";
     let money = if paid { "amount" } else { "0" };
@@ -75,7 +75,7 @@ on_both_databases! {
                 let now = fixture.status(&id).await;
                 match wanted(status, act) {
                     Some(to) => {
-                        // What has money ends when the money is back.
+                        // A paid subscription ends when the money is refunded.
                         let to = if status == "refund_pending" { "refunded" } else { to };
                         assert_eq!((answer.status, now.as_str()), (200, to), "{status} {act} {answer:?}");
                     }

@@ -1,4 +1,4 @@
-//! What the calendar does to a subscription: by its wake at its time, by the sweep when the wake was lost, and never before.
+//! Timers of a subscription: on time by the wake, by the sweep if the wake was lost, and never early.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -16,7 +16,7 @@ fn just_before(at: DateTime<Utc>) -> Clock {
     Clock::manual(at - Duration::milliseconds(1))
 }
 
-// Answers show milliseconds, rows have microseconds.
+// Responses have milliseconds, rows microseconds.
 fn just_after(at: DateTime<Utc>) -> Clock {
     Clock::manual(at + Duration::milliseconds(1))
 }
@@ -31,7 +31,7 @@ on_both_databases! {
         assert_eq!(fixture.status(&id).await, "committed");
         fixture.at(just_after(ends), Some(&id)).await;
         assert_eq!(fixture.status(&id).await, "binding");
-        // Its wake was lost: the sweep does it.
+        // The wake is lost, so the sweep runs the timer.
         fixture.at(Clock::manual(ends + Duration::seconds(10)), None).await;
         assert_eq!(fixture.status(&paid).await, "binding");
         assert_eq!(fixture.act(&fixture.investor, &id, "cancel", json!({})).await.problem(), (409, "cooling_off_elapsed".to_owned()));
@@ -70,7 +70,7 @@ on_both_databases! {
         for _ in 0..2 {
             fixture.at(Clock::manual(ends + Duration::days(100)), None).await;
             assert_eq!(fixture.events(&id).await, ["committed", "binding", "expired"].map(|what| format!("subscription.{what}")));
-            // Some of its money is there, and has to go back.
+            // Partly paid, so the money has to be refunded.
             assert_eq!(fixture.status(&part).await, "refund_pending");
         }
         assert_eq!((fixture.reserved().await, fixture.api.count("timers").await), ("0.00".to_owned(), 0));
@@ -89,7 +89,7 @@ on_both_databases! {
         let mut fixture = SubscriptionFixture::new(database, |_| {}).await;
         let (silent, yes) = (fixture.committed("1500.00").await, fixture.committed("1000.00").await);
         let ends = time(&fixture, &yes, "/cooling_off_expires_at").await;
-        // As a material change leaves them.
+        // As after a material change.
         fixture.write("update subscriptions set previous_status = status, status = 'pending_reconfirmation', reconfirm_by = cooling_off_expires_at").await;
         let stale = fixture.act(&fixture.investor, &yes, "reconfirm", json!({ "offering_version": 0 })).await;
         assert_eq!(stale.problem(), (412, "version_conflict".to_owned()));
@@ -100,7 +100,7 @@ on_both_databases! {
         assert_eq!(fixture.reserved().await, "1000.00");
         let told = ["committed", "cancelled"].map(|what| format!("subscription.{what}"));
         assert_eq!(fixture.events(&silent).await, told);
-        // Past the deadline a yes is too late, whether or not the calendar was looked at.
+        // After the deadline a reconfirmation is too late, whether or not the timer has run.
         fixture.write("update subscriptions set previous_status = 'committed', status = 'pending_reconfirmation', reconfirm_by = created_at").await;
         let late = fixture.act(&fixture.investor, &yes, "reconfirm", json!({ "offering_version": 1 })).await;
         assert_eq!(late.problem(), (409, "invalid_state".to_owned()));

@@ -1,4 +1,4 @@
-//! What it costs to read the tokens of a chain: the same for one as for a thousand. And what they tell is in the books either way.
+//! Reading tokens costs the same for a thousand as for one, and every event reaches the ledger.
 
 use alloy::primitives::{Address, U256};
 use muniment_domain::offering::{self, Offering};
@@ -13,7 +13,7 @@ use world::{Database, FaultProxy, Mining, on_both_databases};
 use crate::installation::{CHAIN_ID, Installation, Terms};
 use crate::statements::Statements;
 
-/// What reading one block came to.
+/// The cost of reading one block.
 #[derive(Debug, PartialEq, Eq)]
 struct Cost {
     statements: usize,
@@ -21,7 +21,7 @@ struct Cost {
     rows: usize,
 }
 
-/// An engine that moves by hand, and its node.
+/// An engine that the test moves by hand, and its node.
 struct Hand {
     site: Installation,
     engine: Engine,
@@ -29,7 +29,7 @@ struct Hand {
 }
 
 impl Hand {
-    /// With one token, that is minted.
+    /// With one minted token.
     async fn new(database: Database) -> Self {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(2), Terms::free(3)]).await;
         let node = FaultProxy::start(site.anvil.url(), 1);
@@ -46,7 +46,7 @@ impl Hand {
         hand
     }
 
-    /// One more block, that is followed and makes one more final.
+    /// Mines a block and follows it, which makes one more block final.
     async fn block(&self) {
         self.site.anvil.mine(1).await;
         while follow::follow(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap() != Pass::Still {}
@@ -59,7 +59,7 @@ impl Hand {
         [self.site.rows(tokens).await, self.site.rows(chains).await].concat()
     }
 
-    /// What it costs to read the tokens of one more final block.
+    /// Measures the cost of reading the tokens of one more final block.
     async fn cost(&self) -> Cost {
         self.block().await;
         let (before, called) = (self.places().await, self.node.trace().calls.values().sum::<u64>());
@@ -71,7 +71,7 @@ impl Hand {
         Cost { statements: statements.texts().len(), calls, rows }
     }
 
-    /// So many more tokens, as if they had been made in a block that is not read yet.
+    /// Adds tokens, as if they were made in a block that is not read yet.
     async fn more(&self, count: u64) {
         let mut tx = self.engine.db.begin().await.unwrap();
         let made_in = chain::find(&mut tx, CHAIN_ID).await.unwrap().unwrap().final_number + 1;
@@ -95,12 +95,12 @@ on_both_databases! {
         assert_eq!((one.rows, one.calls), (1, 1), "{one:?}");
         assert_eq!(one.statements > 0, shared, "{one:?}");
         hand.more(1_000).await;
-        // They are read with the others for the first time, and are with them from then on.
+        // First their past events are read, then they are read with the others.
         hand.block().await;
         ledger::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
         assert_eq!(hand.site.count("token_cursors where pace = 'chain'").await, 1_001);
         assert_eq!(hand.cost().await, one);
-        // Among so many everybody's events are asked for; what is not ours is dropped, and ours is in the books.
+        // With this many tokens the query names no address; foreign events are dropped, and ours reach the ledger.
         let Hand { site, engine, node } = hand;
         engine.db.close().await;
         drop((engine, node));

@@ -1,4 +1,4 @@
-//! Staff: invited and given roles by two admins, shut out by one, and never without an admin left.
+//! Staff: invited and given roles by two admins, disabled by one, and never without an admin.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ on_both_databases! {
         let body = json!({ "email": "Olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "nights" });
         let asked = ask(&a, "POST", "/v1/users", "invite", body.clone()).await;
         assert_eq!(api.count("users where email = 'olga@people.example'").await, 0);
-        // Who asks again after a day is told what came of the key.
+        // A repetition after a day gets the outcome of its key.
         api.write("delete from idempotency_keys").await;
         let spent = ask(&a, "POST", "/v1/users", "invite", body).await;
         assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), asked.headers["location"].to_str().unwrap().to_owned()));
@@ -65,7 +65,7 @@ on_both_databases! {
         let users = auditor.get("/v1/users").await;
         assert!(users.body.to_string().contains("…@people.example") && !users.body.to_string().contains("admin-a@"), "{users:?}");
         assert_eq!(users.text("/data/0/name"), "S…");
-        // Who people are is shown to an auditor whom two admins let see it, and to nobody else by this.
+        // The new role lets this auditor, and nobody else, see personal data.
         let body = |role: &str| json!({ "roles": [role], "pii_read": true, "reason": "the yearly audit" });
         let refused = ask(&a, "PATCH", &path, "3", body("operator")).await;
         assert_eq!(refused.field(), (422, "/pii_read".to_owned(), "unexpected".to_owned()));
@@ -78,7 +78,7 @@ on_both_databases! {
         let users = auditor.get("/v1/users").await.body.to_string();
         assert!(users.contains("admin-a@people.example") && !users.contains('…'), "{users}");
         assert_eq!(auditor.change("POST", &format!("/v1/users/{}/disable", a.id), None).await.status, 403);
-        // Other roles take it away.
+        // Another role change removes it.
         let back = ask(&a, "PATCH", &path, "5", json!({ "roles": ["operator"], "reason": "back" })).await;
         assert!(b.approve(&back).await.status < 300);
         assert_eq!(api.count("users where pii_read").await, 0);

@@ -1,4 +1,4 @@
-//! A wallet is whose key was shown: under a text of the platform, once, in time, by exactly the signature that was made.
+//! A wallet is proved by a signature of its key over the platform's text, once and in time.
 
 use alloy::primitives::{Address, B256, Signature, U256, eip191_hash_message, hex};
 use alloy::signers::SignerSync;
@@ -11,7 +11,7 @@ use crate::installation::{Answer, ApiFixture, Installation, Person, Subscription
 
 const WALLETS: &str = "/v1/investor/wallets";
 
-/// Somebody's key.
+/// A test key.
 fn key(number: u8) -> PrivateKeySigner {
     PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap()
 }
@@ -28,7 +28,7 @@ async fn verify(person: &Person, wallet_id: &str, signature: &str) -> Answer {
     person.post(&format!("{WALLETS}/{wallet_id}/verify"), json!({ "signature": signature })).await
 }
 
-/// Shows a key, and gives the wallet's id.
+/// Proves a wallet and returns its id.
 async fn prove(person: &Person, key: &PrivateKeySigner) -> String {
     let asked = claim(person, key.address()).await;
     assert_eq!(asked.status, 201, "{asked:?}");
@@ -77,7 +77,7 @@ on_both_databases! {
         }
         assert_eq!(ada.get(WALLETS).await.body["data"][0]["verified"], json!(false));
 
-        // The right one, from twenty tabs at once: one of them has it.
+        // The right signature from twenty tabs at once: one succeeds.
         let right = signed(&own, &text);
         let tabs = (0..20).map(|_| {
             let (ada, id, right) = (ada.clone(), id.clone(), right.clone());
@@ -93,7 +93,7 @@ on_both_databases! {
         }
         assert_eq!((taken, api.count("events where type = 'wallet.verified'").await), (1, 1));
         assert_eq!(verify(&ada, &id, &right).await.field(), refused("challenge_over"), "a replay");
-        assert_eq!(claim(&ada, own.address()).await.problem(), (409, "invalid_state".to_owned()), "it is hers");
+        assert_eq!(claim(&ada, own.address()).await.problem(), (409, "invalid_state".to_owned()), "the wallet belongs to her");
         assert_eq!(ada.get("/v1/investor/profile").await.body["wallets"][0]["default"], json!(true));
     }
 
@@ -122,8 +122,8 @@ on_both_databases! {
         assert_eq!(bruno.get(WALLETS).await.body["data"], json!([]));
         assert_eq!(claim(&bruno, key(7).address()).await.problem(), (409, "wallet_in_use".to_owned()));
         let late = verify(&bruno, &squatted.text("/id"), &signed(&key(7), &squatted.text("/challenge/message"))).await;
-        assert_eq!(late.problem(), (409, "wallet_in_use".to_owned()), "even with the key: it is hers now");
-        // What is somebody else's is not there.
+        assert_eq!(late.problem(), (409, "wallet_in_use".to_owned()), "even with the key: the wallet belongs to her now");
+        // Another user's wallet is not found.
         let missing = (404, "not_found".to_owned());
         for other in [id.as_str(), "wal_01jc0000000000000000000000", "wal_1"] {
             assert_eq!(verify(&bruno, other, "0x01").await.problem(), missing);
@@ -145,7 +145,7 @@ on_both_databases! {
         let other = json!({ "wallet_address": own.address().to_checksum(None) });
         let changed = ines.change("PATCH", &format!("/v1/subscriptions/{second}"), Some(other.clone())).await;
         assert_eq!(changed.status, 200, "{changed:?}");
-        // Two say so, and neither has shown it.
+        // Two users claim it, and neither has proved it.
         let his = bruno.post(&fixture.path(), body.clone()).await;
         assert_eq!(his.status, 201, "{his:?}");
         let proved = async |person: &Person, id: &str| {
@@ -170,7 +170,7 @@ on_both_databases! {
         let (first, second) = (prove(&ada, &key(7)).await, prove(&ada, &key(8)).await);
         let named = ada.post(WALLETS, json!({ "address": key(9).address(), "label": "cold" })).await;
         let early = ada.change("POST", &format!("{WALLETS}/{}/default", named.text("/id")), None).await;
-        assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "its key was not shown");
+        assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "it is not proved");
         let (one, other) = (format!("{WALLETS}/{first}/default"), format!("{WALLETS}/{second}/default"));
         let both = futures::join!(ada.change("POST", &one, None), ada.change("POST", &other, None));
         assert_eq!((both.0.status, both.1.status), (200, 200), "{both:?}");
@@ -208,7 +208,7 @@ on_both_databases! {
         let id = asked.text("/id");
         assert_eq!(verify(&ada, &id, "0x1234").await.field(), refused("signature_invalid"), "no code, no key");
         let hash = eip191_hash_message(asked.text("/challenge/message"));
-        // One that reverts, one that says yes to another text, and one that says yes to this one.
+        // Contracts that revert, accept another text, and accept this text.
         let accepts = |hash: B256| format!("0x6004357f{}14631626ba7e0260e01b60005260206000f3", hex::encode(hash));
         for code in ["0x60006000fd".to_owned(), accepts(B256::repeat_byte(1))] {
             site.anvil.rpc().call("anvil_setCode", json!([safe, code])).await;
@@ -217,7 +217,7 @@ on_both_databases! {
         site.anvil.rpc().call("anvil_setCode", json!([safe, accepts(hash)])).await;
         assert_eq!(verify(&ada, &id, "0x1234").await.status, 200);
 
-        // What has a history stays.
+        // A wallet with history stays.
         let owner = ada.get("/v1/auth/me").await.text("/investor_id");
         site.write(&format!("update wallets set is_default = false, investor_id = '{owner}' where address = '{:#x}'", wallet(0))).await;
         let held = ada.get(WALLETS).await.body["data"].as_array().unwrap().iter().find(|w| w["address"] == json!(wallet(0).to_checksum(None))).unwrap()["id"].clone();

@@ -1,4 +1,4 @@
-//! Webhook endpoints and events through the api: each owner has their own, nowhere that leads into a neighbour's network.
+//! Webhook endpoints and events through the API: each owner has their own, and none reaches a private network.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::installation::{ApiFixture, Person};
 const ENDPOINTS: &str = "/v1/webhooks/endpoints";
 const URL: &str = "https://hooks.portal.example/in";
 
-/// Where no endpoint may be.
+/// Addresses where no endpoint is allowed.
 const HOSTILE: &[&str] = &[
     "",
     "hooks.portal.example",
@@ -84,7 +84,7 @@ on_both_databases! {
         assert_eq!((made.headers["location"].to_str().unwrap(), made.headers["etag"].to_str().unwrap()), (path.as_str(), "\"v1\""));
         let read = ada.get(&path).await;
         assert_eq!((read.status, read.body.get("secret"), &read.body["headers"]), (200, None, &json!({ "x-portal": "•••" })));
-        // Neither secret stands in the database as it is.
+        // No secret is in the database in clear.
         for column in ["webhook_endpoints where headers_sealed like '%secret%'", "webhook_secrets where secret_sealed like '%whsec%'"] {
             assert_eq!(api.count(column).await, 0);
         }
@@ -158,7 +158,7 @@ on_both_databases! {
             let found = refused.field();
             assert_eq!(found, (422, pointer.to_owned(), code.to_owned()));
         }
-        // Seven at once, for five places.
+        // Seven requests at once for five places.
         let made = futures::future::join_all((0..7).map(|_| make(&ada, URL))).await;
         let mut statuses: Vec<_> = made.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
@@ -179,7 +179,7 @@ on_both_databases! {
         let token = server.mailed("verify_email", &ada.email).await;
         server.anonymous().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
         assert_eq!(make(&ada, URL).await.status, 201);
-        // Staff was invited by a mail.
+        // A staff user was verified by the invitation mail.
         let operator = api.person(&server, "operator", Role::Operator).await;
         assert_eq!(make(&operator, URL).await.status, 201);
     }
@@ -236,7 +236,7 @@ on_both_databases! {
         for other in [evt(2), evt(3), evt(4), "evt_1".to_owned()] {
             assert_eq!(ada.get(&format!("/v1/events/{other}")).await.problem(), (404, "not_found".to_owned()), "{other}");
         }
-        // What is young is shown, and asked for again.
+        // New events appear when the list is read again.
         api.write(&format!("update events set created_at = '2999-01-01T00:00:00+00:00' where id = '{}'", evt(2))).await;
         assert_eq!(operator.get("/v1/events?limit=2").await.text("/pagination/next_after"), evt(1));
 

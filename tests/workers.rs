@@ -1,4 +1,4 @@
-//! Several processes on one database: they share the work, and one that dies or sleeps does no harm.
+//! Several processes on one database share the work, and a dead or sleeping one does no harm.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ struct Crew {
 async fn crew(apis: usize, workers: usize) -> Crew {
     let database = Database::fresh(Engine::Postgres).await;
     let terms = vec![Terms::locked(6); OFFERINGS];
-    // Blocks are slow, so that everything is in flight for a while.
+    // Blocks are slow, so that every operation is in flight for a while.
     let mut site = Installation::with_signers(database, Mining::Every(2), &terms, 2).await;
     site.config.engine("mint_page_holders", 2);
     let mut crew = Crew { apis: Vec::new(), workers: Vec::new(), site };
@@ -35,12 +35,12 @@ async fn crew(apis: usize, workers: usize) -> Crew {
     for _ in 0..workers {
         crew.workers.push(crew.site.launch(&["worker"]).spawn());
     }
-    crew.site.until("first contact was made", async || crew.site.count("lanes").await == 2).await;
+    crew.site.until("a worker has contacted the chain", async || crew.site.count("lanes").await == 2).await;
     crew
 }
 
 impl Crew {
-    /// Every offering's token is asked for, at another interface each time.
+    /// Requests every deployment, each at another API process.
     async fn deploy_all(&self) {
         for (number, offering) in self.site.offerings.iter().enumerate() {
             let api = &self.apis[number % self.apis.len()];
@@ -58,7 +58,7 @@ impl Crew {
     /// The worker that holds the chain's lease.
     async fn leader(&self) -> usize {
         let lease = "select holder from leases where name like 'chain:%'";
-        self.site.until("somebody follows the chain", async || !self.site.rows(lease).await.is_empty()).await;
+        self.site.until("a worker holds the chain's lease", async || !self.site.rows(lease).await.is_empty()).await;
         let holder = self.site.rows(lease).await[0][0].clone();
         self.workers.iter().position(|worker| worker.log().contains(&holder)).unwrap()
     }
@@ -93,11 +93,11 @@ async fn other_workers_take_over_from_a_killed_one() {
     let heir = crew.leader().await;
     assert_ne!(heir, leader);
     crew.workers[heir].kill();
-    assert!(unfinished > 0, "the kill hit nothing");
+    assert!(unfinished > 0, "the kill interrupted nothing");
     crew.all_happened_once().await;
 }
 
-/// Longer than a lease: when it wakes up, everything that it held is somebody else's.
+/// Longer than a lease: when it wakes up, other workers hold all its leases.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_frozen_past_its_leases_does_no_harm() {
     let crew = crew(1, 2).await;
@@ -107,16 +107,16 @@ async fn a_worker_frozen_past_its_leases_does_no_harm() {
     crew.workers[sleeper].freeze();
     let held = crew.site.unfinished().await;
     let asleep = Instant::now();
-    crew.site.until("the other one did it all", async || crew.site.unfinished().await == 0).await;
+    crew.site.until("the other worker finished everything", async || crew.site.unfinished().await == 0).await;
     assert_ne!(crew.leader().await, sleeper);
     tokio::time::sleep(SLEEP.saturating_sub(asleep.elapsed())).await;
     crew.mint_all().await;
     crew.workers[sleeper].thaw();
-    assert!(held > 0, "the sleep hit nothing");
+    assert!(held > 0, "the sleep interrupted nothing");
     crew.all_happened_once().await;
 }
 
-/// A process may be stopped between two statements. What it has locked must not stay locked until it goes on.
+/// A process may be stopped between two statements. Its row locks must not last until it continues.
 #[tokio::test]
 async fn a_stalled_transaction_loses_its_locks() {
     const TAKE: &str = "insert into leases (name, holder, holder_key, until) values ('sweep', $1, 1, $2)";
@@ -129,10 +129,10 @@ async fn a_stalled_transaction_loses_its_locks() {
     let mut other = db.begin().await.unwrap();
     sql(TAKE).bind(("other", until)).execute(&mut other).await.unwrap();
     other.commit(Point::Lease).await.unwrap();
-    assert!(stopped.commit(Point::Lease).await.is_err(), "both have the lease");
+    assert!(stopped.commit(Point::Lease).await.is_err(), "both hold the lease");
 }
 
-/// The engine's statements may take longer than those of a request, and migrations as long as they must.
+/// Statements of the engine may take longer than those of a request, and migrations have no limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn request_statements_time_out_before_engine_statements() {
     let database = Database::fresh(Engine::Postgres).await;
