@@ -56,7 +56,7 @@ async fn seal_all(db: &Db) -> usize {
 }
 
 /// Runs a statement on the database past the platform.
-pub async fn past(db: &Db, text: &str) -> Result<u64, Error> {
+pub async fn run_directly(db: &Db, text: &str) -> Result<u64, Error> {
     let mut tx = db.begin().await?;
     let done = sql("").push(text).execute(&mut tx).await?;
     tx.commit(Point::Housekeeping).await?;
@@ -64,15 +64,15 @@ pub async fn past(db: &Db, text: &str) -> Result<u64, Error> {
 }
 
 /// Drops the triggers, as a database administrator could.
-pub async fn disarm(db: &Db) {
+pub async fn drop_triggers(db: &Db) {
     for table in ["audit_log", "audit_seals", "audit_anchors"] {
         for name in ["updated", "deleted", "replaced"] {
             if !db.is_shared() {
-                past(db, &format!("drop trigger {table}_is_never_{name}")).await.unwrap();
+                run_directly(db, &format!("drop trigger {table}_is_never_{name}")).await.unwrap();
             }
         }
         if db.is_shared() {
-            past(db, &format!("alter table {table} disable trigger user")).await.unwrap();
+            run_directly(db, &format!("alter table {table} disable trigger user")).await.unwrap();
         }
     }
 }
@@ -141,13 +141,13 @@ on_both_databases! {
         assert_eq!(nothing.status, 404, "{nothing:?}");
         assert_eq!(api.count("audit_log where detail like '%\"refused\":\"not_found\"%' and object_type = 'approval'").await, 1);
         // A rate-limited request writes no entry.
-        let mut told = Vec::new();
+        let mut statuses = Vec::new();
         for _ in 0..12 {
-            told.push(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status);
+            statuses.push(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status);
         }
-        assert!(told.contains(&429), "{told:?}");
+        assert!(statuses.contains(&429), "{statuses:?}");
         let lines = api.count("audit_log where detail like '%role_forbidden%'").await;
-        assert_eq!(lines, 1 + i64::try_from(told.iter().filter(|status| **status == 403).count()).unwrap());
+        assert_eq!(lines, 1 + i64::try_from(statuses.iter().filter(|status| **status == 403).count()).unwrap());
     }
 
     async fn reading_all_data_of_a_person_is_audited(database: Database) {
@@ -227,8 +227,8 @@ on_both_databases! {
         };
         command(0);
         let db = open(&api.database.url()).await;
-        disarm(&db).await;
-        past(&db, "update audit_log set ip = '10.9.8.7' where id = (select audit_id from audit_seals where position = 1)").await.unwrap();
+        drop_triggers(&db).await;
+        run_directly(&db, "update audit_log set ip = '10.9.8.7' where id = (select audit_id from audit_seals where position = 1)").await.unwrap();
         db.close().await;
         command(1);
     }
@@ -240,9 +240,9 @@ on_both_databases! {
         }
         assert_eq!(seal_all(&db).await, 6);
         assert!(verdict(&db).await.is_ok());
-        disarm(&db).await;
-        past(&db, "create table lines_kept as select * from audit_log").await.unwrap();
-        past(&db, "create table seals_kept as select * from audit_seals").await.unwrap();
+        drop_triggers(&db).await;
+        run_directly(&db, "create table lines_kept as select * from audit_log").await.unwrap();
+        run_directly(&db, "create table seals_kept as select * from audit_seals").await.unwrap();
         let third = "(select audit_id from seals_kept where position = 3)";
         let (line, seal) = (format!("where id = {third}"), "where position = 3");
         let columns = ["actor = 'usr_9'", "actor_kind = 'key'", "session_id = 'ses_9'", "ip = '1.1.1.1'", "action = 'GET'",
@@ -259,29 +259,29 @@ on_both_databases! {
             ("update audit_seals set position = -position where position in (2, 3)".to_owned(), 2, Flaw::SealMissing),
         ]);
         if db.is_shared() {
-            past(&db, "alter table audit_seals drop constraint audit_seals_position_check").await.unwrap();
+            run_directly(&db, "alter table audit_seals drop constraint audit_seals_position_check").await.unwrap();
         } else {
             tampered.pop();
         }
         for (sql, position, flaw) in tampered {
-            assert!(past(&db, &sql).await.unwrap() > 0, "{sql}");
+            assert!(run_directly(&db, &sql).await.unwrap() > 0, "{sql}");
             let found = verdict(&db).await;
             let bad = found.first_bad.as_ref().map(|bad| (bad.position, bad.flaw));
             assert_eq!((bad, found.is_ok()), (Some((position, flaw)), false), "{sql}");
             for table in ["audit_log", "audit_seals"] {
-                past(&db, &format!("delete from {table}")).await.unwrap();
+                run_directly(&db, &format!("delete from {table}")).await.unwrap();
             }
-            past(&db, "insert into audit_log select * from lines_kept").await.unwrap();
-            past(&db, "insert into audit_seals select * from seals_kept").await.unwrap();
+            run_directly(&db, "insert into audit_log select * from lines_kept").await.unwrap();
+            run_directly(&db, "insert into audit_seals select * from seals_kept").await.unwrap();
             assert!(verdict(&db).await.is_ok(), "restored after {sql}");
         }
         // An entry inserted past the platform is not in the chain; an entry deleted before its seal is missed.
-        past(&db, "insert into audit_log select 'aud_forged', at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, \
+        run_directly(&db, "insert into audit_log select 'aud_forged', at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, \
              request_id from lines_kept where object_id = 'off_1'").await.unwrap();
         assert_eq!((verdict(&db).await.unaccounted, verdict(&db).await.is_ok()), (1, false));
-        past(&db, "delete from audit_log where id = 'aud_forged'").await.unwrap();
+        run_directly(&db, "delete from audit_log where id = 'aud_forged'").await.unwrap();
         act(&db, "usr_7", "off_7").await.unwrap();
-        past(&db, "delete from audit_log where object_id = 'off_7'").await.unwrap();
+        run_directly(&db, "delete from audit_log where object_id = 'off_7'").await.unwrap();
         assert_eq!(verdict(&db).await.unaccounted, -1);
         db.close().await;
     }
@@ -298,12 +298,12 @@ on_both_databases! {
         }
         let refused = async |db: &Db| {
             for sql in &forbidden {
-                let why = past(db, sql).await.unwrap_err().to_string();
+                let why = run_directly(db, sql).await.unwrap_err().to_string();
                 assert!(why.contains("only grows"), "{sql}: {why}");
             }
         };
         refused(&db).await;
-        disarm(&db).await;
+        drop_triggers(&db).await;
         db.close().await;
         drop(db);
         let db = open(&database.url()).await;

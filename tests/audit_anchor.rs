@@ -10,11 +10,11 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::audit::{disarm, past};
+use crate::audit::{drop_triggers, run_directly};
 use crate::installation::{ApiFixture, PATIENCE, Person, Server, in_days, open, open_at};
 
 /// Writes entries of some days ago and seals them.
-async fn acted(api: &ApiFixture, days: i64, acts: usize) {
+async fn write_entries(api: &ApiFixture, days: i64, acts: usize) {
     let db = open_at(&api.database.url(), Clock::manual(in_days(-days))).await;
     for number in 0..acts {
         let act =
@@ -39,7 +39,7 @@ async fn seal_all(db: &Db) {
 }
 
 /// Computes the root from a proof.
-fn climbed(proof: &Value) -> String {
+fn root_of(proof: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     assert_eq!(sha256(&format!("{}{}", text(&proof["prev_hash"]), text(&proof["text"]))), text(&proof["hash"]));
     let leaf = sha256(&format!("\0{}", text(&proof["hash"])));
@@ -50,12 +50,12 @@ fn climbed(proof: &Value) -> String {
 }
 
 /// Writes past the platform, as a database administrator could.
-async fn forged(api: &ApiFixture, statements: &[&str]) {
+async fn forge(api: &ApiFixture, statements: &[&str]) {
     let db = open(&api.database.url()).await;
-    assert!(past(&db, "delete from audit_anchors").await.is_err(), "triggers protect the tables");
-    disarm(&db).await;
+    assert!(run_directly(&db, "delete from audit_anchors").await.is_err(), "triggers protect the tables");
+    drop_triggers(&db).await;
     for sql in statements {
-        past(&db, sql).await.unwrap();
+        run_directly(&db, sql).await.unwrap();
     }
     db.close().await;
 }
@@ -71,8 +71,8 @@ async fn flaws(server: &Server, auditor: &Person) -> (Value, Vec<Value>) {
 on_both_databases! {
     async fn each_day_has_a_signed_anchor_and_a_removed_tail_is_found(database: Database) {
         let api = ApiFixture::new(database).await;
-        acted(&api, 3, 5).await;
-        acted(&api, 2, 6).await;
+        write_entries(&api, 3, 5).await;
+        write_entries(&api, 2, 6).await;
         let mut server = api.start().await;
         let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let verify = async || auditor.get("/v1/audit-log/verify").await;
@@ -87,11 +87,11 @@ on_both_databases! {
         assert!(noted.is_some(), "noted where no database reaches");
         for position in 1..=11 {
             let proof = auditor.get(&format!("/v1/audit-log/{position}/proof")).await;
-            assert_eq!((&proof.body["position"], climbed(&proof.body)), (&json!(position), anchor["root"].as_str().unwrap().to_owned()));
+            assert_eq!((&proof.body["position"], root_of(&proof.body)), (&json!(position), anchor["root"].as_str().unwrap().to_owned()));
         }
         let id = api.rows("select audit_id from audit_seals where position = 4").await.concat().concat();
         let proof = auditor.get(&format!("/v1/audit-log/{id}/proof")).await;
-        assert!(proof.text("/text").contains(&id) && climbed(&proof.body) == anchor["root"].as_str().unwrap(), "{proof:?}");
+        assert!(proof.text("/text").contains(&id) && root_of(&proof.body) == anchor["root"].as_str().unwrap(), "{proof:?}");
         for unknown in ["0", "-1", "+1", "01", "99999", "aud_01jc0000000000000000000000", "x"] {
             assert_eq!(auditor.get(&format!("/v1/audit-log/{unknown}/proof")).await.problem(), (404, "not_found".to_owned()));
         }
@@ -99,19 +99,19 @@ on_both_databases! {
         server.process.kill();
         // Deletes the newest entries with their seals: the rest is a valid chain.
         let newest = "delete from audit_log where id not in (select audit_id from audit_seals where position <= 8)";
-        forged(&api, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
+        forge(&api, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
         let mut server = api.start().await;
         assert_eq!(flaws(&server, &auditor).await, (json!(false), vec![json!("cut")]));
         server.process.kill();
         // Inserts other entries in their place.
-        acted(&api, 1, 4).await;
+        write_entries(&api, 1, 4).await;
         let mut server = api.start().await;
         let (ok, found) = flaws(&server, &auditor).await;
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("differs"))));
         server.process.kill();
         // An anchor for the new chain cannot be signed without the key.
         let fitting = "update audit_anchors set head_hash = (select hash from audit_seals where position = 11) where from_position = 1";
-        forged(&api, &[fitting]).await;
+        forge(&api, &[fitting]).await;
         let mut server = api.start().await;
         let (ok, found) = flaws(&server, &auditor).await;
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("signature_invalid"))));

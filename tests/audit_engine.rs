@@ -12,7 +12,7 @@ use crate::installation::{Installation, OfferingFixture, SubscriptionFixture, Te
 use crate::statements::Statements;
 
 /// Entries about an object, oldest first: actor, action and changes.
-fn told(lines: &Value) -> Vec<(String, String, Value)> {
+fn entries(lines: &Value) -> Vec<(String, String, Value)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let lines = lines["data"].as_array().unwrap().iter().rev();
     lines
@@ -31,9 +31,9 @@ on_both_databases! {
         assert_eq!(fixture.status(&id).await, "expired");
         let lines = fixture.operator.get(&format!("/v1/audit-log?object={id}")).await;
         let timer = |from: &str, to: &str| ("engine".to_owned(), "timer".to_owned(), json!({ "from": from, "to": to }));
-        let told = told(&lines.body);
-        assert_eq!((told[0].0.as_str(), told[0].1.as_str()), ("person", "POST /v1/offerings/{id}/subscribe"));
-        assert_eq!(told[1..], [timer("committed", "binding"), timer("binding", "expired")]);
+        let entries = entries(&lines.body);
+        assert_eq!((entries[0].0.as_str(), entries[0].1.as_str()), ("person", "POST /v1/offerings/{id}/subscribe"));
+        assert_eq!(entries[1..], [timer("committed", "binding"), timer("binding", "expired")]);
         assert_eq!(lines.body["data"][0]["actor"], Value::Null);
         assert_eq!(fixture.rows(UNLOGGED).await, Vec::<Vec<String>>::new());
     }
@@ -53,7 +53,7 @@ on_both_databases! {
         fixture.at(in_days(61)).await;
         assert_eq!(fixture.status(&id).await, "settled");
         let lines = fixture.olga.get(&format!("/v1/audit-log?object={id}&limit=100")).await;
-        let moves: Vec<_> = told(&lines.body).into_iter().filter(|(.., moved)| moved["from"] != moved["to"]).collect();
+        let moves: Vec<_> = entries(&lines.body).into_iter().filter(|(.., moved)| moved["from"] != moved["to"]).collect();
         let actors: Vec<_> = moves.iter().map(|(kind, ..)| kind.as_str()).collect();
         assert_eq!(actors, ["person", "person", "engine", "engine", "engine"], "{moves:?}");
         // Two calendar passes have the same time, so their order in the list is not fixed.

@@ -47,7 +47,7 @@ on_both_databases! {
         site.anvil.mine(3).await;
         let body = json!({ "filter": { "status": "failed", "error_code": "reverts", "offering_id": site.offerings[0] } });
         let asked = server.post(PATH, "bulk", body.clone()).await;
-        assert_eq!((asked.status, &asked.body["matched"]), (202, &json!(PAGES)), "{asked:?}");
+        assert_eq!((asked.status, &asked.body["matched"]), (202, &json!(PAGES)), "{requested:?}");
         let queued = ids(&asked.body["queued"]);
         assert_eq!(queued.len(), PAGES);
         let sorted = { let mut sorted = queued.clone(); sorted.sort(); sorted };

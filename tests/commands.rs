@@ -15,11 +15,11 @@ pub const ENDED_AT: &[Point] = &[Point::SpeedUp, Point::Wish];
 const SIGABRT: i32 = 6;
 
 /// Starts a process that ends at this point.
-async fn doomed(site: &Installation, plan: &str) -> Server {
+async fn start_with_crash(site: &Installation, plan: &str) -> Server {
     site.serve(site.launch(&["run"]).env("MUNIMENT_CRASH", plan)).await
 }
 
-async fn ended(server: &mut Server, plan: &str) {
+async fn wait_for_crash(server: &mut Server, plan: &str) {
     let status = server.process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
     assert_eq!(status.signal(), Some(SIGABRT), "{plan}\n{}", server.process.log());
 }
@@ -34,12 +34,12 @@ on_both_databases! {
         site.config.chain("bump_after_seconds", "3600");
         for (number, side) in ["before", "after"].into_iter().enumerate() {
             let plan = format!("speed_up.{side}:1");
-            let mut server = doomed(&site, &plan).await;
+            let mut server = start_with_crash(&site, &plan).await;
             let deploy = server.deploy(&format!("deploy-{number}"), &site.offerings[number]).await.text("/id");
             let sent = format!("attempts where operation_id = '{deploy}' and sends > 0");
             site.until("it is sent", async || site.count(&sent).await == 1).await;
             _ = server.client().post(&format!("/blockchain/operations/{deploy}/speed-up"), "speed", json!({})).await;
-            ended(&mut server, &plan).await;
+            wait_for_crash(&mut server, &plan).await;
             let server = site.start().await;
             site.until("it is replaced", async || outcome(&server, &deploy).await == "replaced").await;
             let bumps = format!("attempts where operation_id = '{deploy}' and kind = 'bump'");
@@ -58,11 +58,11 @@ on_both_databases! {
         for side in ["before", "after"] {
             let plan = format!("wish.{side}:1");
             site.write("update lanes set mode = 'paused'").await;
-            let mut server = doomed(&site, &plan).await;
+            let mut server = start_with_crash(&site, &plan).await;
             let wished = "insert into commands (id, operation_id, kind, position, actor, reason, due_at, created_at) \
                 select 'cmd_' || substr(id, 4), id, 'retry', 0, 'somebody', 'a test', created_at, created_at from operations where status = 'confirmed'";
             site.write(wished).await;
-            ended(&mut server, &plan).await;
+            wait_for_crash(&mut server, &plan).await;
             let server = site.start().await;
             let confirmed = site.rows("select id from operations where status = 'confirmed'").await[0][0].clone();
             site.until("it is refused", async || outcome(&server, &confirmed).await == "invalid_state").await;

@@ -136,10 +136,10 @@ on_both_databases! {
             (format!("/v1/subscriptions/{sub}/payments"), json!({ "type": "received", "amount": "1.00", "method": "bank_transfer", "external_reference": "x" })),
             ("/v1/distributions/dist_01jc0000000000000000000000/snapshot".to_owned(), json!({})),
         ] {
-            let asked = program.change("POST", &path, Some(body.clone())).await.unwrap();
-            assert_eq!(asked.problem(), needed, "{path}: {asked:?}");
-            let asked = admin.post(&path, body).await;
-            assert_eq!(asked.problem(), (404, "not_found".to_owned()), "{path}: {asked:?}");
+            let requested = program.change("POST", &path, Some(body.clone())).await.unwrap();
+            assert_eq!(requested.problem(), needed, "{path}: {requested:?}");
+            let requested = admin.post(&path, body).await;
+            assert_eq!(requested.problem(), (404, "not_found".to_owned()), "{path}: {requested:?}");
         }
         let taken = program.change("POST", &format!("/v1/subscriptions/{sub}/accept"), Some(json!({}))).await.unwrap();
         assert_eq!(taken.problem(), (404, "not_found".to_owned()), "no Idempotency-Key is needed here: {taken:?}");
@@ -165,8 +165,8 @@ on_both_databases! {
         let fixture = OfferingFixture::new(database).await;
         let admin = fixture.api.person(fixture.server.as_ref().unwrap(), "admin", Role::Admin).await;
         let id = fixture.draft(json!({})).await;
-        let asked = fixture.act(&fixture.issuer, &id, "cancel", json!({ "reason": "no" })).await;
-        assert_eq!(asked.status, 202, "{asked:?}");
+        let requested = fixture.act(&fixture.issuer, &id, "cancel", json!({ "reason": "no" })).await;
+        assert_eq!(requested.status, 202, "{requested:?}");
         assert_eq!(admin.post("/blockchain/reconciliation-runs", json!({})).await.status, 202);
         for (path, statuses, table) in LISTS {
             let total = async |query: &str| {
@@ -193,35 +193,35 @@ on_both_databases! {
         let admin = api.person(&server, "admin", Role::Admin).await;
         let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let body = json!({ "email": "Hidden@people.example", "name": "Hidden Person", "roles": ["operator"], "reason": "nights" });
-        let asked = keyed(&admin, "/v1/users", "invite", &body).await;
-        assert_eq!((asked.status, asked.text("/approval/subject/type")), (202, "user".to_owned()), "{asked:?}");
-        let path = asked.headers["location"].to_str().unwrap().to_owned();
+        let requested = keyed(&admin, "/v1/users", "invite", &body).await;
+        assert_eq!((requested.status, requested.text("/approval/subject/type")), (202, "user".to_owned()), "{requested:?}");
+        let path = requested.headers["location"].to_str().unwrap().to_owned();
         let seen = admin.get(&path).await;
         assert_eq!((seen.text("/payload/email"), seen.text("/payload/name")), ("hidden@people.example".to_owned(), "Hidden Person".to_owned()));
         let masked = auditor.get(&path).await;
         assert_eq!((masked.text("/payload/email"), masked.text("/payload/name")), ("h…@people.example".to_owned(), "H… P…".to_owned()));
         assert_eq!(masked.text("/payload_sha256"), seen.text("/payload_sha256"));
         for list in ["/v1/approvals", "/v1/users", "/v1/events", "/v1/audit-log", &path] {
-            let told = auditor.get(list).await.body.to_string().to_lowercase();
+            let shown = auditor.get(list).await.body.to_string().to_lowercase();
             for personal in ["hidden", "somebody", "admin@people"] {
-                assert!(!told.contains(personal), "{list} shows {personal}: {told}");
+                assert!(!shown.contains(personal), "{list} shows {personal}: {shown}");
             }
         }
         assert_eq!(api.count("events where lower(cast(data as text)) like '%hidden%'").await, 0);
         // The account gets the id that was reserved for it.
         let other = api.person(&server, "other", Role::Admin).await;
         let body = json!({ "payload_sha256": seen.text("/payload_sha256") });
-        let allowed = other.client().on_version(1).post(&format!("{path}/approve"), "yes", body).await.unwrap();
-        assert!(allowed.status < 300, "{allowed:?}");
-        assert_eq!(api.rows("select id from users where email = 'hidden@people.example'").await, [[asked.text("/approval/subject/id")]]);
+        let approved = other.client().on_version(1).post(&format!("{path}/approve"), "yes", body).await.unwrap();
+        assert!(approved.status < 300, "{approved:?}");
+        assert_eq!(api.rows("select id from users where email = 'hidden@people.example'").await, [[requested.text("/approval/subject/id")]]);
     }
 
     async fn an_issuer_follows_and_cancels_its_own_approvals(database: Database) {
         let fixture = OfferingFixture::new(database).await;
         let ask = async |id: &str| {
-            let asked = fixture.act(&fixture.issuer, id, "cancel", json!({ "reason": "no demand" })).await;
-            assert_eq!(asked.status, 202, "{asked:?}");
-            format!("/v1/approvals/{}", asked.text("/approval/id"))
+            let requested = fixture.act(&fixture.issuer, id, "cancel", json!({ "reason": "no demand" })).await;
+            assert_eq!(requested.status, 202, "{requested:?}");
+            format!("/v1/approvals/{}", requested.text("/approval/id"))
         };
         let id = fixture.draft(json!({})).await;
         let path = ask(&id).await;
@@ -234,9 +234,9 @@ on_both_databases! {
 
         let no = fixture.olga.client().on_version(1).change("POST", &format!("{path}/reject"), Some(json!({ "comment": "go on" }))).await.unwrap();
         assert_eq!((no.status, no.text("/checker")), (200, fixture.olga.id.clone()), "{no:?}");
-        let told = fixture.issuer.get(&path).await;
-        assert_eq!((told.text("/status"), told.text("/decision_reason"), told.text("/history/1/reason")), ("rejected".to_owned(), "go on".to_owned(), "go on".to_owned()));
-        assert!(!told.body.to_string().contains(&fixture.olga.id), "the approver on the platform's side is not shown: {told:?}");
+        let shown = fixture.issuer.get(&path).await;
+        assert_eq!((shown.text("/status"), shown.text("/decision_reason"), shown.text("/history/1/reason")), ("rejected".to_owned(), "go on".to_owned(), "go on".to_owned()));
+        assert!(!shown.body.to_string().contains(&fixture.olga.id), "the approver on the platform's side is not shown: {shown:?}");
 
         let path = ask(&id).await;
         let cancel = async |who: &Person| {

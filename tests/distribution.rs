@@ -42,11 +42,11 @@ on_both_databases! {
         let keyed = day.server.client().post(&path, "keyed", json!({})).await.unwrap();
         assert_eq!(keyed.problem(), (403, "role_forbidden".to_owned()), "moving money needs a person");
         let operator = day.server.session().await;
-        let asked = (0..6).map(|number| {
+        let requested = (0..6).map(|number| {
             let (client, path) = (operator.clone(), path.clone());
             async move { client.post(&path, &format!("execute-{number}"), json!({})).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         assert_eq!(answers.iter().filter(|a| a.status == 202).count(), 1, "{answers:?}");
         assert!(answers.iter().all(|a| a.status == 202 || a.problem() == (409, "invalid_state".to_owned())), "{answers:?}");
         day.reaches(&id, "completed").await;
@@ -79,13 +79,13 @@ on_both_databases! {
         assert_eq!(day.sums_agree().await, 2);
         // The reason is gone: an approver releases it, and it is paid.
         assert_eq!(day.decide("release", &id, &of(3).0, "release").await.text("/status"), "calculated");
-        let asked = day.decide("reissue", &id, &of(3).0, "reissue").await;
-        assert_eq!(asked.status, 202, "{asked:?}");
-        assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        let requested = day.decide("reissue", &id, &of(3).0, "reissue").await;
+        assert_eq!(requested.status, 202, "{requested:?}");
+        assert_eq!(day.approve(&requested).await.text("/status"), "executed");
         site.until("it is paid", async || day.parts(&id).await.iter().filter(|p| p.3 == "paid").count() == 3).await;
         for n in [0, 1] {
-            let asked = day.decide(&format!("exclude-{n}"), &id, &of(n).0, "exclude").await;
-            assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+            let requested = day.decide(&format!("exclude-{n}"), &id, &of(n).0, "exclude").await;
+            assert_eq!(day.approve(&requested).await.text("/status"), "executed");
         }
         day.reaches(&id, "completed").await;
         assert_eq!(day.sums_agree().await, 3);
@@ -94,20 +94,20 @@ on_both_databases! {
     async fn payouts_below_the_threshold_count_together(database: Database) {
         let day = PayoutFixture::with(database, 2, |site| site.config.payout_threshold("100.00")).await;
         let ids = [day.calculated("direct_payout", "60.00").await, day.calculated("direct_payout", "60.01").await];
-        let asked = ids.iter().map(|id| {
+        let requested = ids.iter().map(|id| {
             let (client, path) = (day.server.client(), format!("/v1/distributions/{id}/submit"));
             async move { client.post(&path, "submit", json!({})).await.unwrap() }
         });
-        let asked = futures::future::join_all(asked).await;
-        let mut statuses: Vec<_> = asked.iter().map(|answer| answer.status).collect();
+        let requested = futures::future::join_all(requested).await;
+        let mut statuses: Vec<_> = requested.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
-        assert_eq!(statuses, [200, 202], "one of two concurrent moves needs an approver: {asked:?}");
-        day.approve(asked.iter().find(|answer| answer.status == 202).unwrap()).await;
+        assert_eq!(statuses, [200, 202], "one of two concurrent moves needs an approver: {requested:?}");
+        day.approve(requested.iter().find(|answer| answer.status == 202).unwrap()).await;
         for id in &ids {
             assert_eq!(day.shown(id).await.text("/status"), "approved");
         }
         let small = day.calculated("direct_payout", "39.99").await;
-        assert_eq!(day.act("small", &small, "submit").await.status, if asked[0].status == 200 { 200 } else { 202 });
+        assert_eq!(day.act("small", &small, "submit").await.status, if requested[0].status == 200 { 200 } else { 202 });
         let more = day.calculated("direct_payout", "40.00").await;
         assert_eq!(day.act("more", &more, "submit").await.status, 202);
     }
@@ -147,15 +147,15 @@ on_both_databases! {
         let day = PayoutFixture::with(database, 4, |site| site.config.payout_threshold("100.00")).await;
         let id = day.calculated("direct_payout", "100.00").await;
         assert_eq!(day.act("too-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));
-        let asked = day.act("submit-1", &id, "submit").await;
-        assert_eq!((asked.status, asked.text("/approval/status")), (202, "pending".to_owned()), "{asked:?}");
+        let requested = day.act("submit-1", &id, "submit").await;
+        assert_eq!((requested.status, requested.text("/approval/status")), (202, "pending".to_owned()), "{requested:?}");
         assert_eq!(day.shown(&id).await.text("/status"), "awaiting_approval");
         assert_eq!(day.act("unapproved", &id, "execute").await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(day.act("submit-2", &id, "submit").await.problem(), (409, "operation_in_progress".to_owned()));
         // A holder is put on hold after the request: the list has changed, so the approval is void.
         let part = day.parts(&id).await[0].0.clone();
         day.decide("hold", &id, &part, "hold").await;
-        let late = day.approve(&asked).await;
+        let late = day.approve(&requested).await;
         assert_eq!(late.problem(), (409, "approval_not_pending".to_owned()), "{late:?}");
         assert_eq!(day.site.rows("select status from approvals").await, [["cancelled"]]);
         assert_eq!(day.shown(&id).await.text("/status"), "calculated");
@@ -166,8 +166,8 @@ on_both_databases! {
         assert_eq!((over.status, over.text("/approval/status")), (200, String::new()), "{over:?}");
         assert_eq!(day.site.count("approvals where status = 'cancelled'").await, 2);
         // Requested and approved again; then a wallet redirection is noticed before any payment.
-        let asked = day.act("submit-3", &id, "submit").await;
-        assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        let requested = day.act("submit-3", &id, "submit").await;
+        assert_eq!(day.approve(&requested).await.text("/status"), "executed");
         assert_eq!(day.shown(&id).await.text("/status"), "approved");
         let other = day.parts(&id).await[1].0.clone();
         day.site.write(&format!("update entitlements set payee_address = '{:#x}' where id = '{other}'", wallet(99))).await;
@@ -176,14 +176,14 @@ on_both_databases! {
         let executed = day.act("execute-2", &id, "execute").await;
         assert_eq!(executed.status, 202);
         let page = day.server.get(&format!("/blockchain/operations/{}", executed.text("/operations/1/id"))).await;
-        assert_eq!(page.text("/approval_id"), asked.text("/approval/id"), "one approval, one execution");
+        assert_eq!(page.text("/approval_id"), requested.text("/approval/id"), "one approval, one execution");
         day.reaches(&id, "partially_completed").await;
         assert_eq!(day.sums_agree().await, 3);
-        let told = format!("select type from events where subject_type = 'distribution' and subject_id = '{id}' order by sequence");
-        let told = day.site.rows(&told).await;
-        let wanted = ["created", "snapshotting", "snapshotted", "calculated", "approval_requested", "revised", "approval_requested",
+        let events = format!("select type from events where subject_type = 'distribution' and subject_id = '{id}' order by sequence");
+        let events = day.site.rows(&events).await;
+        let expected = ["created", "snapshotting", "snapshotted", "calculated", "approval_requested", "revised", "approval_requested",
             "approved", "executing", "partially_completed"];
-        assert_eq!(told.concat(), wanted.map(|w| format!("distribution.{w}")));
+        assert_eq!(events.concat(), expected.map(|w| format!("distribution.{w}")));
     }
 }
 

@@ -64,7 +64,7 @@ on_both_databases! {
 }
 
 /// The relay is between the process and the database server, like a failover or a network fault.
-async fn before_the_database(away: impl AsyncFn(&Wire, &Installation)) {
+async fn with_database_outage(away: impl AsyncFn(&Wire, &Installation)) {
     let database = Database::fresh(Engine::Postgres).await;
     let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2); OFFERINGS]).await;
     let (wire, through) = Wire::before(&site.database.url());
@@ -85,7 +85,7 @@ async fn before_the_database(away: impl AsyncFn(&Wire, &Installation)) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_away_for_ten_seconds_loses_nothing() {
-    before_the_database(async |wire, _| {
+    with_database_outage(async |wire, _| {
         wire.close();
         tokio::time::sleep(Duration::from_secs(10)).await;
         wire.open();
@@ -95,7 +95,7 @@ async fn a_database_that_is_away_for_ten_seconds_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_with_lost_responses_are_neither_lost_nor_repeated() {
-    before_the_database(async |wire, _| {
+    with_database_outage(async |wire, _| {
         for _ in 0..4 {
             wire.deafen();
             tokio::time::sleep(Duration::from_millis(700)).await;
@@ -109,7 +109,7 @@ async fn commits_with_lost_responses_are_neither_lost_nor_repeated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_closed_by_a_failover_are_reopened() {
-    before_the_database(async |_, site| {
+    with_database_outage(async |_, site| {
         let Database::Postgres(postgres) = &site.database else { unreachable!("it runs on the server") };
         for _ in 0..5 {
             postgres.disconnect_all().await;

@@ -4,25 +4,25 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::export::known;
+use crate::export::investor_with_data;
 use crate::installation::{
     Answer, PASSWORD, PayoutFixture, Person, SubscriptionFixture, ledger_everything, ledger_rows, register,
 };
 use crate::portfolio::holder;
 
 /// Requests the erasure of an investor.
-async fn ask(fixture: &SubscriptionFixture, id: &str) -> Answer {
+async fn request_erasure(fixture: &SubscriptionFixture, id: &str) -> Answer {
     fixture.operator.post(&format!("/v1/investors/{id}/erase"), json!({ "reason": "asked for by letter" })).await
 }
 
-async fn refused(fixture: &SubscriptionFixture, id: &str, what: &str) {
-    let answer = ask(fixture, id).await;
+async fn assert_refused(fixture: &SubscriptionFixture, id: &str, what: &str) {
+    let answer = request_erasure(fixture, id).await;
     assert_eq!(answer.problem(), (409, "invalid_state".to_owned()), "{answer:?}");
     assert!(answer.text("/detail").ends_with(&format!("Still open: {what}.")), "{answer:?}");
 }
 
 /// Searches every column of every table for these words, ignoring case.
-async fn found(fixture: &SubscriptionFixture, words: &[&str]) -> Vec<String> {
+async fn tables_with(fixture: &SubscriptionFixture, words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for (table, rows) in ledger_everything(&fixture.api.database).await {
         for row in rows.iter().map(|row| row.to_lowercase()) {
@@ -37,11 +37,11 @@ async fn found(fixture: &SubscriptionFixture, words: &[&str]) -> Vec<String> {
 on_both_databases! {
     async fn two_people_erase_an_investor_and_purchases_stay(database: Database) {
         let fixture = SubscriptionFixture::new(database, |_| {}).await;
-        let (ada, id, sub) = known(&fixture, "zephyrine").await;
+        let (ada, id, sub) = investor_with_data(&fixture, "zephyrine").await;
         assert_eq!(fixture.pay(&sub, "1500.00", "bank-1").await.status, 201);
-        refused(&fixture, &id, "a subscription that has not ended").await;
+        assert_refused(&fixture, &id, "a subscription that has not ended").await;
         assert_eq!(fixture.act(&ada, &sub, "cancel", json!({})).await.status, 200);
-        refused(&fixture, &id, "an open refund").await;
+        assert_refused(&fixture, &id, "an open refund").await;
         let back = json!({ "method": "bank_transfer", "external_reference": "bank-2" });
         assert_eq!(fixture.act(&fixture.operator, &sub, "refund", back).await.status, 200);
         let petra = fixture.api.person(&fixture.server, "petra", Role::Operator).await;
@@ -52,21 +52,21 @@ on_both_databases! {
         assert_eq!(fixture.operator.post(&format!("/v1/investors/{id}/suspend"), stop).await.status, 200);
         let end = json!({ "reason": "a mistake", "evidence_sha256": "ab".repeat(32) });
         let reinstating = fixture.operator.post(&format!("/v1/investors/{id}/reinstate"), end).await;
-        refused(&fixture, &id, "another pending approval").await;
+        assert_refused(&fixture, &id, "another pending approval").await;
         assert_eq!(fixture.server.approve(&petra, &reinstating).await.text("/status"), "executed");
-        let asked = ask(&fixture, &id).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "erase_investor".to_owned()), "{asked:?}");
-        assert_eq!(ask(&fixture, &id).await.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(fixture.server.approve(&fixture.operator, &asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        let requested = request_erasure(&fixture, &id).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "erase_investor".to_owned()), "{requested:?}");
+        assert_eq!(request_erasure(&fixture, &id).await.problem(), (409, "operation_in_progress".to_owned()));
+        assert_eq!(fixture.server.approve(&fixture.operator, &requested).await.problem(), (403, "self_approval_forbidden".to_owned()));
         let words = ["zephyrine", "quillfeather", "765432", "pt-br"];
-        let tables = found(&fixture, &words).await;
+        let tables = tables_with(&fixture, &words).await;
         for table in ["users", "investors", "wallet_challenges", "subscriptions", "webhook_endpoints", "idempotency_keys"] {
             assert!(tables.iter().any(|line| line.contains(&format!(" in {table}:"))), "{table} was not searched: {tables:?}");
         }
-        let done = fixture.server.approve(&petra, &asked).await;
+        let done = fixture.server.approve(&petra, &requested).await;
         assert_eq!(done.text("/status"), "executed", "{done:?}");
 
-        assert_eq!(found(&fixture, &words).await, Vec::<String>::new());
+        assert_eq!(tables_with(&fixture, &words).await, Vec::<String>::new());
         assert_eq!(ada.session_status().await, (401, "session_revoked".to_owned()));
         assert_eq!(ada.refresh().await.status, 401);
         assert_eq!(fixture.server.log_in(&ada.email, PASSWORD).await.problem(), (401, "invalid_credentials".to_owned()));
@@ -83,9 +83,9 @@ on_both_databases! {
         let adam = fixture.api.person(&fixture.server, "adam", Role::Admin).await;
         let roles = json!({ "roles": ["investor", "issuer"], "reason": "x" });
         assert_eq!(adam.change("PATCH", &format!("/v1/users/{}/roles", ada.id), Some(roles)).await.problem(), (409, "invalid_state".to_owned()));
-        let yes = json!({ "status": "none", "basis": "b", "evidence_sha256": "ab".repeat(32) });
-        assert_eq!(fixture.operator.post(&format!("/v1/investors/{id}/accreditation"), yes).await.problem(), (409, "invalid_state".to_owned()));
-        assert_eq!(ask(&fixture, &id).await.problem(), (409, "invalid_state".to_owned()));
+        let decision = json!({ "status": "none", "basis": "b", "evidence_sha256": "ab".repeat(32) });
+        assert_eq!(fixture.operator.post(&format!("/v1/investors/{id}/accreditation"), decision).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(request_erasure(&fixture, &id).await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(register(&fixture.server, &ada.email).await.status, 201);
         let consent = json!({ "kind": "subscription_consent", "sha256": "ef".repeat(32) });
         let paper = fixture.operator.post(&format!("/v1/investors/{id}/documents"), consent).await.text("/id");
@@ -99,8 +99,8 @@ on_both_databases! {
         for round in 0..4 {
             let ada = fixture.another(&format!("ada-{round}")).await;
             let id = ada.get("/v1/auth/me").await.text("/investor_id");
-            let asked = ask(&fixture, &id).await;
-            let (made, decided) = tokio::join!(fixture.subscribe(&ada, "1500.00"), fixture.server.approve(&petra, &asked));
+            let requested = request_erasure(&fixture, &id).await;
+            let (made, decided) = tokio::join!(fixture.subscribe(&ada, "1500.00"), fixture.server.approve(&petra, &requested));
             let erased = fixture.api.count(&format!("investors where id = '{id}' and erased_at is not null")).await == 1;
             let alive = fixture.api.count(&format!("subscriptions where investor_id = '{id}'")).await == 1;
             assert_eq!((made.status == 201, decided.text("/status") == "executed"), (alive, erased), "{made:?} {decided:?}");
@@ -117,16 +117,16 @@ on_both_databases! {
             assert_eq!(answer.problem(), (409, "invalid_state".to_owned()), "{answer:?}");
             assert!(answer.text("/detail").ends_with(&format!("Still open: {what}.")), "{answer:?}");
         };
-        refused("units of a token").await;
+        assert_refused("units of a token").await;
         let distribution = day.calculated("direct_payout", "300.00").await;
-        refused("an open payment, units of a token").await;
+        assert_refused("an open payment, units of a token").await;
         day.site.lanes("paused").await;
         assert_eq!(day.site.freeze(&day.server, "freeze", 0).await.status, 202);
-        refused("an open payment, units of a token, an operation that is not finished").await;
+        assert_refused("an open payment, units of a token, an operation that is not finished").await;
         day.site.lanes("active").await;
         day.site.settled().await;
         let called_off = day.server.post(&format!("/v1/distributions/{distribution}/cancel"), "cancel", json!({ "reason": "a mistake" })).await;
         assert_eq!(called_off.status, 200, "{called_off:?}");
-        refused("units of a token").await;
+        assert_refused("units of a token").await;
     }
 }

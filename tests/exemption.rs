@@ -5,7 +5,7 @@ use serde_json::json;
 use world::on_both_databases;
 
 use crate::installation::{OfferingFixture, SubscriptionFixture};
-use crate::investment_limit::{above, asked, declare, subscribe};
+use crate::investment_limit::{above_limit, declare, subscribe, subscription_body};
 
 on_both_databases! {
     async fn regulation_a_limits_each_offering_to_a_tenth_of_the_greater(database: Database) {
@@ -13,10 +13,10 @@ on_both_databases! {
         let terms = || json!({ "exemption": "reg_a_t2", "minimum_investment": "100.00" });
         let (a, b) = (fixture.open(terms()).await, fixture.open(terms()).await);
         let unknown = subscribe(&fixture.investor, &a, "100.00").await;
-        assert_eq!((unknown.field(), unknown.text("/errors/0/params/limit")), (above(), "0.00".to_owned()));
+        assert_eq!((unknown.field(), unknown.text("/errors/0/params/limit")), (above_limit(), "0.00".to_owned()));
         assert_eq!(declare(&fixture.investor, "20000.00", "50000.00").await.status, 200);
         assert_eq!(subscribe(&fixture.investor, &a, "4000.00").await.status, 201);
-        assert_eq!(subscribe(&fixture.investor, &a, "1000.01").await.field(), above());
+        assert_eq!(subscribe(&fixture.investor, &a, "1000.01").await.field(), above_limit());
         assert_eq!(subscribe(&fixture.investor, &b, "5000.00").await.status, 201, "each offering counts by itself");
     }
 
@@ -46,7 +46,7 @@ on_both_databases! {
     async fn an_investor_without_a_risk_warning_waits_a_day(database: Database) {
         let fixture = SubscriptionFixture::new(database, |o| o.exemption = Exemption::UkRmmi).await;
         let thinks = (409, "cooling_off_active".to_owned());
-        let ask = async || fixture.investor.client().post(&fixture.path(), "once", asked("1500.00")).await.unwrap();
+        let ask = async || fixture.investor.client().post(&fixture.path(), "once", subscription_body("1500.00")).await.unwrap();
         let silent = fixture.subscribe(&fixture.investor, "1500.00").await;
         assert_eq!(silent.text("/errors/0/code"), "acknowledgement_required", "{silent:?}");
         assert_eq!(fixture.api.count("investors where risk_warned_at is not null").await, 0);
@@ -54,7 +54,7 @@ on_both_databases! {
         assert_eq!(ask().await.problem(), thinks);
         let warned = "events where type = 'investor.risk_warned'";
         assert_eq!((fixture.api.count(warned).await, fixture.reserved().await), (1, "0.00".to_owned()));
-        let preview = fixture.investor.post(&format!("{}?dry_run=true", fixture.path()), asked("1500.00")).await;
+        let preview = fixture.investor.post(&format!("{}?dry_run=true", fixture.path()), subscription_body("1500.00")).await;
         assert_eq!((preview.status, &preview.body["eligible"]), (200, &json!(false)), "{preview:?}");
         let earlier = "update investors set risk_warned_at = '2026-01-01T00:00:00+00:00' where risk_warned_at is not null";
         fixture.write(earlier).await;

@@ -9,7 +9,7 @@ use crate::installation::{Person, SubscriptionFixture, shown, wallet};
 const NUMBER: &str = "L01X00T47";
 
 /// An investor with a unique name and a row of every kind that the platform keeps about a person.
-pub async fn known(fixture: &SubscriptionFixture, name: &str) -> (Person, String, String) {
+pub async fn investor_with_data(fixture: &SubscriptionFixture, name: &str) -> (Person, String, String) {
     let person = fixture.api.person(&fixture.server, name, Role::Investor).await;
     let id = person.get("/v1/auth/me").await.text("/investor_id");
     let called = format!("{name} Quillfeather");
@@ -20,9 +20,9 @@ pub async fn known(fixture: &SubscriptionFixture, name: &str) -> (Person, String
     assert_eq!(person.change("PATCH", "/v1/investor/profile", Some(profile)).await.status, 200);
     let papers = json!({ "level": "basic", "data": { "date_of_birth": "1984-02-29", "document_number": NUMBER } });
     assert_eq!(person.post("/v1/investor/kyc", papers).await.status, 202);
-    let yes = json!({ "decision": "approve", "reason_code": "documents_match", "evidence_sha256": "ab".repeat(32), "screening": "clear" });
+    let decision = json!({ "decision": "approve", "reason_code": "documents_match", "evidence_sha256": "ab".repeat(32), "screening": "clear" });
     let path = format!("/v1/investors/{id}/kyc/decision");
-    let decided = fixture.operator.client().post(&path, &format!("yes-{name}"), yes).await.unwrap();
+    let decided = fixture.operator.client().post(&path, &format!("yes-{name}"), decision).await.unwrap();
     assert_eq!(decided.status, 200, "{decided:?}");
     let paper = json!({ "kind": "other", "sha256": "cd".repeat(32) });
     assert_eq!(fixture.operator.post(&format!("/v1/investors/{id}/documents"), paper).await.status, 201);
@@ -32,8 +32,8 @@ pub async fn known(fixture: &SubscriptionFixture, name: &str) -> (Person, String
     assert_eq!(person.post("/v1/investor/wallets", labelled).await.status, 201);
     let hook = json!({ "url": format!("https://{name}.example/hook"), "description": called, "event_types": ["*"] });
     assert_eq!(person.post("/v1/webhooks/endpoints", hook).await.status, 201);
-    let wanted = json!({ "amount": "1500.00", "reference": called });
-    let subscribed = person.client().post(&fixture.path(), "mine", wanted).await.unwrap();
+    let body = json!({ "amount": "1500.00", "reference": called });
+    let subscribed = person.client().post(&fixture.path(), "mine", body).await.unwrap();
     assert_eq!(subscribed.status, 201, "{subscribed:?}");
     (person, id, subscribed.text("/id"))
 }
@@ -41,8 +41,8 @@ pub async fn known(fixture: &SubscriptionFixture, name: &str) -> (Person, String
 on_both_databases! {
     async fn an_export_holds_all_data_of_the_investor_and_nothing_else(database: Database) {
         let fixture = SubscriptionFixture::new(database, |_| {}).await;
-        let (ada, id, sub) = known(&fixture, "zephyrine").await;
-        let (other, .., others) = known(&fixture, "bo").await;
+        let (ada, id, sub) = investor_with_data(&fixture, "zephyrine").await;
+        let (other, .., others) = investor_with_data(&fixture, "bo").await;
         assert_eq!(fixture.pay(&sub, "1500.00", "bank-1").await.status, 201);
         let exported = ada.get("/v1/investor/export").await;
         assert_eq!(exported.status, 200, "{exported:?}");
@@ -59,8 +59,8 @@ on_both_databases! {
         }
         let length = |list: &str| exported.body[list].as_array().unwrap().len();
         assert_eq!((length("subscriptions"), length("payments"), length("entitlements"), length("cut")), (1, 1, 0, 0));
-        let told: Vec<_> = exported.body["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
-        assert!(told.contains(&"subscription.payment_received") && told.contains(&"investor.kyc_approved"), "{told:?}");
+        let events: Vec<_> = exported.body["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
+        assert!(events.contains(&"subscription.payment_received") && events.contains(&"investor.kyc_approved"), "{events:?}");
         assert_eq!(exported.body["notification_prefs"], json!({ "subscription": true }));
         let text = exported.body.to_string();
         assert!(text.contains("document_number") && !text.contains(NUMBER) && !text.contains("1984"), "encrypted fields appear by name only");

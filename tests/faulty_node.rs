@@ -14,7 +14,7 @@ fn refusal(text: &str) -> Fault {
 }
 
 /// Deploys and mints two pages through a proxy with these rules from the start of the work.
-async fn once_through(rules: Vec<Rule>) {
+async fn exactly_once_through(rules: Vec<Rule>) {
     let mut site = site().await;
     let proxy = FaultProxy::start(site.anvil.url(), 11);
     site.config.node(proxy.url());
@@ -41,7 +41,7 @@ macro_rules! through {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $name() {
-                once_through(vec![$($rule),+]).await;
+                exactly_once_through(vec![$($rule),+]).await;
             }
         )+
     };
@@ -115,7 +115,7 @@ async fn a_forged_receipt_is_not_believed_while_another_endpoint_disagrees() {
 /// Finality is not based on a receipt that the only endpoint forged once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_receipt_is_detected_before_finality() {
-    once_through(vec![Rule::new(Fault::ForgedReceipt).times(1)]).await;
+    exactly_once_through(vec![Rule::new(Fault::ForgedReceipt).times(1)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -126,13 +126,13 @@ on_both_databases! {
         let body = site.about(json!({ "address": wallet(0).to_checksum(None), "case_reference": "Case 7" }));
         assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
         site.settled().await;
-        let asked = server.post("/blockchain/unfreeze", "unfreeze", body.clone()).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "unfreeze".into()), "{asked:?}");
-        assert_eq!(asked.headers["location"], format!("/v1/approvals/{}", asked.text("/approval/id")));
+        let requested = server.post("/blockchain/unfreeze", "unfreeze", body.clone()).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "unfreeze".into()), "{requested:?}");
+        assert_eq!(requested.headers["location"], format!("/v1/approvals/{}", requested.text("/approval/id")));
         assert_eq!(server.post("/blockchain/unfreeze", "twice", body.clone()).await.problem(), (409, "operation_in_progress".to_owned()));
         assert_eq!(site.count("operations where kind = 'unfreeze'").await, 0, "nothing happens before the approval");
         // Both at once: the first holds the address, and the other is refused.
-        let (frozen, freed) = futures::join!(site.freeze(&server, "freeze-again", 0), server.approve(&second, &asked));
+        let (frozen, freed) = futures::join!(site.freeze(&server, "freeze-again", 0), server.approve(&second, &requested));
         site.settled().await;
         match (frozen.status, freed.text("/status").as_str()) {
             (202, "execution_failed") => {

@@ -12,12 +12,12 @@ use crate::installation::{PayoutFixture, UNITS_OF_A_CENT, signer_of};
 const BALANCES: u8 = 0;
 const ALLOWANCES: u8 = 1;
 
-fn within(slot: B256, key: Address) -> B256 {
+fn mapping_slot(slot: B256, key: Address) -> B256 {
     keccak256([key.into_word().0, slot.0].concat())
 }
 
 /// Changes the payer's storage in the coin without a transaction of the payer's key.
-async fn remember(day: &PayoutFixture, slot: B256, units: U256) {
+async fn set_storage(day: &PayoutFixture, slot: B256, units: U256) {
     let rpc = day.site.anvil.rpc();
     rpc.call("anvil_setStorageAt", json!([day.site.platform.coin, slot, B256::from(units)])).await;
 }
@@ -27,13 +27,13 @@ fn payer() -> Address {
 }
 
 async fn set_coin(day: &PayoutFixture, cents: u64) {
-    let slot = within(B256::with_last_byte(BALANCES), payer());
-    remember(day, slot, U256::from(cents * UNITS_OF_A_CENT)).await;
+    let slot = mapping_slot(B256::with_last_byte(BALANCES), payer());
+    set_storage(day, slot, U256::from(cents * UNITS_OF_A_CENT)).await;
 }
 
 async fn set_allowance(day: &PayoutFixture, spender: Address, units: U256) {
-    let slot = within(within(B256::with_last_byte(ALLOWANCES), payer()), spender);
-    remember(day, slot, units).await;
+    let slot = mapping_slot(mapping_slot(B256::with_last_byte(ALLOWANCES), payer()), spender);
+    set_storage(day, slot, units).await;
 }
 
 async fn set_ether(day: &PayoutFixture, wei: u64) {

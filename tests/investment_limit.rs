@@ -11,12 +11,12 @@ fn crowdfunded() -> Value {
     json!({ "exemption": "reg_cf", "lockup": { "enabled": true, "days": 365 }, "minimum_investment": "100.00" })
 }
 
-pub fn asked(amount: &str) -> Value {
+pub fn subscription_body(amount: &str) -> Value {
     json!({ "amount": amount, "acknowledgements": ["risk_warning"] })
 }
 
 pub async fn subscribe(person: &Person, offering: &str, amount: &str) -> Answer {
-    person.post(&format!("/v1/offerings/{offering}/subscribe"), asked(amount)).await
+    person.post(&format!("/v1/offerings/{offering}/subscribe"), subscription_body(amount)).await
 }
 
 pub async fn declare(person: &Person, income: &str, worth: &str) -> Answer {
@@ -28,7 +28,7 @@ async fn remaining(person: &Person) -> Value {
     person.get("/v1/investor/profile").await.body["limits"]["reg_cf_remaining"].clone()
 }
 
-pub fn above() -> (u16, String, String) {
+pub fn above_limit() -> (u16, String, String) {
     (422, "/amount".to_owned(), "investor_limit_exceeded".to_owned())
 }
 
@@ -41,9 +41,9 @@ on_both_databases! {
         let first = subscribe(ada, &a, "2000.00").await;
         assert_eq!(first.status, 201, "{first:?}");
         let refused = subscribe(ada, &b, "500.01").await;
-        assert_eq!(refused.field(), above(), "{refused:?}");
+        assert_eq!(refused.field(), above_limit(), "{refused:?}");
         assert_eq!(refused.body["errors"][0]["params"], json!({ "limit": "2500.00", "used": "2000.00", "remaining": "500.00" }));
-        let preview = ada.post(&format!("/v1/offerings/{b}/subscribe?dry_run=true"), asked("500.01")).await;
+        let preview = ada.post(&format!("/v1/offerings/{b}/subscribe?dry_run=true"), subscription_body("500.01")).await;
         let checks = preview.body["checks"].as_array().unwrap().iter();
         let failed: Vec<_> = checks.filter(|check| check["passed"] == false).map(|check| &check["code"]).collect();
         assert_eq!((preview.status, failed), (200, vec![&json!("investor_limit_exceeded")]), "{preview:?}");
@@ -57,7 +57,7 @@ on_both_databases! {
         assert_eq!((cancelled.status, remaining(ada).await), (200, json!("4500.00")), "{cancelled:?}");
         fixture.api.write("update subscriptions set created_at = '2020-01-01T00:00:00+00:00'").await;
         assert_eq!(remaining(ada).await, json!("5000.00"));
-        assert_eq!(subscribe(ada, &a, "5000.01").await.field(), above());
+        assert_eq!(subscribe(ada, &a, "5000.01").await.field(), above_limit());
         fixture.api.write("update investors set accreditation_status = 'verified'").await;
         assert_eq!(remaining(ada).await, Value::Null);
         assert_eq!(subscribe(ada, &a, "20000.00").await.status, 201);
@@ -66,13 +66,13 @@ on_both_databases! {
     async fn concurrent_commitments_do_not_exceed_the_investment_limit(database: Database) {
         let fixture = OfferingFixture::new(database).await;
         let offerings = [fixture.open(crowdfunded()).await, fixture.open(crowdfunded()).await];
-        let asked = (0..8).map(|number| {
+        let requested = (0..8).map(|number| {
             let (client, path) = (fixture.investor.client(), format!("/v1/offerings/{}/subscribe", offerings[number % 2]));
-            async move { client.change("POST", &path, Some(asked("2000.00"))).await.unwrap() }
+            async move { client.change("POST", &path, Some(subscription_body("2000.00"))).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let made = answers.iter().filter(|answer| answer.status == 201).count();
-        let refused = answers.iter().filter(|answer| answer.field() == above()).count();
+        let refused = answers.iter().filter(|answer| answer.field() == above_limit()).count();
         assert_eq!((made, refused), (1, 7), "{answers:?}");
         assert_eq!((fixture.api.count("subscriptions").await, remaining(&fixture.investor).await), (1, json!("500.00")));
     }
@@ -93,9 +93,9 @@ on_both_databases! {
         assert_eq!(fixture.olga.get(&path).await.text("/annual_income"), "765432.10");
         let masked = auditor.get(&path).await;
         assert_eq!((masked.status, &masked.body["annual_income"], &masked.body["net_worth"], &masked.body["limits"]["reg_cf_remaining"]), (200, &Value::Null, &Value::Null, &Value::Null));
-        let told = "select cast(data as text) from events union all select cast(detail as text) from audit_log";
-        let told = fixture.api.rows(told).await.concat().concat();
-        assert!(told.contains("annual_income") && !told.contains("76543210"), "the field name without its value");
+        let texts = "select cast(data as text) from events union all select cast(detail as text) from audit_log";
+        let texts = fixture.api.rows(texts).await.concat().concat();
+        assert!(texts.contains("annual_income") && !texts.contains("76543210"), "the field name without its value");
         let offering = fixture.open(json!({})).await;
         assert_eq!(subscribe(ada, &offering, "1000.00").await.status, 201);
         let seen = fixture.issuer.get(&format!("/v1/offerings/{offering}/subscriptions")).await;
@@ -105,14 +105,14 @@ on_both_databases! {
     async fn newly_declared_figures_count_at_acceptance_and_mint(database: Database) {
         let fixture = SubscriptionFixture::new(database, |o| o.exemption = Exemption::RegCf).await;
         assert_eq!(declare(&fixture.investor, "100000.00", "0.00").await.status, 200);
-        let made = fixture.investor.post(&fixture.path(), asked("4000.00")).await;
+        let made = fixture.investor.post(&fixture.path(), subscription_body("4000.00")).await;
         let id = made.text("/id");
         assert_eq!(made.status, 201, "{made:?}");
         fixture.write("update subscriptions set status = 'binding'").await;
         assert_eq!(fixture.pay(&id, "4000.00", "bank-1").await.status, 201);
         let accept = async || fixture.act(&fixture.issuer, &id, "accept", json!({})).await;
         assert_eq!(declare(&fixture.investor, "10000.00", "0.00").await.status, 200);
-        assert_eq!(accept().await.field(), above());
+        assert_eq!(accept().await.field(), above_limit());
         assert_eq!(declare(&fixture.investor, "80000.00", "0.00").await.status, 200);
         assert_eq!(accept().await.status, 200);
         assert_eq!(declare(&fixture.investor, "10000.00", "0.00").await.status, 200);

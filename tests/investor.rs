@@ -13,7 +13,7 @@ use crate::installation::{Answer, ApiFixture, PASSWORD, PayoutFixture, Person, S
 
 const NUMBER: &str = "L01X00T47";
 
-fn papers() -> Value {
+fn identity() -> Value {
     json!({ "level": "basic", "data": { "date_of_birth": "1984-02-29", "document_type": "passport", "document_number": NUMBER,
         "nationality": "DE", "address": "Hafenstrasse 7, Hamburg" } })
 }
@@ -22,7 +22,7 @@ fn evidence() -> String {
     "ab".repeat(32)
 }
 
-fn yes() -> Value {
+fn approval() -> Value {
     json!({ "decision": "approve", "reason_code": "documents_match", "evidence_sha256": evidence(), "screening": "clear" })
 }
 
@@ -38,7 +38,7 @@ async fn decide(reviewer: &Person, investor: &str, body: Value) -> Answer {
 async fn applicant(api: &ApiFixture, server: &Server) -> (Person, String, Person) {
     let (ada, olga) =
         (api.person(server, "ada", Role::Investor).await, api.person(server, "olga", Role::Operator).await);
-    let handed = ada.post("/v1/investor/kyc", papers()).await;
+    let handed = ada.post("/v1/investor/kyc", identity()).await;
     assert_eq!((handed.status, handed.text("/kyc/status")), (202, "pending".to_owned()), "{handed:?}");
     let id = investor_of(&ada).await;
     (ada, id, olga)
@@ -54,16 +54,16 @@ on_both_databases! {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
         let (ada, id, olga) = applicant(&api, &server).await;
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
         let rows = "select data_sealed from kyc_cases union all select cast(data as text) from events";
-        let told = api.rows(rows).await.concat().concat();
-        assert!(!told.is_empty() && !told.contains(NUMBER) && !told.contains("1984"), "{told}");
+        let texts = api.rows(rows).await.concat().concat();
+        assert!(!texts.is_empty() && !texts.contains(NUMBER) && !texts.contains("1984"), "{texts}");
 
         let listed = olga.get("/v1/investors?status=pending,in_review&q=SOMEBODY").await;
         assert_eq!((listed.text("/data/0/id"), &listed.body["pagination"]["total"]), (id.clone(), &json!(1)));
         assert_eq!(decide(&olga, &id, json!({ "decision": "start_review" })).await.text("/kyc/status"), "in_review");
         // Of two concurrent reviewers one decides.
-        let (one, other) = futures::join!(decide(&olga, &id, yes()), decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })));
+        let (one, other) = futures::join!(decide(&olga, &id, approval()), decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })));
         let (first, second) = if one.status == 200 { (one, other) } else { (other, one) };
         assert_eq!((first.status, second.problem()), (200, (409, "invalid_state".to_owned())), "{first:?} {second:?}");
         assert!(second.body["allowed_transitions"].is_array() && second.text("/current_status") == first.text("/kyc/status"), "{second:?}");
@@ -81,7 +81,7 @@ on_both_databases! {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
         let (ada, id, olga) = applicant(&api, &server).await;
-        let mut body = yes();
+        let mut body = approval();
         body["high_risk"] = json!(true);
         body["accreditation"] = json!({ "basis": "net_worth", "expires_at": Utc::now() + Duration::days(90) });
         body["expires_at"] = json!(Utc::now() + Duration::days(400));
@@ -109,7 +109,7 @@ on_both_databases! {
         let server = api.start().await;
         let ada = Person::log_in(&server, &ada.email).await;
         assert_eq!(ada.get("/v1/investor/profile").await.body["kyc"]["required_documents"], json!(["identity_document", "proof_of_address"]));
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "submitted again");
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202, "submitted again");
     }
 
     async fn the_country_is_known_before_a_decision(database: Database) {
@@ -125,17 +125,17 @@ on_both_databases! {
         }
         assert_eq!(said(Value::Null).await.status, 201);
         let nora = Person::log_in(&server, "nora@people.example").await;
-        let refused = nora.post("/v1/investor/kyc", papers()).await;
+        let refused = nora.post("/v1/investor/kyc", identity()).await;
         assert_eq!(refused.field(), (422, "/country".to_owned(), "required".to_owned()));
         assert_eq!(api.count("kyc_cases").await, 0);
-        let mut with = papers();
+        let mut with = identity();
         with["country"] = json!("PT");
         assert_eq!(nora.post("/v1/investor/kyc", with).await.status, 202);
         assert_eq!(nora.get("/v1/investor/profile").await.text("/country"), "PT");
         // A row from before the question existed.
         api.write("update investors set country = 'ZZ'").await;
         let (olga, id) = (api.person(&server, "olga", Role::Operator).await, investor_of(&nora).await);
-        let blind = decide(&olga, &id, yes()).await;
+        let blind = decide(&olga, &id, approval()).await;
         assert_eq!((blind.status, blind.text("/errors/0/code")), (422, "country_required".to_owned()), "{blind:?}");
         assert_eq!(nora.get("/v1/investor/profile").await.text("/kyc/status"), "pending");
     }
@@ -146,14 +146,14 @@ on_both_databases! {
         let (ada, id, olga) = applicant(&api, &server).await;
         assert_eq!(decide(&olga, &id, json!({ "decision": "needs_information", "reason_code": "blurred" })).await.status, 200);
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/reason_code"), "blurred");
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202);
         assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
         api.write(&format!("update investors set kyc_decided_at = '{}'", (Utc::now() - Duration::days(31)).to_rfc3339())).await;
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "thirty days are over");
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202, "thirty days are over");
         assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
         assert_eq!(decide(&olga, &id, json!({ "decision": "reset" })).await.text("/kyc/status"), "not_started");
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202);
     }
 
     async fn one_person_suspends_and_two_reinstate(database: Database) {
@@ -164,22 +164,22 @@ on_both_databases! {
         let (stop, back) = (format!("/v1/investors/{id}/suspend"), format!("/v1/investors/{id}/reinstate"));
         let hit = json!({ "reason_code": "sanctions_hit" });
         assert_eq!(olga.post(&stop, hit.clone()).await.problem(), (409, "invalid_state".to_owned()), "no identity was approved");
-        assert_eq!(decide(&olga, &id, yes()).await.status, 200);
+        assert_eq!(decide(&olga, &id, approval()).await.status, 200);
         let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence() });
         assert_eq!(olga.post(&back, reason.clone()).await.problem(), (409, "invalid_state".to_owned()));
         let stopped = olga.post(&stop, hit).await;
         assert_eq!((stopped.status, stopped.text("/kyc/status"), stopped.text("/sanctions/status")), (200, "suspended".into(), "hit".into()), "{stopped:?}");
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
         let unscreened = olga.post(&back, reason).await;
         assert_eq!((unscreened.text("/errors/0/pointer"), unscreened.text("/errors/0/code")), ("/screening".to_owned(), "sanctions_not_clear".to_owned()));
         let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence(), "screening": "clear" });
-        let asked = olga.post(&back, reason.clone()).await;
-        assert_eq!(asked.status, 202, "{asked:?}");
+        let requested = olga.post(&back, reason.clone()).await;
+        assert_eq!(requested.status, 202, "{requested:?}");
         assert_eq!(olga.post(&back, reason).await.problem(), (409, "operation_in_progress".to_owned()));
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/status"), "suspended");
-        let own = server.approve(&olga, &asked).await;
+        let own = server.approve(&olga, &requested).await;
         assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
-        let allowed = server.approve(&petra, &asked).await;
+        let allowed = server.approve(&petra, &requested).await;
         assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
         assert_eq!(ada.get("/v1/investor/profile").await.text("/sanctions/status"), "clear");
         assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
@@ -201,8 +201,8 @@ on_both_databases! {
         day.executed(&id).await;
         day.reaches(&id, "partially_completed").await;
         for (_, holder, _, status, reason) in day.parts(&id).await {
-            let wanted = if holder == wallet(1) { ("held", "kyc_required") } else { ("paid", "") };
-            assert_eq!((status.as_str(), reason.as_str()), wanted);
+            let expected = if holder == wallet(1) { ("held", "kyc_required") } else { ("paid", "") };
+            assert_eq!((status.as_str(), reason.as_str()), expected);
         }
         assert_eq!(day.sums_agree().await, 2);
     }
@@ -232,7 +232,7 @@ async fn each_caller_sees_only_their_own_data() {
         assert_eq!(person.get("/v1/investor/profile").await.problem(), forbidden);
     }
     for person in [&ada, &bruno, &issuer, &auditor] {
-        assert_eq!(decide(person, &id, yes()).await.problem(), forbidden);
+        assert_eq!(decide(person, &id, approval()).await.problem(), forbidden);
         for verb in ["suspend", "reinstate"] {
             assert_eq!(person.post(&format!("{detail}/{verb}"), json!({})).await.problem(), forbidden);
         }
@@ -241,7 +241,7 @@ async fn each_caller_sees_only_their_own_data() {
     assert_eq!((masked.text("/legal_name"), masked.text("/email")), ("S…".to_owned(), "a…@people.example".to_owned()));
     assert_eq!(auditor.get("/v1/investors?q=some").await.problem(), (403, "forbidden".to_owned()));
     assert_eq!(server.anonymous().get("/v1/investor/profile").await.unwrap().problem().0, 401);
-    assert_eq!(decide(&admin, &id, yes()).await.status, 200);
+    assert_eq!(decide(&admin, &id, approval()).await.status, 200);
 }
 
 /// Requests that are invalid in every state, each with its error.
@@ -303,14 +303,14 @@ async fn bad_input_is_refused_with_its_pointer_and_changes_nothing() {
     let server = api.start().await;
     let (ada, olga) =
         (api.person(&server, "ada", Role::Investor).await, api.person(&server, "olga", Role::Operator).await);
-    assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (403, "email_not_verified".to_owned()));
+    assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (403, "email_not_verified".to_owned()));
     let token = server.mailed("verify_email", &ada.email).await;
     let verified =
         server.anonymous().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
     assert_eq!(verified.status, 204, "{verified:?}");
     let id = investor_of(&ada).await;
     let (decision, stop) = (format!("/v1/investors/{id}/kyc/decision"), format!("/v1/investors/{id}/suspend"));
-    for (method, path, body, pointer, code) in unsound(&decision, &stop) {
+    for (method, path, body, pointer, code) in invalid_requests(&decision, &stop) {
         let person = if path.contains("investors") { &olga } else { &ada };
         let answer = person.change(method, path, Some(body)).await;
         assert_eq!(answer.field(), (422, pointer.into(), code.into()), "{answer:?}");

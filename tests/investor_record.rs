@@ -24,8 +24,8 @@ async fn approved(api: &ApiFixture, server: &Server) -> (Person, String, Person)
     let handed = ada.post("/v1/investor/kyc", json!({ "level": "basic", "provider_reference": "case-1" })).await;
     assert_eq!(handed.status, 202, "{handed:?}");
     let id = handed.text("/investor_id");
-    let yes = json!({ "decision": "approve", "evidence_sha256": evidence(), "screening": "clear" });
-    assert_eq!(decide(&olga, &id, yes).await.status, 200);
+    let decision = json!({ "decision": "approve", "evidence_sha256": evidence(), "screening": "clear" });
+    assert_eq!(decide(&olga, &id, decision).await.status, 200);
     (ada, id, olga)
 }
 
@@ -45,7 +45,7 @@ on_both_databases! {
         let path = format!("/v1/investors/{id}/accreditation");
         let until = |days: i64| json!(Utc::now() + Duration::days(days));
         let sound = json!({ "status": "verified", "basis": "net_worth", "evidence_sha256": evidence(), "expires_at": until(90) });
-        for (name, value, wanted) in [
+        for (name, value, expected) in [
             ("status", json!("maybe"), field("/status", "type_mismatch")),
             ("basis", json!("Net worth"), field("/basis", "code_format")),
             ("evidence_sha256", json!("ab"), field("/evidence_sha256", "digest_format")),
@@ -55,7 +55,7 @@ on_both_databases! {
         ] {
             let mut body = sound.clone();
             body[name] = value;
-            assert_eq!(olga.post(&path, body).await.field(), wanted, "{name}");
+            assert_eq!(olga.post(&path, body).await.field(), expected, "{name}");
         }
         assert_eq!(api.count("accreditations").await, 0);
         let first = olga.post(&path, sound.clone()).await;
@@ -80,7 +80,7 @@ on_both_databases! {
         let server = api.start().await;
         let (ada, id, olga) = approved(&api, &server).await;
         api.write(&format!("update investors set kyc_expires_at = '{}'", (Utc::now() + Duration::days(3)).to_rfc3339())).await;
-        for (change, wanted) in [
+        for (change, expected) in [
             (json!({ "evidence_sha256": null }), field("/evidence_sha256", "required")),
             (json!({ "screening": null }), field("/screening", "required")),
             (json!({ "screening": "hit" }), field("/screening", "sanctions_not_clear")),
@@ -88,7 +88,7 @@ on_both_databases! {
         ] {
             let mut body = json!({ "decision": "renew", "evidence_sha256": evidence(), "screening": "clear" });
             body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-            assert_eq!(decide(&olga, &id, body).await.field(), wanted, "{change}");
+            assert_eq!(decide(&olga, &id, body).await.field(), expected, "{change}");
         }
         let basis = json!({ "basis": "net_worth", "expires_at": Utc::now() + Duration::days(90) });
         let body = json!({ "decision": "renew", "evidence_sha256": evidence(), "screening": "clear", "accreditation": basis });

@@ -125,8 +125,8 @@ on_both_databases! {
         assert_eq!(statuses, [200, 409], "{one:?} {other:?}");
         let called_off = act(&isa, "c", &id, "cancel", json!({ "reason": "no money" })).await;
         assert_eq!((called_off.status, called_off.text("/status")), (200, "cancelled".to_owned()), "{called_off:?}");
-        let told = day.site.rows(&format!("select type from events where subject_id = '{id}' order by sequence")).await;
-        let wanted = ["created", "snapshotting", "snapshotted", "calculated", "approved", "cancelled"];
-        assert_eq!(told.concat(), wanted.map(|w| format!("distribution.{w}")));
+        let events = day.site.rows(&format!("select type from events where subject_id = '{id}' order by sequence")).await;
+        let expected = ["created", "snapshotting", "snapshotted", "calculated", "approved", "cancelled"];
+        assert_eq!(events.concat(), expected.map(|w| format!("distribution.{w}")));
     }
 }

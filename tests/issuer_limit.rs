@@ -16,7 +16,7 @@ fn three_million() -> Value {
     crowdfunded(json!({ "hard_cap": "3000000.00" }))
 }
 
-fn above() -> (u16, String, String) {
+fn above_limit() -> (u16, String, String) {
     (422, "/hard_cap".to_owned(), "exemption_limit".to_owned())
 }
 
@@ -40,16 +40,16 @@ on_both_databases! {
         let publishing = [&a, &b].map(|id| fixture.act(&fixture.issuer, id, "publish", json!({})));
         let answers = futures::future::join_all(publishing).await;
         let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
-        assert_eq!((refused.len(), refused[0].field()), (1, above()), "{answers:?}");
+        assert_eq!((refused.len(), refused[0].field()), (1, above_limit()), "{answers:?}");
         assert_eq!(refused[0].body["errors"][0]["params"], json!({ "limit": "5000000.00", "used": "3000000.00", "remaining": "2000000.00" }));
         let (open, waiting) = if answers[0].status == 200 { (a, b) } else { (b, a) };
         assert_eq!((fixture.status(&open).await, fixture.status(&waiting).await), ("open".to_owned(), "approved".to_owned()));
         // An offering above the limit is refused at submission; one within it is accepted.
         let more = fixture.draft(crowdfunded(json!({ "hard_cap": "2000001.00" }))).await;
-        assert_eq!(fixture.act(&fixture.issuer, &more, "submit", json!({})).await.field(), above());
+        assert_eq!(fixture.act(&fixture.issuer, &more, "submit", json!({})).await.field(), above_limit());
         let fits = fixture.open(crowdfunded(json!({ "hard_cap": "2000000.00" }))).await;
         let changes = json!({ "reason": "more", "changes": { "hard_cap": "2000001.00" } });
-        assert_eq!(fixture.act(&fixture.issuer, &fits, "material-change", changes).await.field(), above());
+        assert_eq!(fixture.act(&fixture.issuer, &fits, "material-change", changes).await.field(), above_limit());
         // Other exemptions and other issuers have limits of their own.
         fixture.open(json!({ "hard_cap": "9000000.00" })).await;
         let (rival, organisation) = fixture.other_issuer("rita").await;
@@ -59,7 +59,7 @@ on_both_databases! {
         fixture.api.write(&format!("update offerings set status = 'closed' where id in ('{open}', '{fits}')")).await;
         fixture.subscribed(&open, &[("accepted", 200_000_001)]).await;
         let publish = async || fixture.act(&fixture.issuer, &waiting, "publish", json!({})).await;
-        assert_eq!(publish().await.field(), above());
+        assert_eq!(publish().await.field(), above_limit());
         fixture.api.write("update subscriptions set created_at = '2020-01-01T00:00:00+00:00'").await;
         assert_eq!(publish().await.status, 200);
     }

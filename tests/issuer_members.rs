@@ -7,7 +7,7 @@ use world::{Database, on_both_databases};
 use crate::installation::{Answer, OfferingFixture, PASSWORD, Person};
 
 /// Two members of one issuer; the first invited the second.
-async fn two(database: Database) -> (OfferingFixture, Person, Person) {
+async fn two_members(database: Database) -> (OfferingFixture, Person, Person) {
     let fixture = OfferingFixture::new(database).await;
     let ida = Person::fresh(fixture.server.as_ref().unwrap(), &fixture.issuer.email).await;
     let ivo = join(&fixture, &ida, "ivo@issuer.example").await;
@@ -24,12 +24,12 @@ async fn join(fixture: &OfferingFixture, by: &Person, email: &str) -> Person {
     let invited = invite(fixture, by, email).await;
     assert_eq!((invited.status, invited.text("/status")), (201, "pending_verification".to_owned()), "{invited:?}");
     let token = server.mailed("invitation", email).await;
-    assert_eq!(follow(fixture, &token).await, 204);
+    assert_eq!(set_password_by_mail(fixture, &token).await, 204);
     Person::fresh(server, email).await
 }
 
 /// Sets a password by the link of a mail.
-async fn follow(fixture: &OfferingFixture, token: &str) -> u16 {
+async fn set_password_by_mail(fixture: &OfferingFixture, token: &str) -> u16 {
     let body = json!({ "token": token, "new_password": PASSWORD });
     let server = fixture.server.as_ref().unwrap();
     server.anonymous().change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap().status
@@ -39,13 +39,13 @@ async fn remove(fixture: &OfferingFixture, by: &Person, whom: &Person) -> Answer
     by.change("DELETE", &format!("/v1/issuers/{}/members/{}", fixture.issuer_id, whom.id), None).await
 }
 
-async fn stop(fixture: &OfferingFixture, verb: &str) -> Answer {
+async fn change_status(fixture: &OfferingFixture, verb: &str) -> Answer {
     fixture.olga.post(&format!("/v1/issuers/{}/{verb}", fixture.issuer_id), json!({ "reason": "a complaint" })).await
 }
 
 on_both_databases! {
     async fn a_member_is_invited_and_removed_at_once(database: Database) {
-        let (fixture, ida, ivo) = two(database).await;
+        let (fixture, ida, ivo) = two_members(database).await;
         let server = fixture.server.as_ref().unwrap();
         let own = ivo.get(&format!("/v1/issuers/{}", fixture.issuer_id)).await;
         assert_eq!((own.status, own.text("/id"), own.headers.contains_key("etag")), (200, fixture.issuer_id.clone(), true));
@@ -80,7 +80,7 @@ on_both_databases! {
     }
 
     async fn a_removed_member_stays_an_investor_and_a_revoked_invitation_fails(database: Database) {
-        let (fixture, ida, ivo) = two(database).await;
+        let (fixture, ida, ivo) = two_members(database).await;
         let server = fixture.server.as_ref().unwrap();
         fixture.api.write(&format!("update users set roles = 'investor issuer' where id = '{}'", ivo.id)).await;
         assert_eq!(remove(&fixture, &ida, &ivo).await.status, 204);
@@ -90,11 +90,11 @@ on_both_databases! {
         let token = server.mailed("invitation", "new@issuer.example").await;
         let path = format!("/v1/issuers/{}/members/{}", fixture.issuer_id, invited.text("/id"));
         assert_eq!(fixture.olga.change("DELETE", &path, None).await.status, 204, "an operator may do it too");
-        assert_eq!(follow(&fixture, &token).await, 422);
+        assert_eq!(set_password_by_mail(&fixture, &token).await, 422);
     }
 
     async fn two_members_removing_each_other_leave_one(database: Database) {
-        let (fixture, ida, ivo) = two(database).await;
+        let (fixture, ida, ivo) = two_members(database).await;
         for _ in 0..5 {
             let (first, second) = tokio::join!(remove(&fixture, &ida, &ivo), remove(&fixture, &ivo, &ida));
             let done = [&first, &second].iter().filter(|answer| answer.status == 204).count();
@@ -110,16 +110,16 @@ on_both_databases! {
     }
 
     async fn a_suspended_issuer_is_read_only_until_reinstated(database: Database) {
-        let (fixture, ida, ivo) = two(database).await;
+        let (fixture, ida, ivo) = two_members(database).await;
         let server = fixture.server.as_ref().unwrap();
         let (open, draft) = (fixture.open(json!({})).await, fixture.draft(json!({ "token_symbol": "NEXT" })).await);
         let key = ida.post("/v1/api-keys", json!({ "name": "k", "scopes": ["offerings:read", "offerings:write"] })).await;
         let program = server.client().with_key(&key.text("/key"));
         assert_eq!(ida.post(&format!("/v1/issuers/{}/suspend", fixture.issuer_id), json!({ "reason": "x" })).await.problem(), (403, "role_forbidden".to_owned()));
-        assert_eq!(stop(&fixture, "reinstate").await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(change_status(&fixture, "reinstate").await.problem(), (409, "invalid_state".to_owned()));
         let unsaid = fixture.olga.post(&format!("/v1/issuers/{}/suspend", fixture.issuer_id), json!({ "reason": " " })).await;
         assert_eq!((unsaid.status, unsaid.text("/errors/0/pointer")), (422, "/reason".to_owned()));
-        let (one, other) = tokio::join!(stop(&fixture, "suspend"), stop(&fixture, "suspend"));
+        let (one, other) = tokio::join!(change_status(&fixture, "suspend"), change_status(&fixture, "suspend"));
         let mut outcomes = [one.status, other.status];
         outcomes.sort_unstable();
         assert_eq!(outcomes, [200, 409], "{one:?} {other:?}");
@@ -145,11 +145,11 @@ on_both_databases! {
         assert_eq!(subscribe().await.problem(), (409, "offering_not_open".to_owned()));
         let preview = fixture.investor.post(&format!("/v1/offerings/{open}/subscribe?dry_run=true"), json!({ "amount": "1000.00" })).await;
         assert!(preview.body.to_string().contains("offering_not_open"), "{preview:?}");
-        assert_eq!(stop(&fixture, "reinstate").await.text("/status"), "active");
+        assert_eq!(change_status(&fixture, "reinstate").await.text("/status"), "active");
         assert_eq!(subscribe().await.status, 201);
         assert_eq!(ida.post("/v1/offerings", OfferingFixture::terms(json!({ "token_symbol": "MORE" }))).await.status, 201);
-        let told = fixture.api.rows("select type from events where subject_type = 'issuer' order by sequence").await.concat();
-        assert_eq!(told, ["issuer.approved", "issuer.suspended", "issuer.reinstated"]);
+        let events = fixture.api.rows("select type from events where subject_type = 'issuer' order by sequence").await.concat();
+        assert_eq!(events, ["issuer.approved", "issuer.suspended", "issuer.reinstated"]);
         let line = fixture.api.rows("select detail from audit_log where action = 'POST /v1/issuers/{id}/suspend' and detail like '%issuer.suspended%'").await;
         assert!(line[0][0].contains(r#""status":{"from":"active","to":"suspended"}"#), "{line:?}");
     }

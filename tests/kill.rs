@@ -14,14 +14,14 @@ const SIZE: ((usize, usize), (usize, usize)) = ((14, 35), (56, 110));
 const HOLDERS: usize = 8;
 const HOLDERS_PER_PAGE: u64 = 2;
 /// Maximum number of requests to each process.
-const WISHES: usize = 5;
+const REQUESTS_MAX: usize = 5;
 
 /// Requests what some offerings lack; idempotency keys make a repetition harmless.
-async fn ask(site: &Installation, server: &Server, wishes: usize) {
+async fn request_missing(site: &Installation, server: &Server, requests: usize) {
     let lacking = "select id, token_status from offerings o where not exists (select 1 from operations p where p.offering_id = o.id \
         and p.kind = case when o.token_status = 'deployed' then 'mint' else 'deploy_token' end) order by token_status, id";
     let client = server.client();
-    for row in site.rows(lacking).await.into_iter().take(wishes) {
+    for row in site.rows(lacking).await.into_iter().take(requests) {
         let [id, status] = row.try_into().unwrap();
         let (path, wish) = match status.as_str() {
             "deployed" => ("/blockchain/trigger-mint", "mint"),
@@ -45,7 +45,7 @@ async fn kills_with_work_in_flight_lose_nothing_and_double_nothing() {
         let mut server = site.start().await;
         // The kill comes during or after the requests.
         let life = Duration::from_millis(80 + seed.below(500));
-        _ = tokio::time::timeout(life, ask(&site, &server, WISHES)).await;
+        _ = tokio::time::timeout(life, request_missing(&site, &server, REQUESTS_MAX)).await;
         tokio::time::sleep(Duration::from_millis(seed.below(250))).await;
         server.process.kill();
         in_flight.push(site.unfinished().await);

@@ -6,7 +6,7 @@ use world::on_both_databases;
 use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, register};
 
 /// The response without the request id, to compare refusals.
-fn told(answer: &Answer) -> (u16, Value) {
+fn comparable(answer: &Answer) -> (u16, Value) {
     let mut body = answer.body.clone();
     body.as_object_mut().unwrap().remove("request_id");
     (answer.status, body)
@@ -24,11 +24,11 @@ on_both_databases! {
         let wrong = server.log_in("ada@people.example", "wrong wrong wrong").await;
         let unknown = server.log_in("nobody@people.example", "wrong wrong wrong").await;
         assert_eq!(wrong.problem(), (401, "invalid_credentials".to_owned()));
-        assert_eq!(told(&wrong), told(&unknown));
+        assert_eq!(comparable(&wrong), comparable(&unknown));
         assert_eq!(wrong.headers.get("www-authenticate"), unknown.headers.get("www-authenticate"));
         // An invited user without a password gets the same response.
         api.write("update users set password_hash = null").await;
-        assert_eq!(told(&server.log_in("ada@people.example", PASSWORD).await), told(&unknown));
+        assert_eq!(comparable(&server.log_in("ada@people.example", PASSWORD).await), comparable(&unknown));
     }
 
     async fn guessing_is_throttled_equally_for_known_and_unknown_addresses(database: Database) {
@@ -115,20 +115,20 @@ on_both_databases! {
         let forgot = async || post(&server, "/v1/auth/password/forgot", json!({ "email": "ada@people.example" })).await;
         forgot().await;
         let first = server.mailed("reset_password", "ada@people.example").await;
-        let asked = futures::future::join_all((0..8).map(|_| forgot())).await;
-        assert!(asked.iter().all(|answer| answer.status == 202), "{asked:?}");
+        let requested = futures::future::join_all((0..8).map(|_| forgot())).await;
+        assert!(requested.iter().all(|answer| answer.status == 202), "{requested:?}");
         assert_eq!(api.count("email_links where purpose = 'reset_password'").await, 3);
         let last = server.mailed_after(&first, "reset_password", "ada@people.example").await;
         let reset = async |token: &str| {
             post(&server, "/v1/auth/password/reset", json!({ "token": token, "new_password": "another one altogether" })).await
         };
         // Of ten concurrent uses of the link, one sets the password; none gets an unavailable error.
-        let asked = (0..10).map(|_| {
+        let requested = (0..10).map(|_| {
             let (client, body) = (server.anonymous(), json!({ "token": first, "new_password": "another one altogether" }));
             tokio::spawn(async move { client.change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap().status })
         });
         let mut statuses = Vec::new();
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             statuses.push(answer.await.unwrap());
         }
         statuses.sort_unstable();
@@ -154,12 +154,12 @@ on_both_databases! {
         let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
-        let asked = (0..12).map(|number| {
+        let requested = (0..12).map(|number| {
             let (client, body) = (ada.client(), json!({ "name": format!("Ada {number}") }));
             tokio::spawn(async move { client.change("PATCH", "/v1/auth/me", Some(body)).await.unwrap() })
         });
         let mut made = 0;
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let answer = answer.await.unwrap();
             made += i64::from(answer.status == 200);
             assert!(answer.status == 200 || answer.problem() == (412, "version_conflict".to_owned()), "{answer:?}");
@@ -200,13 +200,13 @@ on_both_databases! {
     async fn twenty_concurrent_registrations_make_one_account(database: Database) {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
-        let asked = (0..20).map(|_| {
+        let requested = (0..20).map(|_| {
             let client = server.anonymous();
             let body = json!({ "email": "ada@people.example", "password": PASSWORD, "name": "Ada" });
             tokio::spawn(async move { client.change("POST", "/v1/auth/register", Some(body)).await.unwrap().status })
         });
         let mut made = 0;
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let status = answer.await.unwrap();
             assert!(matches!(status, 201 | 409), "{status}");
             made += u32::from(status == 201);

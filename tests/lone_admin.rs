@@ -23,9 +23,9 @@ fn invitation(name: &str) -> Value {
 }
 
 async fn ask(admin: &Person, name: &str) -> Answer {
-    let asked = admin.post("/v1/users", invitation(name)).await;
-    assert_eq!(asked.status, 202, "{asked:?}");
-    asked
+    let requested = admin.post("/v1/users", invitation(name)).await;
+    assert_eq!(requested.status, 202, "{requested:?}");
+    requested
 }
 
 /// Moves pending approvals one day on; their mails are sent.
@@ -49,16 +49,16 @@ async fn approve(db: &Db, a: &Approval) -> Result<Status, Error> {
 }
 
 /// Requests an action as the only admin and checks that all staff were notified.
-async fn asked_alone(db: &Db, admin: &str, name: &str) -> Approval {
+async fn requested_alone(db: &Db, admin: &str, name: &str) -> Approval {
     let mut tx = db.begin().await.unwrap();
     let (email, name, user_id) = (format!("{name}@people.example"), name.to_owned(), tx.new_id("usr"));
     let action = Action::Invite(Invite { user_id, email, name, roles: vec![Role::Operator], reason: "x".to_owned() });
-    let asked = approval::ask(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
+    let requested = approval::ask(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
     for due in email_link::due(&mut tx, 100).await.unwrap() {
         email_link::sent(&mut tx, &due.link.id).await.unwrap();
     }
     tx.commit(Point::Accept).await.unwrap();
-    asked
+    requested
 }
 
 fn is_forbidden(outcome: &Result<Status, Error>) -> bool {
@@ -72,7 +72,7 @@ on_both_databases! {
         let mut tx = db.begin().await.unwrap();
         let admin = user::insert(&mut tx, "adam@people.example", "Adam", Role::Admin).await.unwrap();
         tx.commit(Point::Account).await.unwrap();
-        let (first, late) = (asked_alone(&db, &admin, "first").await, asked_alone(&db, &admin, "late").await);
+        let (first, late) = (requested_alone(&db, &admin, "first").await, requested_alone(&db, &admin, "late").await);
         clock.advance(Duration::hours(24) - Duration::seconds(1));
         assert!(is_forbidden(&approve(&db, &first).await), "a second too early");
         clock.advance(Duration::seconds(1));
@@ -90,22 +90,22 @@ on_both_databases! {
         let olga = api.person(&server, "olga", Role::Operator).await;
         let aude = api.person(&server, "aude", Role::Auditor).await;
         api.person(&server, "ada", Role::Investor).await;
-        let asked = ask(&adam, "ben").await;
-        assert_ne!(asked.body["approval"]["alone_from"], Value::Null);
-        for told in [&adam, &olga, &aude] {
-            server.mailed("notice", &told.email).await;
+        let requested = ask(&adam, "ben").await;
+        assert_ne!(requested.body["approval"]["alone_from"], Value::Null);
+        for person in [&adam, &olga, &aude] {
+            server.mailed("notice", &person.email).await;
         }
         assert_eq!(api.count("email_links where purpose = 'notice'").await, 3);
-        assert_eq!(adam.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()), "before the waiting time");
+        assert_eq!(adam.approve(&requested).await.problem(), (403, "self_approval_forbidden".to_owned()), "before the waiting time");
         a_day_later(&api).await;
         api.write("update email_links set sent_at = null, try_at = null where purpose = 'notice'").await;
-        assert_eq!(adam.approve(&asked).await.problem(), (409, "invalid_state".to_owned()), "the staff was not notified");
+        assert_eq!(adam.approve(&requested).await.problem(), (409, "invalid_state".to_owned()), "the staff was not notified");
         api.write("update email_links set sent_at = created_at where purpose = 'notice'").await;
-        assert_eq!(olga.approve(&asked).await.problem(), (403, "role_forbidden".to_owned()));
+        assert_eq!(olga.approve(&requested).await.problem(), (403, "role_forbidden".to_owned()));
         // The refusal is repeated under its key; a new key makes a new request.
         api.write("delete from idempotency_keys").await;
-        let allowed = adam.approve(&asked).await;
-        assert_eq!((allowed.status, allowed.text("/status"), allowed.text("/checker")), (202, "executed".to_owned(), "break_glass".to_owned()));
+        let approved = adam.approve(&requested).await;
+        assert_eq!((approved.status, approved.text("/status"), approved.text("/checker")), (202, "executed".to_owned(), "break_glass".to_owned()));
         assert_eq!(api.count("users where email = 'ben@people.example'").await, 1);
 
         let stopped = ask(&adam, "mallory").await;
@@ -120,10 +120,10 @@ on_both_databases! {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
         let adam = api.person(&server, "adam", Role::Admin).await;
-        let asked = adam.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"] })).await;
+        let requested = adam.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"] })).await;
         a_day_later(&api).await;
-        assert_eq!(adam.approve(&asked).await.status, 202);
-        let made = adam.post(&format!("/v1/approvals/{}/api-key", asked.text("/approval/id")), json!({})).await;
+        assert_eq!(adam.approve(&requested).await.status, 202);
+        let made = adam.post(&format!("/v1/approvals/{}/api-key", requested.text("/approval/id")), json!({})).await;
         assert_eq!(server.client().with_key(&made.text("/key")).get("/blockchain/operations").await.unwrap().status, 200);
     }
 
@@ -156,14 +156,14 @@ on_both_databases! {
         api.write(&format!("update users set roles = 'admin' where id = '{}'", eve.id)).await;
         for round in 0..5 {
             assert_eq!(adam.change("POST", &disable, None).await.status, 200);
-            let asked = ask(&adam, &format!("new-{round}")).await;
+            let requested = ask(&adam, &format!("new-{round}")).await;
             a_day_later(&api).await;
-            let (twice, allowed, came) = tokio::join!(adam.approve(&asked), adam.approve(&asked), adam.change("POST", &enable, None));
+            let (twice, approved, came) = tokio::join!(adam.approve(&requested), adam.approve(&requested), adam.change("POST", &enable, None));
             assert_eq!(came.status, 200, "{came:?}");
-            let status = api.rows(&format!("select status from approvals where id = '{}'", asked.text("/approval/id"))).await[0][0].clone();
+            let status = api.rows(&format!("select status from approvals where id = '{}'", requested.text("/approval/id"))).await[0][0].clone();
             match status.as_str() {
-                "executed" => assert!([&twice, &allowed].iter().any(|answer| answer.status == 202), "{twice:?} {allowed:?}"),
-                "pending" => assert!([&twice, &allowed].iter().all(|answer| answer.status >= 403 && answer.status < 500), "{twice:?} {allowed:?}"),
+                "executed" => assert!([&twice, &approved].iter().any(|answer| answer.status == 202), "{twice:?} {approved:?}"),
+                "pending" => assert!([&twice, &approved].iter().all(|answer| answer.status >= 403 && answer.status < 500), "{twice:?} {approved:?}"),
                 other => panic!("{other}"),
             }
             let made = api.count(&format!("users where email = 'new-{round}@people.example'")).await;

@@ -24,7 +24,7 @@ fn mails(folder: &Path) -> Vec<String> {
     mails.map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-async fn office(database: world::Database, first: &str) -> (ApiFixture, TempDir) {
+async fn mail_fixture(database: world::Database, first: &str) -> (ApiFixture, TempDir) {
     let (mut api, folder) = (ApiFixture::new(database).await, tempfile::tempdir().unwrap());
     api.set("mail", "command", &format!("\"{} -t\"", sender(folder.path(), first).display()));
     api.set("mail", "from", "\"no-reply@muniment.example\"");
@@ -48,7 +48,7 @@ async fn prove(server: &Server, token: &str) -> u16 {
 
 on_both_databases! {
     async fn the_verification_mail_is_sent_once_and_its_link_works_once(database: Database) {
-        let (api, folder) = office(database, "").await;
+        let (api, folder) = mail_fixture(database, "").await;
         let server = api.start().await;
         register(&server, "ada@people.example").await;
         is_sent(&api).await;
@@ -63,7 +63,7 @@ on_both_databases! {
     }
 
     async fn a_failed_mail_is_retried_and_an_expired_link_is_not_sent(database: Database) {
-        let (api, folder) = office(database, "exit 75").await;
+        let (api, folder) = mail_fixture(database, "exit 75").await;
         let server = api.start().await;
         register(&server, "ada@people.example").await;
         register(&server, "bruno@people.example").await;
@@ -80,7 +80,7 @@ on_both_databases! {
     }
 
     async fn a_crash_before_recording_a_mail_sends_the_same_link_again(database: Database) {
-        let (api, folder) = office(database, "").await;
+        let (api, folder) = mail_fixture(database, "").await;
         // The first try ends the process that started it, after the mail is out.
         let ends = format!("cat > {0}/first.eml; kill -9 $PPID; exit", folder.path().display());
         sender(folder.path(), &ends);

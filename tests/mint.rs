@@ -119,13 +119,13 @@ on_both_databases! {
         assert_eq!(site.rows("select subscription_id from eligibility_checks where stage = 'mint'").await.concat(), [ids[4].clone()]);
         site.settled().await;
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
-        let told = site.rows("select cast(data as text) from events where type = 'subscription.minted'").await.concat().concat();
-        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let event = site.rows("select cast(data as text) from events where type = 'subscription.minted'").await.concat().concat();
+        let event: serde_json::Value = serde_json::from_str(&event).unwrap();
         // A unit costs a cent.
         let units = site.rows(&format!("select quantity from subscriptions where id = '{}'", ids[4])).await[0][0].clone();
         let amount = format!("{}.{}", &units[..4], &units[4..]);
-        assert_eq!((&told["offering_id"], &told["amount"], &told["currency"], &told["quantity"]), (&json!(offering), &json!(amount), &json!("EUR"), &json!(units)));
-        assert!(told["investor_id"].is_string() && told["tx_hash"].is_string(), "{told}");
+        assert_eq!((&event["offering_id"], &event["amount"], &event["currency"], &event["quantity"]), (&json!(offering), &json!(amount), &json!("EUR"), &json!(units)));
+        assert!(event["investor_id"].is_string() && event["tx_hash"].is_string(), "{event}");
     }
 
     async fn nothing_is_minted_to_a_frozen_wallet(database: Database) {
@@ -178,11 +178,11 @@ on_both_databases! {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(8)]).await;
         site.config.engine("mint_page_holders", 4);
         let (server, offering) = (deployed(&site).await, site.offerings[0].clone());
-        let asked = (0..8).map(|number| {
+        let requested = (0..8).map(|number| {
             let (client, body) = (server.client(), json!({ "offering_id": offering }));
             async move { client.post("/blockchain/trigger-mint", &format!("mint-{number}"), body).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let accepted = answers.iter().filter(|answer| answer.status == 202).count();
         assert_eq!(accepted, 1, "{answers:?}");
         let refusals = ["nothing_to_mint", "operation_in_progress"];

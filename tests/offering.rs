@@ -41,8 +41,8 @@ async fn patch(who: &Person, id: &str, version: Option<i64>, change: Value) -> A
 }
 
 /// Approves as the second person.
-async fn allow(who: &Person, asked: &Answer) -> Answer {
-    let path = asked.text("/approval/id");
+async fn approve(who: &Person, requested: &Answer) -> Answer {
+    let path = requested.text("/approval/id");
     let path = format!("/v1/approvals/{path}");
     let read = who.get(&path).await;
     assert_eq!(read.body["outlook"]["ok"], true, "{read:?}");
@@ -79,8 +79,8 @@ on_both_databases! {
         let back = fixture.act(&fixture.olga, &id, "request-changes", json!({ "comment": "say more" })).await;
         assert_eq!((back.text("/status"), back.text("/status_reason")), ("draft".to_owned(), "say more".to_owned()));
         assert_eq!(fixture.act(&fixture.issuer, &id, "submit", json!({})).await.status, 200);
-        let allowed = fixture.act(&fixture.olga, &id, "approve", json!({})).await;
-        assert_eq!((allowed.text("/status"), allowed.text("/approved_by"), allowed.text("/terms_sha256").len()), ("approved".to_owned(), fixture.olga.id.clone(), 64));
+        let approved = fixture.act(&fixture.olga, &id, "approve", json!({})).await;
+        assert_eq!((approved.text("/status"), approved.text("/approved_by"), approved.text("/terms_sha256").len()), ("approved".to_owned(), fixture.olga.id.clone(), 64));
         assert_eq!(fixture.act(&fixture.issuer, &id, "publish", json!({})).await.text("/status"), "open");
         let seen = fixture.investor.get(&format!("/v1/offerings/{id}")).await;
         assert_eq!(seen.status, 200, "{seen:?}");
@@ -90,8 +90,8 @@ on_both_databases! {
         }
         let own = fixture.shown(&id).await;
         assert!(own.body.get("allowed_transitions").is_some() && own.body.get("approved_by").is_none(), "{own:?}");
-        let told = ["created", "updated", "updated", "updated", "updated", "submitted", "changes_requested", "submitted", "approved", "published"];
-        assert_eq!(fixture.events(&id).await, told);
+        let expected = ["created", "updated", "updated", "updated", "updated", "submitted", "changes_requested", "submitted", "approved", "published"];
+        assert_eq!(fixture.events(&id).await, expected);
     }
 
     async fn every_move_is_allowed_only_in_its_states(database: Database) {
@@ -100,14 +100,14 @@ on_both_databases! {
         let state = async |status: Status| {
             let reset = format!("update offerings set status = '{status}', hard_cap = 50000000, submitted_by = null where id = '{id}'");
             fixture.api.write(&reset).await;
-            let told = fixture.api.count(&format!("events where subject_id = '{id}'")).await;
-            (fixture.olga.get(&format!("/v1/offerings/{id}")).await.body["version"].as_i64().unwrap(), told)
+            let events_before = fixture.api.count(&format!("events where subject_id = '{id}'")).await;
+            (fixture.olga.get(&format!("/v1/offerings/{id}")).await.body["version"].as_i64().unwrap(), events_before)
         };
         for from in Status::ALL {
             for (verb, by, body) in moves() {
-                let (version, told) = state(*from).await;
+                let (version, events_before) = state(*from).await;
                 let answer = fixture.act(&fixture.olga, &id, verb, body).await;
-                let events = fixture.api.count(&format!("events where subject_id = '{id}'")).await - told;
+                let events = fixture.api.count(&format!("events where subject_id = '{id}'")).await - events_before;
                 let now = answer.body["version"].as_i64().unwrap_or(version);
                 match from.next(by) {
                     Some(to) => {
@@ -210,20 +210,20 @@ on_both_databases! {
         assert_eq!(fixture.act(&fixture.oleg, &id, "approve", json!({})).await.status, 200);
         // An issuer never cancels an offering alone.
         let over = json!({ "reason": "the house burnt down" });
-        let asked = fixture.act(&fixture.issuer, &id, "cancel", over.clone()).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "cancel_offering".to_owned()), "{asked:?}");
+        let requested = fixture.act(&fixture.issuer, &id, "cancel", over.clone()).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "cancel_offering".to_owned()), "{requested:?}");
         assert_eq!(fixture.status(&id).await, "approved");
         assert_eq!(fixture.act(&fixture.issuer, &id, "cancel", over.clone()).await.problem(), refused(409, "operation_in_progress"));
-        let allowed = allow(&fixture.olga, &asked).await;
-        assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
+        let approved = approve(&fixture.olga, &requested).await;
+        assert_eq!(approved.text("/status"), "executed", "{approved:?}");
         assert_eq!(fixture.status(&id).await, "cancelled");
         // Nor does an operator once money is committed; minted units stay.
         let id = fixture.open(json!({})).await;
         fixture.subscribed(&id, &[("committed", 150_000)]).await;
-        let asked = fixture.act(&fixture.olga, &id, "cancel", over.clone()).await;
-        assert_eq!(asked.status, 202, "{asked:?}");
-        assert_eq!(allow(&fixture.olga, &asked).await.problem(), refused(403, "self_approval_forbidden"));
-        assert_eq!(allow(&fixture.oleg, &asked).await.text("/status"), "executed");
+        let requested = fixture.act(&fixture.olga, &id, "cancel", over.clone()).await;
+        assert_eq!(requested.status, 202, "{requested:?}");
+        assert_eq!(approve(&fixture.olga, &requested).await.problem(), refused(403, "self_approval_forbidden"));
+        assert_eq!(approve(&fixture.oleg, &requested).await.text("/status"), "executed");
         assert_eq!(fixture.status(&id).await, "cancelled");
         // An investor with a subscription still sees the offering; others do not.
         let path = format!("/v1/offerings/{id}");
@@ -232,8 +232,8 @@ on_both_databases! {
         assert_eq!(stranger.get(&path).await.problem(), refused(404, "not_found"));
         let id = fixture.open(json!({})).await;
         fixture.api.write(&format!("update subscriptions set offering_id = '{id}', status = 'refunded'")).await;
-        let asked = fixture.act(&fixture.issuer, &id, "cancel", over).await;
-        assert_eq!(allow(&fixture.olga, &asked).await.text("/status"), "executed");
+        let requested = fixture.act(&fixture.issuer, &id, "cancel", over).await;
+        assert_eq!(approve(&fixture.olga, &requested).await.text("/status"), "executed");
     }
 
     async fn each_caller_sees_and_moves_only_their_own_offerings(database: Database) {
@@ -257,8 +257,8 @@ on_both_databases! {
         for (verb, _, body) in moves() {
             let (theirs, nobodys) = (fixture.act(&rival, &open, verb, body.clone()).await, "off_01jc0000000000000000000000");
             let staff_only = ["approve", "request-changes", "archive"].contains(&verb);
-            let wanted = if staff_only { refused(403, "role_forbidden") } else { refused(404, "not_found") };
-            assert_eq!(theirs.problem(), wanted, "{verb}");
+            let expected = if staff_only { refused(403, "role_forbidden") } else { refused(404, "not_found") };
+            assert_eq!(theirs.problem(), expected, "{verb}");
             assert_eq!(fixture.act(&fixture.investor, &open, verb, body.clone()).await.problem(), refused(403, "role_forbidden"), "{verb}");
             assert_eq!(fixture.act(&fixture.olga, nobodys, verb, body).await.problem(), refused(404, "not_found"), "{verb}");
         }
@@ -272,9 +272,9 @@ on_both_databases! {
             "rival" => rival.get(&format!("/v1/offerings/{id}")).await.status,
             _ => fixture.issuer.get(&format!("/v1/offerings/{id}")).await.status,
         };
-        for (id, wanted) in [(&draft, [404, 404, 404, 200]), (&open, [200; 4]), (&members, [404, 200, 200, 200]), (&private, [404, 404, 404, 200])] {
-            for (who, wanted) in ["anybody", "investor", "rival", "issuer"].into_iter().zip(wanted) {
-                assert_eq!(sees(who, id).await, wanted, "{who} {id}");
+        for (id, expected) in [(&draft, [404, 404, 404, 200]), (&open, [200; 4]), (&members, [404, 200, 200, 200]), (&private, [404, 404, 404, 200])] {
+            for (who, expected) in ["anybody", "investor", "rival", "issuer"].into_iter().zip(expected) {
+                assert_eq!(sees(who, id).await, expected, "{who} {id}");
             }
         }
         // An investor with a subscription sees the offering in every state.
@@ -321,7 +321,7 @@ on_both_databases! {
         let closed = anonymous(fixture.server.as_ref().unwrap()).get("/v1/offerings").await.unwrap();
         assert_eq!(closed.problem(), refused(401, "token_missing"));
         fixture.server.take().unwrap().process.kill();
-        let opened = opened(&fixture.api).await;
+        let opened = start_with_public_list(&fixture.api).await;
         let answer = anonymous(&opened).get("/v1/offerings?status=open").await.unwrap();
         assert_eq!((answer.status, answer.body["data"].as_array().unwrap().len()), (200, 1), "{answer:?}");
         assert_eq!(anonymous(&opened).with_key("nonsense").get("/v1/offerings").await.unwrap().problem(), refused(401, "token_invalid"));
@@ -329,6 +329,6 @@ on_both_databases! {
 }
 
 /// Starts the API with a public list of offerings.
-async fn opened(api: &ApiFixture) -> Server {
+async fn start_with_public_list(api: &ApiFixture) -> Server {
     api.serve(api.launch().env("MUNIMENT_PUBLIC_OFFERING_LIST", "true")).await
 }

@@ -13,7 +13,7 @@ use crate::installation::{OfferingFixture, in_days, later};
 pub const ENDED_AT: &[Point] = &[Point::Timer];
 
 /// Runs the timer of an offering at once, as after a change of a subscription.
-async fn look_again(engine: &Engine, id: &str) {
+async fn run_timer(engine: &Engine, id: &str) {
     let mut tx = engine.db.begin().await.unwrap();
     muniment_domain::timer::hasten(&mut tx, id).await.unwrap();
     tx.commit(Point::Timer).await.unwrap();
@@ -35,7 +35,7 @@ on_both_databases! {
         // Once by the wake, and once by a surplus wake.
         fixture.with_engine(opens_at + Duration::milliseconds(1), async |engine| { ring(engine).await; ring(engine).await }).await;
         assert_eq!(fixture.status(&id).await, "open");
-        assert_eq!(fixture.events(&id).await.iter().filter(|told| *told == "published").count(), 1);
+        assert_eq!(fixture.events(&id).await.iter().filter(|event| *event == "published").count(), 1);
         fixture.at(opens_at + Duration::days(1)).await;
         assert_eq!(fixture.status(&patient).await, "approved", "auto_open is off");
     }
@@ -90,10 +90,10 @@ on_both_databases! {
         let mut fixture = OfferingFixture::new(database).await;
         let id = fixture.open(json!({})).await;
         fixture.subscribed(&id, &[("accepted", 40_000_000), ("committed", 10_000_000)]).await;
-        fixture.with_engine(in_days(0), async |engine| look_again(engine, &id).await).await;
+        fixture.with_engine(in_days(0), async |engine| run_timer(engine, &id).await).await;
         assert_eq!(fixture.status(&id).await, "open", "some may still withdraw");
         fixture.api.write("update subscriptions set status = 'binding' where status = 'committed'").await;
-        fixture.with_engine(in_days(0), async |engine| look_again(engine, &id).await).await;
+        fixture.with_engine(in_days(0), async |engine| run_timer(engine, &id).await).await;
         let shown = fixture.shown(&id).await;
         assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("closed".to_owned(), "hard_cap_reached".to_owned()));
         assert_eq!(shown.text("/raised_amount"), "500000.00");

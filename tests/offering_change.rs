@@ -68,7 +68,7 @@ async fn status(fixture: &OfferingFixture, id: &str) -> String {
     fixture.olga.get(&format!("/v1/subscriptions/{id}")).await.text("/status")
 }
 
-async fn how_many(fixture: &OfferingFixture, condition: &str) -> i64 {
+async fn count(fixture: &OfferingFixture, condition: &str) -> i64 {
     fixture.api.count(&format!("subscriptions where {condition}")).await
 }
 
@@ -76,8 +76,8 @@ on_both_databases! {
     async fn subscribers_must_reconfirm_and_silence_cancels(database: Database) {
         let mut fixture = OfferingFixture::new(database).await;
         let id = fixture.open(json!({})).await;
-        let yes = subscribed(&fixture, &id, "1000.00").await;
-        multiplied(&fixture, &yes).await;
+        let subscription = subscribed(&fixture, &id, "1000.00").await;
+        multiplied(&fixture, &subscription).await;
         let version = changed(&fixture, &id, json!({ "target_amount": "450000.00" })).await.body["version"].as_i64().unwrap();
         // It crashes after its second page and continues there.
         let now = in_days(0);
@@ -86,22 +86,22 @@ on_both_databases! {
             plan::crash_at(Point::Timer, When::After, 1);
             timer::ring(engine, &id).await.unwrap_err();
         }).await;
-        assert_eq!(how_many(&fixture, "status = 'pending_reconfirmation'").await, 400);
+        assert_eq!(count(&fixture, "status = 'pending_reconfirmation'").await, 400);
         let asked_from = in_days(0);
         fixture.at(asked_from).await;
-        assert_eq!(how_many(&fixture, "status = 'pending_reconfirmation'").await, MANY + 1);
+        assert_eq!(count(&fixture, "status = 'pending_reconfirmation'").await, MANY + 1);
         assert_eq!(fixture.api.count("events where type = 'subscription.reconfirmation_required'").await, MANY + 1);
         assert_eq!(fixture.api.count("timers where subject_id like 'sub%'").await, MANY + 1);
-        let deadline = time(&fixture, &yes, "/reconfirm_by").await;
+        let deadline = time(&fixture, &subscription, "/reconfirm_by").await;
         assert!((working_days_after(now, 5)..=working_days_after(asked_from, 5) + Duration::seconds(1)).contains(&deadline), "{deadline}");
-        let path = format!("/v1/subscriptions/{yes}/reconfirm");
+        let path = format!("/v1/subscriptions/{subscription}/reconfirm");
         assert_eq!(fixture.investor.post(&path, json!({ "offering_version": version - 1 })).await.problem(), (412, "version_conflict".to_owned()));
         let said = fixture.investor.post(&path, json!({ "offering_version": version })).await;
         assert_eq!((said.status, said.text("/status")), (200, "committed".to_owned()), "{said:?}");
         fixture.at(working_days_after(now, 5) - Duration::milliseconds(1)).await;
-        assert_eq!(how_many(&fixture, "status = 'cancelled'").await, 0, "not before its time");
+        assert_eq!(count(&fixture, "status = 'cancelled'").await, 0, "not before its time");
         fixture.at(working_days_after(asked_from, 5) + Duration::seconds(2)).await;
-        assert_eq!((how_many(&fixture, "status = 'cancelled'").await, status(&fixture, &yes).await), (MANY, "committed".to_owned()));
+        assert_eq!((count(&fixture, "status = 'cancelled'").await, status(&fixture, &subscription).await), (MANY, "committed".to_owned()));
         assert_eq!(fixture.api.rows("select cast(committed_total as text) from offerings").await, [["100000"]]);
     }
 
@@ -136,10 +136,10 @@ on_both_databases! {
         fixture.at(in_days(0)).await;
         let (moved, paid_by) = (time(&fixture, &sub, "/cooling_off_expires_at").await, time(&fixture, &sub, "/payment/due_at").await);
         assert_eq!(((in_days(68) - moved).num_minutes(), paid_by - due), (0, moved - expires));
-        assert_eq!(how_many(&fixture, "calendar_version = 2").await, MANY + 1);
+        assert_eq!(count(&fixture, "calendar_version = 2").await, MANY + 1);
         assert_eq!(fixture.api.count("events where type = 'subscription.cooling_off_changed'").await, MANY + 1);
         fixture.at(in_days(60)).await;
-        assert_eq!(how_many(&fixture, "status = 'committed'").await, MANY + 1, "the old time no longer counts");
+        assert_eq!(count(&fixture, "status = 'committed'").await, MANY + 1, "the old time no longer counts");
         // One more change, of which no page is applied yet: the old time no longer counts for the calendar or the investor.
         extended(&fixture, &id, later(80)).await;
         fixture.with_engine(in_days(69), async |engine| timer::ring(engine, &sub).await.unwrap()).await;
@@ -148,7 +148,7 @@ on_both_databases! {
         let left = fixture.investor.post(&format!("/v1/subscriptions/{sub}/cancel"), json!({})).await;
         assert_eq!(left.text("/status"), "cancelled", "{left:?}");
         fixture.at(in_days(79)).await;
-        assert_eq!(how_many(&fixture, "status = 'binding'").await, MANY);
+        assert_eq!(count(&fixture, "status = 'binding'").await, MANY);
     }
 
     async fn an_earlier_end_is_a_change_of_terms_and_shortens_the_time(database: Database) {
@@ -182,8 +182,8 @@ on_both_databases! {
         ] {
             fixture.api.write(&sql).await;
         }
-        let asked = fixture.olga.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": id })).await.unwrap();
-        assert_eq!(asked.status, 202, "{asked:?}");
+        let requested = fixture.olga.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": id })).await.unwrap();
+        assert_eq!(requested.status, 202, "{requested:?}");
         fixture.at(in_days(61)).await;
         assert_eq!((fixture.status(&id).await, status(&fixture, &minting).await, status(&fixture, &other).await), ("failed".to_owned(), "accepted".to_owned(), "refund_pending".to_owned()));
         fixture.at(in_days(62)).await;

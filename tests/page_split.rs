@@ -37,7 +37,7 @@ async fn by_another_agent(site: &Installation, call: fn(Address, Address, Addres
     site.anvil.mine(1).await;
 }
 
-async fn go_on(site: &Installation) {
+async fn resume_lanes(site: &Installation) {
     site.write("update lanes set mode = 'active'").await;
 }
 
@@ -48,7 +48,7 @@ async fn minted(site: &Installation) -> i64 {
 on_both_databases! {
     async fn refused_lines_fail_and_the_others_are_minted(database: Database) {
         let (site, server, accepted) = frozen(database, 2).await;
-        go_on(&site).await;
+        resume_lanes(&site).await;
         let (page, batch) = (accepted.text("/operations/0/id"), accepted.text("/batch_id"));
         site.settled().await;
         assert_eq!(minted(&site).await, 3);
@@ -79,7 +79,7 @@ on_both_databases! {
         let bad = accepted.text("/operations/25/id");
         let wallets = format!("operation_items where operation_id = '{bad}'");
         by_another_agent(&site, token::freeze, &wallets).await;
-        go_on(&site).await;
+        resume_lanes(&site).await;
         site.settled().await;
         assert_eq!((server.state(&bad).await, minted(&site).await), (("failed".to_owned(), "reverts".to_owned()), 98));
         assert_eq!(site.exactly_once().await.attention, 1);
@@ -93,7 +93,7 @@ on_both_databases! {
 
     async fn a_page_with_only_refused_lines_is_not_split(database: Database) {
         let (site, _server, _) = frozen(database, 5).await;
-        go_on(&site).await;
+        resume_lanes(&site).await;
         site.settled().await;
         assert_eq!(site.rows("select status, error_code from operations where kind = 'mint'").await, [["failed", "reverts"]]);
     }
@@ -101,7 +101,7 @@ on_both_databases! {
     async fn crash_around_splitting_a_page(database: Database) {
         let (site, mut server, _) = frozen(database, 1).await;
         server.process.kill();
-        go_on(&site).await;
+        resume_lanes(&site).await;
         for side in ["before", "after"] {
             let plan = format!("{}.{side}:1", Point::Refuse);
             let mut process = site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();

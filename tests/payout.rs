@@ -18,16 +18,16 @@ async fn freeze(day: &PayoutFixture, holder: usize) {
 /// Unfreezes a wallet and waits until the ledger shows it, because a release reads the ledger.
 async fn unfreeze(day: &PayoutFixture, wallet: Address) {
     day.send_foreign(token::unfreeze(Address::ZERO, day.token, wallet, Bytes::new())).await;
-    free_in_books(day, wallet).await;
+    unfrozen_in_ledger(day, wallet).await;
 }
 
-async fn free_in_books(day: &PayoutFixture, wallet: Address) {
+async fn unfrozen_in_ledger(day: &PayoutFixture, wallet: Address) {
     let frozen = format!("token_accounts where frozen and wallet_address = '{wallet:#x}'");
     day.site.until("the ledger shows it", async || day.site.count(&frozen).await == 0).await;
 }
 
 /// Another agent freezes or unfreezes a holder, in the next block before all transactions of the platform.
-async fn frozen_next(day: &PayoutFixture, holder: usize, frozen: bool) {
+async fn set_frozen_in_next_block(day: &PayoutFixture, holder: usize, frozen: bool) {
     let (agent, call) = (signer_of(KEYS[2]), if frozen { token::freeze } else { token::unfreeze });
     let data = call(agent, day.token, wallet(holder), Bytes::new()).data;
     let nonce = day.site.anvil.rpc().number("eth_getTransactionCount", json!([agent, "latest"])).await;
@@ -94,8 +94,8 @@ on_both_databases! {
         assert_eq!(day.server.post(&path, "named", named).await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(day.server.post(&path, "all", json!({ "reason": "x" })).await.problem(), (409, "nothing_to_pay".to_owned()));
         unfreeze(&day, wallet(2)).await;
-        let asked = day.decide("reissue", &id, &frozen.0, "reissue").await;
-        day.approve(&asked).await;
+        let requested = day.decide("reissue", &id, &frozen.0, "reissue").await;
+        day.approve(&requested).await;
         day.reaches(&id, "completed").await;
         assert_eq!(day.sums_agree().await, 5);
     }
@@ -117,9 +117,9 @@ on_both_databases! {
         let pages = "select o.status, o.error_code, cast((select count(*) from operation_items i where i.operation_id = o.id) as text) \
                      from operations o where o.kind = 'payout' order by o.batch_index";
         // The allowance; a page of five, then pages of two and three; the three become one and two.
-        let wanted = [["confirmed", "", "0"], ["failed", "page_split", "5"], ["confirmed", "", "2"], ["failed", "page_split", "3"],
+        let expected = [["confirmed", "", "0"], ["failed", "page_split", "5"], ["confirmed", "", "2"], ["failed", "page_split", "3"],
             ["confirmed", "", "1"], ["confirmed", "", "2"]];
-        assert_eq!(day.site.rows(pages).await, wanted);
+        assert_eq!(day.site.rows(pages).await, expected);
     }
 
     async fn the_lane_takes_operations_without_a_wake(database: Database) {
@@ -214,7 +214,7 @@ on_both_databases! {
         day.site.stop_blocks().await;
         let op = day.executed(&id).await.text("/operations/0/id");
         day.site.all_in_pool(1).await;
-        frozen_next(&day, 1, true).await;
+        set_frozen_in_next_block(&day, 1, true).await;
         day.site.mined_until("the revert is final", async || day.site.unfinished().await == 0).await;
         assert_eq!(day.server.state(&op).await, ("failed".to_owned(), "reverted".to_owned()));
         assert_eq!((day.shown(&id).await.text("/status"), day.sums_agree().await), ("executing".to_owned(), 2));
@@ -225,7 +225,7 @@ on_both_databases! {
         assert_eq!(day.server.state(&op).await, ("failed".to_owned(), "page_split".to_owned()));
         let held = day.parts(&id).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
         assert_eq!((held.3.as_str(), held.4.as_str(), day.sums_agree().await), ("held", "frozen", 3));
-        frozen_next(&day, 1, false).await;
+        set_frozen_in_next_block(&day, 1, false).await;
         let frozen = format!("token_accounts where frozen and wallet_address = '{:#x}'", wallet(1));
         day.site.mined_until("the holder is unfrozen", async || day.site.count(&frozen).await == 0).await;
         assert_eq!(day.decide("release", &id, &held.0, "release").await.status, 200);
@@ -243,9 +243,9 @@ on_both_databases! {
         day.reaches(&first, "completed").await;
         let before = day.cents(signer_of(KEYS[1])).await;
         let (id, op) = stuck_in_escrow(&day, 30).await;
-        let asked = day.server.post(&format!("/v1/distributions/{id}/reclaim"), "back", json!({ "reason": "wrong list" })).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "reclaim".to_owned()), "{asked:?}");
-        day.approve(&asked).await;
+        let requested = day.server.post(&format!("/v1/distributions/{id}/reclaim"), "back", json!({ "reason": "wrong list" })).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "reclaim".to_owned()), "{requested:?}");
+        day.approve(&requested).await;
         assert_eq!(day.server.retry("beside", &op).await.problem(), (409, "operation_in_progress".to_owned()));
         day.site.mined_until("it is returned", async || day.shown(&id).await.text("/status") == "partially_completed").await;
         assert_eq!(day.cents(signer_of(KEYS[1])).await, before);
@@ -269,11 +269,11 @@ on_both_databases! {
             let (before, euros) = (day.cents(signer_of(KEYS[1])).await, 30 + round * 3);
             let (id, op) = stuck_in_escrow(&day, euros).await;
             let path = format!("/v1/distributions/{id}/reclaim");
-            let asked = day.server.post(&path, &format!("back-{round}"), json!({ "reason": "a test" })).await;
-            assert_eq!(asked.status, 202, "{asked:?}");
+            let requested = day.server.post(&path, &format!("back-{round}"), json!({ "reason": "a test" })).await;
+            assert_eq!(requested.status, 202, "{requested:?}");
             let (path, key) = (format!("/blockchain/operations/{op}/retry"), format!("again-{round}"));
             let again = operator.post(&path, &key, json!({ "reason": "a test" }));
-            let (approved, retried) = futures::join!(day.approve(&asked), again);
+            let (approved, retried) = futures::join!(day.approve(&requested), again);
             let (approved, retried) = (approved.text("/status"), retried.unwrap());
             let ended = match (approved.as_str(), retried.status) {
                 ("executed", 409) => "partially_completed",
@@ -310,8 +310,8 @@ on_both_databases! {
         assert_eq!(conflict.body["error"]["retryable"], false, "the retry check would refuse it");
         assert_eq!((day.sums_agree().await, day.shown(&first).await.text("/status")), (98, "executing".to_owned()));
         let give_up = json!({ "resolution": "abandon", "reason": "its number is taken" });
-        let asked = day.server.act("abandon", &bad, "reconcile", give_up).await;
-        assert_eq!(day.approve(&asked).await.status, 202);
+        let requested = day.server.act("abandon", &bad, "reconcile", give_up).await;
+        assert_eq!(day.approve(&requested).await.status, 202);
         day.reaches(&first, "partially_completed").await;
         let failed: Vec<_> = day.parts(&first).await.into_iter().filter(|part| part.3 == "failed").collect();
         assert_eq!(failed.len(), 2);
@@ -326,11 +326,11 @@ on_both_databases! {
             let refused = day.server.post(&path, code, body).await;
             assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), (pointer.to_owned(), code.to_owned()), "{refused:?}");
         }
-        let asked = day.server.post(&path, "all", json!({ "reason": "a test" })).await;
-        let shown = day.server.get(asked.headers["location"].to_str().unwrap()).await;
+        let requested = day.server.post(&path, "all", json!({ "reason": "a test" })).await;
+        let shown = day.server.get(requested.headers["location"].to_str().unwrap()).await;
         assert_eq!(shown.body["payload"]["lines"].as_array().unwrap().len(), 2, "{shown:?}");
         assert_eq!(day.server.post(&path, "twice", json!({ "reason": "x" })).await.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+        assert_eq!(day.approve(&requested).await.text("/status"), "executed");
         day.reaches(&first, "completed").await;
         assert_eq!(day.server.post(&path, "late", json!({ "reason": "x" })).await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(day.sums_agree().await, 100);

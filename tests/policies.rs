@@ -25,8 +25,8 @@ async fn ask(admin: &Person, version: i64, change: Value) -> Answer {
 }
 
 async fn changed(a: &Person, b: &Person, version: i64, change: Value) {
-    let allowed = b.approve(&ask(a, version, change).await).await;
-    assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");
+    let approved = b.approve(&ask(a, version, change).await).await;
+    assert_eq!((approved.status, approved.text("/status")), (202, "executed".to_owned()), "{approved:?}");
 }
 
 async fn admins(api: &ApiFixture, server: &Server) -> (Person, Person) {
@@ -45,13 +45,13 @@ on_both_databases! {
 
         let invited = json!({ "email": "olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "x" });
         let before = a.post("/v1/users", invited).await;
-        let asked = ask(&a, 0, json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" })).await;
-        assert_eq!((asked.status, a.get("/v1/policies").await.body["version"].as_i64()), (202, Some(0)), "{asked:?}");
-        assert_eq!(a.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        assert_eq!(b.approve(&asked).await.text("/status"), "executed");
+        let requested = ask(&a, 0, json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" })).await;
+        assert_eq!((requested.status, a.get("/v1/policies").await.body["version"].as_i64()), (202, Some(0)), "{requested:?}");
+        assert_eq!(a.approve(&requested).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        assert_eq!(b.approve(&requested).await.text("/status"), "executed");
         let read = b.get("/v1/policies").await;
         assert_eq!((&read.body["version"], &read.body["limits"]), (&json!(1), &limits(&json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" }))));
-        assert_eq!((read.text("/maker"), read.text("/checker"), read.text("/approval_id")), (a.id.clone(), b.id.clone(), asked.text("/approval/id")));
+        assert_eq!((read.text("/maker"), read.text("/checker"), read.text("/approval_id")), (a.id.clone(), b.id.clone(), requested.text("/approval/id")));
         assert_eq!(read.text("/reason"), "auditors may read it");
         let first = b.get("/v1/policies?version=0").await;
         assert_eq!((&first.body["limits"], &first.body["maker"]), (&limits(&json!({})), &Value::Null));
@@ -96,13 +96,13 @@ on_both_databases! {
         let mut outcomes = [first.status, second.status];
         outcomes.sort_unstable();
         assert_eq!(outcomes, [202, 409], "{first:?} {second:?}");
-        let (asked, checker) = if first.status == 202 { (first, b) } else { (second, a) };
+        let (requested, approver) = if first.status == 202 { (first, b) } else { (second, a) };
         // A concurrent change wrote the next version first.
         api.write(&format!("insert into policies (version, limits, reason, created_by, created_at) values (1, '{}', 'x', '{}', '2026-01-01T00:00:00+00:00')",
-            limits(&json!({ "kyc_months": 36 })), checker.id)).await;
-        let late = checker.approve(&asked).await;
+            limits(&json!({ "kyc_months": 36 })), approver.id)).await;
+        let late = approver.approve(&requested).await;
         assert_eq!((late.text("/status"), late.text("/error/code")), ("execution_failed".to_owned(), "version_conflict".to_owned()));
-        assert_eq!((checker.get("/v1/policies").await.body["limits"]["kyc_months"].as_i64(), api.count("policies").await), (Some(36), 1));
+        assert_eq!((approver.get("/v1/policies").await.body["limits"]["kyc_months"].as_i64(), api.count("policies").await), (Some(36), 1));
     }
 
     async fn subscriptions_and_identities_use_the_limits_of_their_time(database: Database) {
@@ -124,10 +124,10 @@ on_both_databases! {
         let decide = async |body: Value| fixture.operator.post(&format!("/v1/investors/{investor}/kyc/decision"), body).await;
         assert_eq!(decide(json!({ "decision": "start_review" })).await.status, 200);
         let in_days = |days: i64| crate::installation::later(days);
-        let yes = |days: i64| json!({ "decision": "approve", "evidence_sha256": "ab".repeat(32), "screening": "clear", "expires_at": in_days(days) });
-        let refused = decide(yes(40)).await;
+        let approval = |days: i64| json!({ "decision": "approve", "evidence_sha256": "ab".repeat(32), "screening": "clear", "expires_at": in_days(days) });
+        let refused = decide(approval(40)).await;
         assert_eq!(refused.field(), (422, "/expires_at".to_owned(), "out_of_range".to_owned()), "{refused:?}");
-        assert_eq!(decide(yes(20)).await.status, 200);
+        assert_eq!(decide(approval(20)).await.status, 200);
     }
 
     async fn a_lower_threshold_applies_to_the_next_mint_only(database: Database) {
@@ -138,11 +138,11 @@ on_both_databases! {
         site.settled().await;
         let (a, b) = (site.person(&server, "a", Role::Admin).await, site.person(&server, "b", Role::Admin).await);
         changed(&a, &b, 0, json!({ "mint_dual_control_threshold": "0.00" })).await;
-        let asked = server.mint("mint", offering).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "mint".to_owned()), "{asked:?}");
+        let requested = server.mint("mint", offering).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "mint".to_owned()), "{requested:?}");
         changed(&a, &b, 1, json!({ "mint_dual_control_threshold": "9000000.00" })).await;
         assert_eq!(site.count("operations where kind = 'mint'").await, 0, "it waits for approval all the same");
-        assert_eq!(server.approve(&b, &asked).await.text("/status"), "executed");
+        assert_eq!(server.approve(&b, &requested).await.text("/status"), "executed");
         site.settled().await;
         site.exactly_once().await;
     }

@@ -227,12 +227,12 @@ on_both_databases! {
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
         let give_up = json!({ "resolution": "abandon", "reason": "the offering is over" });
-        let asked = server.act("one", &mint, "reconcile", give_up.clone()).await;
-        assert_eq!((asked.status, asked.text("/approval/status"), asked.text("/approval/action")), (202, "pending".to_owned(), "abandon".to_owned()), "{asked:?}");
-        assert_eq!(asked.headers["location"], format!("/v1/approvals/{}", asked.text("/approval/id")));
+        let requested = server.act("one", &mint, "reconcile", give_up.clone()).await;
+        assert_eq!((requested.status, requested.text("/approval/status"), requested.text("/approval/action")), (202, "pending".to_owned(), "abandon".to_owned()), "{requested:?}");
+        assert_eq!(requested.headers["location"], format!("/v1/approvals/{}", requested.text("/approval/id")));
         let twice = server.act("two", &mint, "reconcile", give_up.clone()).await;
         assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, asked.body, "one key, one response");
+        assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, requested.body, "one key, one response");
         assert_eq!(site.count("operations where resolution is not null").await, 0, "nothing is abandoned yet");
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(3).await;

@@ -35,9 +35,9 @@ async fn minted(site: &Installation, server: &Server) {
 
 /// Runs a comparison to its end.
 async fn report(site: &Installation, server: &Server, key: &str, body: Value) -> Value {
-    let asked = server.post(PATH, key, body).await;
-    assert_eq!((asked.status, asked.text("/status")), (202, "running".to_owned()), "{asked:?}");
-    let location = asked.headers["location"].to_str().unwrap().to_owned();
+    let requested = server.post(PATH, key, body).await;
+    assert_eq!((requested.status, requested.text("/status")), (202, "running".to_owned()), "{requested:?}");
+    let location = requested.headers["location"].to_str().unwrap().to_owned();
     site.until("the run is over", async || server.get(&location).await.text("/status") != "running").await;
     let report = server.get(&format!("{location}?limit=100")).await.body;
     assert_eq!(report["status"], "completed", "{report}");
@@ -56,7 +56,7 @@ fn kinds(report: &Value) -> Vec<String> {
 }
 
 /// Calls the first offering's token as an agent that is not a signer of the platform.
-async fn by_a_stranger(site: &Installation, data: Bytes) {
+async fn by_foreign_agent(site: &Installation, data: Bytes) {
     let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([signer_of(KEYS[2]), "latest"])).await;
     let token = site.tokens_of(&site.offerings[0]).await[0].address;
     let hash = send(&site.anvil, KEYS[2], nonce, token, data).await;
@@ -221,11 +221,11 @@ on_both_databases! {
         minted(&site, &server).await;
         let (nobody, holder) = (Address::ZERO, site.rows("select min(wallet_address) from holdings").await[0][0].parse().unwrap());
         let page = MintPage { op_id: 9, partition: 1, release_at: 0, lines: vec![Line::new(Address::repeat_byte(7), 5).unwrap()] };
-        by_a_stranger(&site, token::mint_page(nobody, nobody, &page).data).await;
+        by_foreign_agent(&site, token::mint_page(nobody, nobody, &page).data).await;
         let minted = report(&site, &server, "mint", json!({})).await;
         assert!(kinds(&minted).contains(&"unknown_operation".to_owned()), "{minted}");
-        by_a_stranger(&site, token::freeze(nobody, nobody, holder, Bytes::new()).data).await;
-        by_a_stranger(&site, token::restrict(nobody, nobody, 1).data).await;
+        by_foreign_agent(&site, token::freeze(nobody, nobody, holder, Bytes::new()).data).await;
+        by_foreign_agent(&site, token::restrict(nobody, nobody, 1).data).await;
         let all = report(&site, &server, "all", json!({})).await;
         // An indexed event is no difference; that nobody here requested it is one.
         assert_eq!(kinds(&all), ["unknown_operation"], "{all}");
@@ -265,12 +265,12 @@ on_both_databases! {
         server.process.kill();
         for plan in ["reconcile.before:1", "reconcile.after:2", "reconcile.before:4"] {
             let mut server = site.serve(site.launch(&["run"]).env("MUNIMENT_CRASH", plan)).await;
-            let asked = server.post(PATH, plan, json!({})).await;
-            assert_eq!(asked.status, 202, "{asked:?}");
+            let requested = server.post(PATH, plan, json!({})).await;
+            assert_eq!(requested.status, 202, "{requested:?}");
             let status = server.process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
             assert_eq!(status.signal(), Some(SIGABRT), "{plan}");
             let server = site.start().await;
-            let path = format!("{PATH}/{}", asked.text("/id"));
+            let path = format!("{PATH}/{}", requested.text("/id"));
             site.write("update reconciliation_runs set next_action_at = created_at where status = 'running'").await;
             site.until("the run is over", async || server.get(&path).await.text("/status") == "completed").await;
             let done = server.get(&path).await.body;
@@ -278,8 +278,8 @@ on_both_databases! {
         }
         let server = site.start().await;
         proxy.add(Rule::new(Fault::Status(503)).on(&["eth_call", "eth_getLogs"]));
-        let asked = server.post(PATH, "away", json!({})).await;
-        let path = format!("{PATH}/{}", asked.text("/id"));
+        let requested = server.post(PATH, "away", json!({})).await;
+        let path = format!("{PATH}/{}", requested.text("/id"));
         site.until("it waits", async || !server.get(&path).await.text("/error").is_empty()).await;
         assert_eq!(server.get(&path).await.text("/status"), "running");
         let twice = server.post(PATH, "twice", json!({})).await;

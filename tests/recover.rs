@@ -73,12 +73,12 @@ on_both_databases! {
         let before = held(&site, token, wallet(0)).await;
         assert_eq!((before[0].1.len(), before[1].1.len()), (1, 2));
 
-        let asked = server.post(PATH, "recover", recovery(&site, "all", NEW).await).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "recover".into()), "{asked:?}");
-        let allowed = server.approve(&second, &asked).await;
-        assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".into()), "{allowed:?}");
+        let requested = server.post(PATH, "recover", recovery(&site, "all", NEW).await).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "recover".into()), "{requested:?}");
+        let approved = server.approve(&second, &requested).await;
+        assert_eq!((approved.status, approved.text("/status")), (202, "executed".into()), "{approved:?}");
         site.settled().await;
-        let batch = server.get(allowed.headers["location"].to_str().unwrap()).await;
+        let batch = server.get(approved.headers["location"].to_str().unwrap()).await;
         assert_eq!(batch.body["data"].as_array().unwrap().len(), 1, "one token has units in the wallet");
         assert_eq!(batch.text("/data/0/status"), "confirmed", "{batch:?}");
         assert_eq!(held(&site, token, NEW).await, before);

@@ -8,7 +8,7 @@ use crate::installation::{Answer, ApiFixture, PASSWORD, register};
 const ADA: &str = "ada@people.example";
 
 /// The whole response except its own id and time.
-fn said(answer: &Answer) -> (u16, String, Vec<String>) {
+fn comparable(answer: &Answer) -> (u16, String, Vec<String>) {
     let names = answer.headers.iter().filter(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
     (answer.status, answer.body.to_string(), names.map(|(name, value)| format!("{name}: {value:?}")).collect())
 }
@@ -20,7 +20,7 @@ on_both_databases! {
         let server = api.start().await;
         let free = register(&server, ADA).await;
         assert_eq!((free.status, &free.body), (202, &json!({ "status": "check_your_mail" })), "{free:?}");
-        assert_eq!(said(&register(&server, ADA).await), said(&free));
+        assert_eq!(comparable(&register(&server, ADA).await), comparable(&free));
         // A login does not show it either.
         let unknown = server.log_in("nobody@people.example", PASSWORD).await;
         let unproved = server.log_in(ADA, PASSWORD).await;
@@ -31,20 +31,20 @@ on_both_databases! {
         let proof = json!({ "token": server.mailed("verify_email", ADA).await });
         assert_eq!(server.anonymous().change("POST", "/v1/auth/verify-email", Some(proof)).await.unwrap().status, 204);
         assert_eq!(server.log_in(ADA, PASSWORD).await.status, 200);
-        assert_eq!(said(&register(&server, "ADA@people.example").await), said(&free));
+        assert_eq!(comparable(&register(&server, "ADA@people.example").await), comparable(&free));
         let choice = json!({ "token": server.mailed("reset_password", ADA).await, "new_password": "another horse another battery" });
         assert_eq!(server.anonymous().change("POST", "/v1/auth/password/reset", Some(choice)).await.unwrap().status, 204);
 
         // Many concurrent registrations make one account and few mails.
         let many = futures::future::join_all((0..8).map(|_| register(&server, "bruno@people.example"))).await;
-        assert!(many.iter().all(|one| said(one) == said(&free)), "{many:?}");
+        assert!(many.iter().all(|one| comparable(one) == comparable(&free)), "{many:?}");
         assert_eq!((api.count("users").await, api.count("investors").await), (2, 2));
         let bruno = "user_id = (select id from users where email = 'bruno@people.example')";
         assert_eq!(links(bruno).await, 3);
         // A disabled account gets no mail.
         api.write("update users set status = 'disabled' where email = 'bruno@people.example'").await;
         api.write(&format!("update email_links set used_at = created_at where {bruno}")).await;
-        assert_eq!((said(&register(&server, "bruno@people.example").await), links(bruno).await), (said(&free), 3));
+        assert_eq!((comparable(&register(&server, "bruno@people.example").await), links(bruno).await), (comparable(&free), 3));
         // Invalid input is still reported: it concerns the request alone.
         let short = json!({ "email": ADA, "password": "short", "name": "Ada" });
         assert_eq!(server.anonymous().change("POST", "/v1/auth/register", Some(short)).await.unwrap().field().2, "password_too_short");

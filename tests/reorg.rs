@@ -25,7 +25,7 @@ async fn included(site: &Installation) {
     site.until("it is seen", async || site.count("it is seen in a block").await == 1).await;
 }
 
-async fn nothing_is_told(site: &Installation) {
+async fn nothing_is_reported(site: &Installation) {
     assert_eq!(site.statuses().await, [["submitted", "1"]]);
     assert_eq!(site.count("offerings where token_status = 'deployed'").await, 0);
     assert_eq!(site.count("events where type in ('offering.token_deployed', 'operation.confirmed')").await, 0);
@@ -38,13 +38,13 @@ async fn hash(site: &Installation) -> String {
 on_both_databases! {
     async fn the_domain_changes_at_finality_and_not_before(database: Database) {
         let (site, _server) = sent(database).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         included(&site).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         site.anvil.mine(1).await;
         let head = async || site.count("chains where head_number > final_number + 1").await;
         site.until("the next block is seen", async || head().await == 1).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
@@ -55,7 +55,7 @@ on_both_databases! {
         site.anvil.reorg(1).await;
         let back = "operation_steps where state = 'signed'";
         site.until("the reorganisation is seen", async || site.count(back).await == 1).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         in_pool(&site, 1).await;
         included(&site).await;
         site.finalised().await;
@@ -107,7 +107,7 @@ on_both_databases! {
         let fee = site.rows("select max_fee_per_gas from attempts").await[0][0].parse::<u64>().unwrap();
         site.anvil.set_base_fee(fee * 3).await;
         site.anvil.mine(1).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         let raised = "attempts where kind = 'bump'";
         site.until("the fee is raised", async || site.count(raised).await > 0).await;
         // Each block is less than half full, so the base fee falls while our fee rises until they meet.

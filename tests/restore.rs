@@ -31,7 +31,7 @@ async fn restore(site: &mut Installation, backup: Database) {
 }
 
 /// Two tokens, then a backup, then a mint of each, a third token and its mint. The work continues from the backup.
-async fn forgotten(database: Database) -> Installation {
+async fn restored_before_mints(database: Database) -> Installation {
     let terms = [Terms::locked(2), Terms::free(3), Terms::free(2)];
     let mut site = Installation::new(database, Mining::Quick, &terms).await;
     site.config.engine("mint_page_holders", 2);
@@ -57,7 +57,7 @@ async fn forgotten(database: Database) -> Installation {
 
 on_both_databases! {
     async fn mints_after_the_backup_are_imported_and_not_repeated(database: Database) {
-        let site = forgotten(database).await;
+        let site = restored_before_mints(database).await;
         let operations = site.count("operations").await;
         let (resumed, why) = lane(&site, &["resume", "looked at it"]).await;
         assert!(!resumed && why.contains("5 calls") && why.contains("lane import"), "{why}");
@@ -78,8 +78,8 @@ on_both_databases! {
         let (again, text) = lane(&site, &["import", "--apply"]).await;
         assert!(again && !text.contains("imported as"), "{text}");
         assert_eq!(site.count("operations").await, operations + 5);
-        let told = "operation_history where reason = 'imported after a restore' and actor = 'command line'";
-        assert_eq!(site.count(told).await, 10);
+        let imported = "operation_history where reason = 'imported after a restore' and actor = 'command line'";
+        assert_eq!(site.count(imported).await, 10);
         let (resumed, why) = lane(&site, &["resume", "imported"]).await;
         assert!(resumed, "{why}");
 
@@ -171,8 +171,8 @@ on_both_databases! {
         assert!(!taken && why.contains("would be paid twice"), "{why}");
         day.server = day.site.start().await;
         for part in &parts {
-            let asked = day.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
-            assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+            let requested = day.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
+            assert_eq!(day.approve(&requested).await.text("/status"), "executed");
         }
         day.server.process.kill();
         let (imported, text) = lane(&day.site, &named).await;

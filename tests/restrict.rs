@@ -65,8 +65,8 @@ on_both_databases! {
         let paused = async || operator.get(&offering).await.text("/status") == "paused";
         site.until("the offering is paused", paused).await;
         assert_eq!(operator.get(&offering).await.text("/status_reason"), "partition_restricted");
-        let told = operator.get(&format!("{offering}/timeline?limit=100")).await;
-        assert!(format!("{told:?}").contains("partition_restricted"), "{told:?}");
+        let timeline = operator.get(&format!("{offering}/timeline?limit=100")).await;
+        assert!(format!("{timeline:?}").contains("partition_restricted"), "{timeline:?}");
         let line = format!("audit_log where actor_kind = 'engine' and action = 'index' and object_id = '{}'", site.offerings[0]);
         assert_eq!(site.count(&line).await, 1);
         let resume = async || operator.post(&format!("{offering}/resume"), json!({})).await;

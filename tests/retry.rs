@@ -23,11 +23,11 @@ on_both_databases! {
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(2).await;
         let path = format!("/blockchain/operations/{mint}/retry");
-        let asked = (0..MANY).map(|number| {
+        let requested = (0..MANY).map(|number| {
             let (client, path) = (server.client(), path.clone());
             async move { client.post(&path, &format!("retry-{number}"), json!({ "reason": "again" })).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let accepted: Vec<_> = answers.iter().filter(|answer| answer.status == 202).collect();
         let refused = answers.iter().filter(|answer| answer.problem() == (409, "invalid_state".to_owned())).count();
         assert_eq!((accepted.len(), refused), (1, MANY - 1), "{answers:?}");
@@ -132,9 +132,9 @@ on_both_databases! {
         let mint = site.mint_refused(&server, 0).await;
         site.write(&format!("update operation_steps set state = 'final', outcome = 'reverted', block_number = 1 where operation_id = '{mint}'")).await;
         proxy.add(Rule::new(Fault::Status(503)));
-        let asked = server.retry("retry", &mint).await;
-        assert_eq!(asked.problem(), (503, "chain_unavailable".to_owned()));
-        assert_eq!(asked.headers["retry-after"], "15");
+        let requested = server.retry("retry", &mint).await;
+        assert_eq!(requested.problem(), (503, "chain_unavailable".to_owned()));
+        assert_eq!(requested.headers["retry-after"], "15");
         assert_eq!(server.state(&mint).await.0, "failed");
         proxy.heal();
         site.set_roles(Roles::ALL).await;

@@ -13,7 +13,7 @@ struct App(Vec<u8>);
 
 impl App {
     /// Enrols the app with the secret that the platform shows.
-    fn fed(secret: &str) -> Self {
+    fn with_secret(secret: &str) -> Self {
         let (mut bytes, mut held, mut bits) = (Vec::new(), 0u32, 0);
         for letter in secret.bytes() {
             let value = if letter.is_ascii_uppercase() { letter - b'A' } else { letter - b'2' + 26 };
@@ -104,11 +104,11 @@ on_both_databases! {
         let first = server.log_in("ada@people.example", PASSWORD).await;
         let before = api.count("sessions where revoked_at is null").await;
         let body = json!({ "mfa_token": first.text("/mfa_token"), "code": app.code(0) });
-        let asked = (0..20).map(|_| {
+        let requested = (0..20).map(|_| {
             let (client, body) = (server.anonymous(), body.clone());
             tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
         });
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let status = answer.await.unwrap();
             assert!(matches!(status, 200 | 401 | 429), "{status}");
         }
@@ -157,12 +157,12 @@ on_both_databases! {
         let code = ada.post("/v1/auth/mfa/recovery-codes", json!({})).await.text("/recovery_codes/0");
         let first = server.log_in("ada@people.example", PASSWORD).await;
         let body = json!({ "mfa_token": first.text("/mfa_token"), "code": code });
-        let asked = (0..10).map(|_| {
+        let requested = (0..10).map(|_| {
             let (client, body) = (server.anonymous(), body.clone());
             tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
         });
         let mut opened = 0;
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let status = answer.await.unwrap();
             assert!(matches!(status, 200 | 401 | 429), "{status}");
             opened += u32::from(status == 200);

@@ -111,9 +111,9 @@ on_both_databases! {
         let first = Person::log_in(&server, "ada@people.example").await;
 
         // Twenty tabs at once: all get the same successor.
-        let asked = (0..20).map(|_| { let first = first.clone(); tokio::spawn(async move { first.refresh().await }) });
+        let requested = (0..20).map(|_| { let first = first.clone(); tokio::spawn(async move { first.refresh().await }) });
         let mut successors = std::collections::BTreeSet::new();
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let answer = answer.await.unwrap();
             assert_eq!(answer.status, 200, "{answer:?}");
             successors.insert(answer.text("/refresh_token"));

@@ -11,13 +11,13 @@ use crate::installation::PayoutFixture;
 /// `transferFrom(from, to, value)` returns true. Unless `to` is the first of the two, the balance of `to` grows by the value, less one for the
 /// second, and a `Transfer` event is emitted. Every other function returns the balance of its first argument plus a sufficient amount.
 fn unreliable(unpaid: Address, short: Address) -> String {
-    let told = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+    let transfer_topic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
     let (unpaid, short) = (hex::encode(unpaid), hex::encode(short));
     let other_functions = "60043554600160641b015f5260205ff3";
     let value = format!("60243573{short}1460443503");
     let enter = "806024355401602435555f52";
     format!(
-        "0x5f3560e01c6323b872dd14601e57{other_functions}5b60243573{unpaid}14608f57{value}{enter}6024356004357f{told}60205fa35b60015f5260205ff3"
+        "0x5f3560e01c6323b872dd14601e57{other_functions}5b60243573{unpaid}14608f57{value}{enter}6024356004357f{transfer_topic}60205fa35b60015f5260205ff3"
     )
 }
 
@@ -42,8 +42,8 @@ on_both_databases! {
         let proved = day.server.act("prove", &op, "reconcile", body).await;
         assert_eq!(proved.problem(), (422, "reconcile_verification_failed".to_owned()), "{proved:?}");
         let body = json!({ "resolution": "abandon", "reason": "the coin kept it" });
-        let asked = day.server.act("abandon", &op, "reconcile", body).await;
-        let shown = day.server.get(asked.headers["location"].to_str().unwrap()).await;
+        let requested = day.server.act("abandon", &op, "reconcile", body).await;
+        let shown = day.server.get(requested.headers["location"].to_str().unwrap()).await;
         let missing = shown.body["payload"]["missing"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
         let missing: Vec<_> = missing.collect();
         let units = |cents: u64| cents * 10_000;
@@ -52,7 +52,7 @@ on_both_databases! {
             format!("line 2: {} got {} of {} units", parts[2].1, units(parts[2].2) - 1, units(parts[2].2)),
             "2 of 4 lines were paid, and stay so".to_owned(),
         ]);
-        day.approve(&asked).await;
+        day.approve(&requested).await;
         day.reaches(&id, "partially_completed").await;
         let now: Vec<_> = day.parts(&id).await.into_iter().map(|part| (part.3, part.4)).collect();
         let of = |status: &str, reason: &str| (status.to_owned(), reason.to_owned());

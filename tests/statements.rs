@@ -30,12 +30,12 @@ impl Statements {
 
 /// The driver's fields of one statement: a summary, and the full text if it is longer.
 #[derive(Default)]
-struct Told {
+struct Fields {
     summary: String,
     whole: String,
 }
 
-impl Visit for Told {
+impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "summary" => value.clone_into(&mut self.summary),
@@ -61,9 +61,9 @@ impl Subscriber for Statements {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut told = Told::default();
-        event.record(&mut told);
-        let text = if told.whole.is_empty() { told.summary } else { told.whole };
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let text = if fields.whole.is_empty() { fields.summary } else { fields.whole };
         if ["select", "update", "insert", "delete", "with"].iter().any(|word| text.starts_with(word)) {
             self.0.lock().unwrap().push(text);
         }

@@ -94,8 +94,8 @@ fn value(chance: &mut Seed) -> Value {
 }
 
 /// Changes one place of a valid body: a field, a nested field, or an unknown field.
-fn spoil(chance: &mut Seed, sound: &Value) -> Value {
-    let mut body = sound.clone();
+fn corrupt(chance: &mut Seed, valid: &Value) -> Value {
+    let mut body = valid.clone();
     let mut place = &mut body;
     for _ in 0..3 {
         let inside: Vec<String> = match &*place {
@@ -188,18 +188,20 @@ async fn ask(
         None => send().await.expect("no response"),
     };
     let problem = answer.headers.get("content-type").is_some_and(|kind| kind == "application/problem+json");
-    let told = problem && !answer.text("/code").is_empty();
-    let sound = match answer.status {
+    let explained = problem && !answer.text("/code").is_empty();
+    let valid = match answer.status {
         200..400 => true,
         // Some chains do not exist; every other 5xx status is an error.
         500.. => matches!(answer.text("/code").as_str(), "chain_unavailable" | "chain_timeout"),
         // The pointer names a field; an empty pointer means the body.
-        422 if answer.text("/code") == "validation_failed" => told && answer.body["errors"][0]["pointer"].is_string(),
-        _ => told,
+        422 if answer.text("/code") == "validation_failed" => {
+            explained && answer.body["errors"][0]["pointer"].is_string()
+        }
+        _ => explained,
     };
     let mut shown = body.unwrap_or_default();
     shown.truncate(shown.char_indices().nth(400).map_or(shown.len(), |(at, _)| at));
-    (!sound).then(|| format!("{} {path} {headers:?} {shown}\n    {} {}", route.method, answer.status, answer.body))
+    (!valid).then(|| format!("{} {path} {headers:?} {shown}\n    {} {}", route.method, answer.status, answer.body))
 }
 
 async fn strange(
@@ -237,7 +239,7 @@ async fn strange(
             }
             let body = match (&route.body, chance.below(8)) {
                 (Some(_), 0) => Some((*chance.pick(NO_OBJECTS)).to_owned()),
-                (Some(sound), _) => Some(spoil(chance, sound).to_string()),
+                (Some(valid), _) => Some(corrupt(chance, valid).to_string()),
                 (None, _) => None,
             };
             let key = format!("{role}-{}-{number}", chance.draw());

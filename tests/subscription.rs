@@ -158,9 +158,9 @@ on_both_databases! {
         assert_eq!((whole.field().2, whole.body["errors"][0]["params"]["maximum"].clone()), ("above_maximum".to_owned(), json!("1.00")));
         let rest = fixture.act(&fixture.operator, &id, "payments", back("1.00", "back-1")).await;
         assert_eq!((rest.status, rest.text("/subscription/payment/excess_amount")), (201, "0.00".to_owned()));
-        let told = ["committed", "payment_received", "payment_received", "wallet_changed", "wallet_changed", "accepted",
+        let events = ["committed", "payment_received", "payment_received", "wallet_changed", "wallet_changed", "accepted",
             "payment_received", "payment_refunded"];
-        assert_eq!(fixture.events(&id).await, told.map(|what| format!("subscription.{what}")));
+        assert_eq!(fixture.events(&id).await, events.map(|what| format!("subscription.{what}")));
         assert_eq!(fixture.rows("select stage from eligibility_checks order by stage").await.concat(), ["accept", "commit"]);
         assert_eq!(fixture.reserved().await, "1500.00");
     }
@@ -190,8 +190,8 @@ on_both_databases! {
             let answer = fixture.act(&fixture.operator, &second, "payments", some(amount, reference)).await;
             assert_eq!(answer.text("/subscription/status"), status);
         }
-        let told = fixture.events(&second).await;
-        assert_eq!(told.last().unwrap(), "subscription.refunded", "{told:?}");
+        let events = fixture.events(&second).await;
+        assert_eq!(events.last().unwrap(), "subscription.refunded", "{events:?}");
     }
 
     async fn late_money_is_recorded_and_refunded(database: Database) {
@@ -211,8 +211,8 @@ on_both_databases! {
                 let refunded = fixture.act(&fixture.operator, &id, "refund", back.clone()).await;
                 assert_eq!((refunded.status, refunded.text("/amount"), refunded.text("/subscription/status")), (200, "1500.00".to_owned(), "refunded".to_owned()), "{refunded:?}");
             }
-            let told = fixture.events(&id).await;
-            assert_eq!(told[1..], ["payment_received", "refund_pending", "payment_refunded", "refunded"].map(|what| format!("subscription.{what}")));
+            let events = fixture.events(&id).await;
+            assert_eq!(events[1..], ["payment_received", "refund_pending", "payment_refunded", "refunded"].map(|what| format!("subscription.{what}")));
         }
         assert_eq!((fixture.reserved().await, fixture.api.count("payments").await), ("0.00".to_owned(), 8));
         // Excess money before the acceptance: the error says what to do.

@@ -11,11 +11,11 @@ on_both_databases! {
     async fn one_of_two_hundred_gets_the_last_place(database: Database) {
         let fixture = SubscriptionFixture::new(database, |o| o.hard_cap = 300_000).await;
         fixture.committed("1500.00").await;
-        let asked = (0..200).map(|_| {
+        let requested = (0..200).map(|_| {
             let (client, path) = (fixture.investor.client(), fixture.path());
             async move { client.change("POST", &path, Some(json!({ "amount": "1500.00" }))).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let made = answers.iter().filter(|answer| answer.status == 201).count();
         let refused = answers.iter().filter(|answer| answer.text("/errors/0/code") == "hard_cap_exceeded").count();
         assert_eq!((made, refused), (1, 199), "{:?}", answers.iter().map(|a| a.problem()).collect::<BTreeSet<_>>());
@@ -25,11 +25,11 @@ on_both_databases! {
     async fn one_idempotency_key_makes_one_subscription(database: Database) {
         let fixture = SubscriptionFixture::new(database, |_| {}).await;
         let path = fixture.path();
-        let asked = (0..50).map(|_| {
+        let requested = (0..50).map(|_| {
             let (client, path) = (fixture.investor.client(), path.clone());
             async move { client.post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let ids: BTreeSet<_> = answers.iter().filter(|a| a.status == 201).map(|a| a.text("/subscription_id")).collect();
         let busy = answers.iter().filter(|a| a.problem() == (409, "idempotency_in_progress".to_owned())).count();
         assert_eq!((ids.len(), answers.iter().filter(|a| a.status == 201).count() + busy), (1, 50), "{answers:?}");
@@ -56,8 +56,8 @@ on_both_databases! {
             // An accepted subscription may be cancelled; a cancelled one is never accepted.
             assert_eq!((cancelled.status, fixture.status(&id).await), (200, "refund_pending".to_owned()), "{cancelled:?}");
             assert!(accepted.status == 200 || accepted.problem() == (409, "invalid_state".to_owned()), "{accepted:?}");
-            let told = fixture.events(&id).await;
-            assert_eq!(told.contains(&"subscription.accepted".to_owned()), accepted.status == 200, "{told:?}");
+            let events = fixture.events(&id).await;
+            assert_eq!(events.contains(&"subscription.accepted".to_owned()), accepted.status == 200, "{events:?}");
         }
         assert_eq!(fixture.reserved().await, "0.00");
     }

@@ -19,7 +19,7 @@ const STATUSES: [&str; 9] = [
 ];
 
 /// The next status by status and move; a missing pair is refused.
-fn wanted(status: &str, act: &str) -> Option<&'static str> {
+fn expected_status(status: &str, act: &str) -> Option<&'static str> {
     match (status, act) {
         ("committed" | "pending_reconfirmation", "withdraw")
         | ("committed" | "pending_reconfirmation" | "binding" | "accepted", "cancel") => Some("cancelled"),
@@ -32,7 +32,7 @@ fn wanted(status: &str, act: &str) -> Option<&'static str> {
 }
 
 /// Sets a status, with the columns that a row in that status has.
-async fn put(fixture: &SubscriptionFixture, id: &str, status: &str, act: &str) {
+async fn set_status(fixture: &SubscriptionFixture, id: &str, status: &str, act: &str) {
     let paid = act == "accept" || status == "refund_pending";
     let money = if paid { "amount" } else { "0" };
     let reserved = if ["cancelled", "rejected", "expired", "refund_pending", "refunded"].contains(&status) {
@@ -49,7 +49,7 @@ async fn put(fixture: &SubscriptionFixture, id: &str, status: &str, act: &str) {
     fixture.write(&format!("update offerings set committed_total = {reserved}")).await;
 }
 
-fn asked<'a>(fixture: &'a SubscriptionFixture, act: &str) -> (&'a Person, &'static str, Value) {
+fn requested<'a>(fixture: &'a SubscriptionFixture, act: &str) -> (&'a Person, &'static str, Value) {
     match act {
         "withdraw" => (&fixture.investor, "cancel", json!({})),
         "cancel" => (&fixture.operator, "cancel", json!({ "reason": "a test" })),
@@ -66,14 +66,14 @@ on_both_databases! {
         let id = fixture.committed("1500.00").await;
         for status in STATUSES {
             for act in ["withdraw", "cancel", "reconfirm", "accept", "reject", "refund"] {
-                put(&fixture, &id, status, act).await;
+                set_status(&fixture, &id, status, act).await;
                 fixture.write("delete from payments").await;
                 fixture.write("delete from eligibility_checks where stage = 'accept'").await;
                 let before = fixture.rows("select cast(count(*) as text) from events").await;
-                let (person, path, body) = asked(&fixture, act);
+                let (person, path, body) = request_for(&fixture, act);
                 let answer = fixture.act(person, &id, path, body).await;
                 let now = fixture.status(&id).await;
-                match wanted(status, act) {
+                match expected_status(status, act) {
                     Some(to) => {
                         // A paid subscription ends when the money is refunded.
                         let to = if status == "refund_pending" { "refunded" } else { to };

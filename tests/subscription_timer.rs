@@ -87,22 +87,22 @@ on_both_databases! {
 
     async fn silence_about_changed_terms_cancels(database: Database) {
         let mut fixture = SubscriptionFixture::new(database, |_| {}).await;
-        let (silent, yes) = (fixture.committed("1500.00").await, fixture.committed("1000.00").await);
-        let ends = time(&fixture, &yes, "/cooling_off_expires_at").await;
+        let (silent, reconfirmed) = (fixture.committed("1500.00").await, fixture.committed("1000.00").await);
+        let ends = time(&fixture, &reconfirmed, "/cooling_off_expires_at").await;
         // As after a material change.
         fixture.write("update subscriptions set previous_status = status, status = 'pending_reconfirmation', reconfirm_by = cooling_off_expires_at").await;
-        let stale = fixture.act(&fixture.investor, &yes, "reconfirm", json!({ "offering_version": 0 })).await;
+        let stale = fixture.act(&fixture.investor, &reconfirmed, "reconfirm", json!({ "offering_version": 0 })).await;
         assert_eq!(stale.problem(), (412, "version_conflict".to_owned()));
-        let said = fixture.act(&fixture.investor, &yes, "reconfirm", json!({ "offering_version": 1 })).await;
+        let said = fixture.act(&fixture.investor, &reconfirmed, "reconfirm", json!({ "offering_version": 1 })).await;
         assert_eq!((said.status, said.text("/status")), (200, "committed".to_owned()), "{said:?}");
         fixture.at(Clock::manual(ends + Duration::seconds(10)), None).await;
-        assert_eq!((fixture.status(&silent).await, fixture.status(&yes).await), ("cancelled".to_owned(), "binding".to_owned()));
+        assert_eq!((fixture.status(&silent).await, fixture.status(&reconfirmed).await), ("cancelled".to_owned(), "binding".to_owned()));
         assert_eq!(fixture.reserved().await, "1000.00");
-        let told = ["committed", "cancelled"].map(|what| format!("subscription.{what}"));
-        assert_eq!(fixture.events(&silent).await, told);
+        let expected = ["committed", "cancelled"].map(|what| format!("subscription.{what}"));
+        assert_eq!(fixture.events(&silent).await, expected);
         // After the deadline a reconfirmation is too late, whether or not the timer has run.
         fixture.write("update subscriptions set previous_status = 'committed', status = 'pending_reconfirmation', reconfirm_by = created_at").await;
-        let late = fixture.act(&fixture.investor, &yes, "reconfirm", json!({ "offering_version": 1 })).await;
+        let late = fixture.act(&fixture.investor, &reconfirmed, "reconfirm", json!({ "offering_version": 1 })).await;
         assert_eq!(late.problem(), (409, "invalid_state".to_owned()));
     }
 }

@@ -183,7 +183,7 @@ async fn a_failed_read_is_not_cached() {
     let rule = proxy.add(Rule::new(Fault::Status(500)).on(&["eth_call"]).times(1));
     assert!(matches!(ask().await, Err(NoAnswer::Fault(_))));
     assert_eq!(proxy.hits(rule), 1);
-    let asked = async || (ask().await.is_ok(), proxy.calls("eth_call"));
+    let requested = async || (ask().await.is_ok(), proxy.calls("eth_call"));
     // The node's count includes the lost request.
-    assert_eq!([asked().await, asked().await], [(true, 2), (true, 2)]);
+    assert_eq!([requested().await, requested().await], [(true, 2), (true, 2)]);
 }

@@ -21,15 +21,15 @@ on_both_databases! {
         let server = api.start().await;
         let (a, b) = admins(&api, &server).await;
         let body = json!({ "email": "Olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "nights" });
-        let asked = ask(&a, "POST", "/v1/users", "invite", body.clone()).await;
+        let requested = ask(&a, "POST", "/v1/users", "invite", body.clone()).await;
         assert_eq!(api.count("users where email = 'olga@people.example'").await, 0);
         // A repetition after a day gets the outcome of its key.
         api.write("delete from idempotency_keys").await;
         let spent = ask(&a, "POST", "/v1/users", "invite", body).await;
-        assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), asked.headers["location"].to_str().unwrap().to_owned()));
-        assert_eq!(a.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        let allowed = b.approve(&asked).await;
-        assert!(allowed.status < 300, "{allowed:?}");
+        assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), requested.headers["location"].to_str().unwrap().to_owned()));
+        assert_eq!(a.approve(&requested).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        let approved = b.approve(&requested).await;
+        assert!(approved.status < 300, "{approved:?}");
         assert_eq!(server.log_in("olga@people.example", PASSWORD).await.problem(), (401, "invalid_credentials".to_owned()));
         let users = a.get("/v1/users?limit=1").await;
         assert_eq!((users.text("/data/0/status"), users.text("/data/0/email")), ("pending_verification".to_owned(), "olga@people.example".to_owned()));
@@ -56,10 +56,10 @@ on_both_databases! {
         let path = format!("/v1/users/{}/roles", olga.id);
         let wrong = ask(&a, "PATCH", &path, "1", json!({ "roles": ["operator", "investor"], "reason": "x" })).await;
         assert_eq!((wrong.status, wrong.text("/errors/0/pointer")), (422, "/roles".to_owned()));
-        let asked = ask(&a, "PATCH", &path, "2", json!({ "roles": ["auditor"], "reason": "moves on" })).await;
+        let requested = ask(&a, "PATCH", &path, "2", json!({ "roles": ["auditor"], "reason": "moves on" })).await;
         assert_eq!(olga.get("/blockchain/operations").await.status, 200);
-        let allowed = b.approve(&asked).await;
-        assert!(allowed.status < 300, "{allowed:?}");
+        let approved = b.approve(&requested).await;
+        assert!(approved.status < 300, "{approved:?}");
         assert_eq!(olga.session_status().await, (401, "session_revoked".to_owned()));
         let auditor = Person::log_in(&server, &olga.email).await;
         let users = auditor.get("/v1/users").await;
@@ -69,9 +69,9 @@ on_both_databases! {
         let body = |role: &str| json!({ "roles": [role], "pii_read": true, "reason": "the yearly audit" });
         let refused = ask(&a, "PATCH", &path, "3", body("operator")).await;
         assert_eq!(refused.field(), (422, "/pii_read".to_owned(), "unexpected".to_owned()));
-        let asked = ask(&a, "PATCH", &path, "4", body("auditor")).await;
+        let requested = ask(&a, "PATCH", &path, "4", body("auditor")).await;
         assert_eq!(auditor.get("/v1/users").await.text("/data/0/name"), "S…");
-        assert!(b.approve(&asked).await.status < 300);
+        assert!(b.approve(&requested).await.status < 300);
         assert_eq!(auditor.session_status().await, (401, "session_revoked".to_owned()));
         let auditor = Person::log_in(&server, &olga.email).await;
         assert_eq!(auditor.get("/v1/auth/me").await.body["pii_read"], true);

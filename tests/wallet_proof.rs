@@ -30,10 +30,10 @@ async fn verify(person: &Person, wallet_id: &str, signature: &str) -> Answer {
 
 /// Proves a wallet and returns its id.
 async fn prove(person: &Person, key: &PrivateKeySigner) -> String {
-    let asked = claim(person, key.address()).await;
-    assert_eq!(asked.status, 201, "{asked:?}");
-    let id = asked.text("/id");
-    let shown = verify(person, &id, &signed(key, &asked.text("/challenge/message"))).await;
+    let requested = claim(person, key.address()).await;
+    assert_eq!(requested.status, 201, "{requested:?}");
+    let id = requested.text("/id");
+    let shown = verify(person, &id, &signed(key, &requested.text("/challenge/message"))).await;
     assert_eq!((shown.status, &shown.body["verified"]), (200, &json!(true)), "{shown:?}");
     id
 }
@@ -101,14 +101,14 @@ on_both_databases! {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
         let ada = api.person(&server, "ada", Role::Investor).await;
-        let asked = claim(&ada, key(7).address()).await;
-        let at = |pointer: &str| chrono::DateTime::parse_from_rfc3339(&asked.text(pointer)).unwrap();
-        let text = asked.text("/challenge/message");
+        let requested = claim(&ada, key(7).address()).await;
+        let at = |pointer: &str| chrono::DateTime::parse_from_rfc3339(&requested.text(pointer)).unwrap();
+        let text = requested.text("/challenge/message");
         let issued = text.split("Issued At: ").nth(1).unwrap().lines().next().unwrap();
         assert_eq!((at("/challenge/expires_at") - chrono::DateTime::parse_from_rfc3339(issued).unwrap()).num_minutes(), 10);
-        assert!(text.contains(&format!("Expiration Time: {}", asked.text("/challenge/expires_at"))));
+        assert!(text.contains(&format!("Expiration Time: {}", requested.text("/challenge/expires_at"))));
         api.write("update wallet_challenges set expires_at = created_at").await;
-        assert_eq!(verify(&ada, &asked.text("/id"), &signed(&key(7), &text)).await.field(), refused("challenge_over"));
+        assert_eq!(verify(&ada, &requested.text("/id"), &signed(&key(7), &text)).await.field(), refused("challenge_over"));
         prove(&ada, &key(7)).await;
     }
 
@@ -204,10 +204,10 @@ on_both_databases! {
         assert_eq!(nowhere.problem(), (409, "unknown_chain".to_owned()));
 
         let safe = Address::repeat_byte(0x5a);
-        let asked = claim(&ada, safe).await;
-        let id = asked.text("/id");
+        let requested = claim(&ada, safe).await;
+        let id = requested.text("/id");
         assert_eq!(verify(&ada, &id, "0x1234").await.field(), refused("signature_invalid"), "no code, no key");
-        let hash = eip191_hash_message(asked.text("/challenge/message"));
+        let hash = eip191_hash_message(requested.text("/challenge/message"));
         // Contracts that revert, accept another text, and accept this text.
         let accepts = |hash: B256| format!("0x6004357f{}14631626ba7e0260e01b60005260206000f3", hex::encode(hash));
         for code in ["0x60006000fd".to_owned(), accepts(B256::repeat_byte(1))] {

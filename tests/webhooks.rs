@@ -65,7 +65,7 @@ const HOSTILE: &[&str] = &[
     "https://127。0。0。1/",
 ];
 
-async fn make(person: &Person, url: &str) -> crate::installation::Answer {
+async fn create(person: &Person, url: &str) -> crate::installation::Answer {
     person.post(ENDPOINTS, json!({ "url": url, "event_types": ["*"] })).await
 }
 
@@ -116,15 +116,15 @@ on_both_databases! {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
         let ada = api.person(&server, "ada", Role::Investor).await;
-        let made = make(&ada, URL).await;
+        let made = create(&ada, URL).await;
         let path = format!("{ENDPOINTS}/{}", made.text("/id"));
         for url in HOSTILE {
-            for refused in [make(&ada, url).await, ada.change("PATCH", &path, Some(json!({ "url": url }))).await] {
+            for refused in [create(&ada, url).await, ada.change("PATCH", &path, Some(json!({ "url": url }))).await] {
                 assert_eq!(refused.field(), (422, "/url".to_owned(), "url_forbidden".to_owned()), "{url}");
             }
         }
         let long = format!("{URL}/{}", "a".repeat(2_048));
-        assert_eq!(make(&ada, &long).await.text("/errors/0/code"), "url_forbidden");
+        assert_eq!(create(&ada, &long).await.text("/errors/0/code"), "url_forbidden");
         assert_eq!(ada.get(&path).await.body["version"], 1);
         assert_eq!(api.count("webhook_endpoints").await, 1);
     }
@@ -134,8 +134,8 @@ on_both_databases! {
         api.set("webhooks", "allow_insecure", "true");
         let server = api.start().await;
         let ada = api.person(&server, "ada", Role::Investor).await;
-        assert_eq!(make(&ada, "http://127.0.0.1:9999/in").await.status, 201);
-        assert_eq!(make(&ada, "http://user@127.0.0.1:9999/in").await.status, 422);
+        assert_eq!(create(&ada, "http://127.0.0.1:9999/in").await.status, 201);
+        assert_eq!(create(&ada, "http://user@127.0.0.1:9999/in").await.status, 422);
     }
 
     async fn invalid_endpoints_are_refused_and_their_number_is_limited(database: Database) {
@@ -159,14 +159,14 @@ on_both_databases! {
             assert_eq!(found, (422, pointer.to_owned(), code.to_owned()));
         }
         // Seven requests at once for five places.
-        let made = futures::future::join_all((0..7).map(|_| make(&ada, URL))).await;
+        let made = futures::future::join_all((0..7).map(|_| create(&ada, URL))).await;
         let mut statuses: Vec<_> = made.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, [201, 201, 201, 201, 201, 409, 409]);
         assert_eq!(api.count("webhook_endpoints").await, 5);
         let first = made.iter().find(|answer| answer.status == 201).unwrap().text("/id");
         assert_eq!(ada.change("DELETE", &format!("{ENDPOINTS}/{first}"), None).await.status, 204);
-        assert_eq!(make(&ada, URL).await.status, 201);
+        assert_eq!(create(&ada, URL).await.status, 201);
     }
 
     async fn an_unverified_user_has_no_endpoint(database: Database) {
@@ -174,14 +174,14 @@ on_both_databases! {
         api.set("auth", "email_verification", "\"required\"");
         let server = api.start().await;
         let ada = api.person(&server, "ada", Role::Investor).await;
-        assert_eq!(make(&ada, URL).await.problem(), (403, "email_not_verified".to_owned()));
+        assert_eq!(create(&ada, URL).await.problem(), (403, "email_not_verified".to_owned()));
         assert_eq!(ada.get(ENDPOINTS).await.body["pagination"]["total"], 0);
         let token = server.mailed("verify_email", &ada.email).await;
         server.anonymous().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
-        assert_eq!(make(&ada, URL).await.status, 201);
+        assert_eq!(create(&ada, URL).await.status, 201);
         // A staff user was verified by the invitation mail.
         let operator = api.person(&server, "operator", Role::Operator).await;
-        assert_eq!(make(&operator, URL).await.status, 201);
+        assert_eq!(create(&operator, URL).await.status, 201);
     }
 
     async fn endpoints_belong_to_their_owner_and_auditors_change_none(database: Database) {
@@ -191,8 +191,8 @@ on_both_databases! {
         let bruno = api.person(&server, "bruno", Role::Investor).await;
         let operator = api.person(&server, "operator", Role::Operator).await;
         let auditor = api.person(&server, "auditor", Role::Auditor).await;
-        let path = format!("{ENDPOINTS}/{}", make(&ada, URL).await.text("/id"));
-        let platform = format!("{ENDPOINTS}/{}", make(&operator, URL).await.text("/id"));
+        let path = format!("{ENDPOINTS}/{}", create(&ada, URL).await.text("/id"));
+        let platform = format!("{ENDPOINTS}/{}", create(&operator, URL).await.text("/id"));
         for stranger in [&bruno, &operator, &auditor] {
             assert_eq!(stranger.get(&path).await.problem(), (404, "not_found".to_owned()));
         }

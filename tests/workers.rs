@@ -16,30 +16,30 @@ const OFFERINGS: usize = 10;
 /// Longer than a lease.
 const SLEEP: Duration = Duration::from_secs(20);
 
-struct Crew {
+struct Processes {
     site: Installation,
     apis: Vec<Server>,
     workers: Vec<Binary>,
 }
 
-async fn crew(apis: usize, workers: usize) -> Crew {
+async fn processes(apis: usize, workers: usize) -> Processes {
     let database = Database::fresh(Engine::Postgres).await;
     let terms = vec![Terms::locked(6); OFFERINGS];
     // Blocks are slow, so that every operation is in flight for a while.
     let mut site = Installation::with_signers(database, Mining::Every(2), &terms, 2).await;
     site.config.engine("mint_page_holders", 2);
-    let mut crew = Crew { apis: Vec::new(), workers: Vec::new(), site };
+    let mut processes = Processes { apis: Vec::new(), workers: Vec::new(), site };
     for _ in 0..apis {
-        crew.apis.push(crew.site.serve(crew.site.launch(&["api"])).await);
+        processes.apis.push(processes.site.serve(processes.site.launch(&["api"])).await);
     }
     for _ in 0..workers {
-        crew.workers.push(crew.site.launch(&["worker"]).spawn());
+        processes.workers.push(processes.site.launch(&["worker"]).spawn());
     }
-    crew.site.until("a worker has contacted the chain", async || crew.site.count("lanes").await == 2).await;
-    crew
+    processes.site.until("a worker has contacted the chain", async || processes.site.count("lanes").await == 2).await;
+    processes
 }
 
-impl Crew {
+impl Processes {
     /// Requests every deployment, each at another API process.
     async fn deploy_all(&self) {
         for (number, offering) in self.site.offerings.iter().enumerate() {
@@ -72,48 +72,48 @@ impl Crew {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn four_workers_and_two_apis_share_the_work() {
-    let crew = crew(2, 4).await;
-    crew.deploy_all().await;
-    crew.site.settled().await;
-    crew.mint_all().await;
-    crew.all_happened_once().await;
+    let processes = processes(2, 4).await;
+    processes.deploy_all().await;
+    processes.site.settled().await;
+    processes.mint_all().await;
+    processes.all_happened_once().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_workers_take_over_from_a_killed_one() {
-    let mut crew = crew(1, 3).await;
-    crew.deploy_all().await;
-    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
-    let leader = crew.leader().await;
-    crew.workers[leader].kill();
-    crew.site.settled().await;
-    crew.mint_all().await;
-    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
-    let unfinished = crew.site.unfinished().await;
-    let heir = crew.leader().await;
+    let mut processes = processes(1, 3).await;
+    processes.deploy_all().await;
+    processes.site.until("work is under way", async || processes.site.count("attempts where open").await > 2).await;
+    let leader = processes.leader().await;
+    processes.workers[leader].kill();
+    processes.site.settled().await;
+    processes.mint_all().await;
+    processes.site.until("work is under way", async || processes.site.count("attempts where open").await > 2).await;
+    let unfinished = processes.site.unfinished().await;
+    let heir = processes.leader().await;
     assert_ne!(heir, leader);
-    crew.workers[heir].kill();
+    processes.workers[heir].kill();
     assert!(unfinished > 0, "the kill interrupted nothing");
-    crew.all_happened_once().await;
+    processes.all_happened_once().await;
 }
 
 /// Longer than a lease: when it wakes up, other workers hold all its leases.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_frozen_past_its_leases_does_no_harm() {
-    let crew = crew(1, 2).await;
-    crew.deploy_all().await;
-    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
-    let sleeper = crew.leader().await;
-    crew.workers[sleeper].freeze();
-    let held = crew.site.unfinished().await;
+    let processes = processes(1, 2).await;
+    processes.deploy_all().await;
+    processes.site.until("work is under way", async || processes.site.count("attempts where open").await > 2).await;
+    let sleeper = processes.leader().await;
+    processes.workers[sleeper].freeze();
+    let held = processes.site.unfinished().await;
     let asleep = Instant::now();
-    crew.site.until("the other worker finished everything", async || crew.site.unfinished().await == 0).await;
-    assert_ne!(crew.leader().await, sleeper);
+    processes.site.until("the other worker finished everything", async || processes.site.unfinished().await == 0).await;
+    assert_ne!(processes.leader().await, sleeper);
     tokio::time::sleep(SLEEP.saturating_sub(asleep.elapsed())).await;
-    crew.mint_all().await;
-    crew.workers[sleeper].thaw();
+    processes.mint_all().await;
+    processes.workers[sleeper].thaw();
     assert!(held > 0, "the sleep interrupted nothing");
-    crew.all_happened_once().await;
+    processes.all_happened_once().await;
 }
 
 /// A process may be stopped between two statements. Its row locks must not last until it continues.
