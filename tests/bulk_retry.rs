@@ -56,7 +56,7 @@ on_both_databases! {
         assert!(ids(&again.body["queued"]).iter().all(|id| !queued.contains(id)) , "{again:?}");
         server.process.kill();
         let server = site.start().await;
-        site.until("every wish is done", async || site.count("every command is done").await == 0).await;
+        site.until("every command is done", async || site.count("commands where done_at is null").await == 0).await;
         site.settled().await;
         for id in &queued {
             let shown = server.get(&format!("/blockchain/operations/{id}")).await;
@@ -75,7 +75,7 @@ on_both_databases! {
         assert_eq!(due, [["5"], ["2"]]);
         let reasons = site.rows("select distinct reason from commands").await;
         assert_eq!(reasons, [["the role is back"]]);
-        site.until("every wish is done", async || site.count("every command is done").await == 0).await;
+        site.until("every command is done", async || site.count("commands where done_at is null").await == 0).await;
         site.settled().await;
         site.exactly_once().await;
     }

@@ -188,7 +188,7 @@ on_both_databases! {
         for (offering, side) in site.offerings.iter().zip(SIDES) {
             drive_to_crash(&site, offering, &format!("bump.{side}:1")).await;
             let mut server = site.start().await;
-            site.until("a bump is stored", async || site.count("a fee bump is stored").await > 0).await;
+            site.until("a fee bump is stored", async || site.count("attempts where open and kind = 'bump'").await > 0).await;
             let mining = async {
                 loop {
                     site.anvil.mine(1).await;

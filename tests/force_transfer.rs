@@ -94,7 +94,7 @@ on_both_databases! {
         let requested = server.post(PATH, "force", transfer(&site, "1")).await;
         // The platform allows no other request about this holder meanwhile; another agent can still act.
         set_frozen_elsewhere(&site, token, false).await;
-        site.until("the books know", async || site.count("the ledger shows it").await == 0).await;
+        site.until("the ledger shows it", async || site.count("token_accounts where frozen").await == 0).await;
         let shown = server.get(requested.headers["location"].to_str().unwrap()).await;
         assert_eq!(shown.body["outlook"]["ok"], json!(false), "{shown:?}");
         let approved = server.approve(&second, &requested).await;

@@ -106,7 +106,7 @@ on_both_databases! {
     async fn a_retry_waits_for_finality_of_an_included_transaction(database: Database) {
         let (site, fixture, deploy) = stuck(database).await;
         site.anvil.mine(1).await;
-        site.until("it is seen", async || site.count("it is seen in a block").await == 1).await;
+        site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
         assert_eq!(refused(retry::retry(&fixture.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
         assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
         let hash = site.rows("select tx_hash from attempts").await[0][0].parse().unwrap();

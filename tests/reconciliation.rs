@@ -72,7 +72,7 @@ on_both_databases! {
             site.set_roles_of(other, Roles(0)).await;
         }
         let mined = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
-        site.until("that is final", async || site.count(&format!("it is final")).await == 1).await;
+        site.until("it is final", async || site.count(&format!("chains where final_number >= {mined}")).await == 1).await;
         let all = report(&site, &server, "all", json!({})).await;
         assert_eq!(all["finding_count"], 0);
         assert_eq!(kinds(&all), [""; 0], "{all}");

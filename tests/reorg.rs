@@ -22,7 +22,7 @@ async fn in_pool(site: &Installation, count: u64) {
 
 async fn included(site: &Installation) {
     site.anvil.mine(1).await;
-    site.until("it is seen", async || site.count("it is seen in a block").await == 1).await;
+    site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
 }
 
 async fn nothing_is_reported(site: &Installation) {
@@ -69,7 +69,7 @@ on_both_databases! {
             included(&site).await;
             site.anvil.mine(1).await;
             site.anvil.reorg(2).await;
-            site.until("it is taken back", async || site.count("the inclusion is withdrawn").await == 1).await;
+            site.until("the inclusion is withdrawn", async || site.count("operation_steps where state = 'signed'").await == 1).await;
             in_pool(&site, 1).await;
         }
         site.finalised().await;

@@ -75,7 +75,7 @@ on_both_databases! {
         site.write("update offerings set status_reason = 'storm'").await;
         assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
         elsewhere(token::unrestrict(agent, address, 1).data).await;
-        site.until("the partition is free", async || site.count("the partition is unrestricted").await == 0).await;
+        site.until("the partition is unrestricted", async || site.count("token_partitions where restricted").await == 0).await;
         assert_eq!(operator.get(&offering).await.text("/status"), "paused", "only a person resumes it");
         assert_eq!(resume().await.text("/status"), "open");
     }

@@ -53,7 +53,7 @@ on_both_databases! {
         assert_eq!(site.count("attempts").await, 1, "the same bytes are sent");
         site.until("it is stuck again", async || server.state(&deploy).await.0 == "dead_letter").await;
         site.anvil.mine(1).await;
-        site.until("it is seen", async || site.count("it is seen in a block").await == 1).await;
+        site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
         let early = server.retry("retry-2", &deploy).await;
         assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()));
         site.finalised().await;

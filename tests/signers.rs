@@ -41,7 +41,7 @@ on_both_databases! {
         assert_eq!(lane(&server).await["balance_wei"], "1000000000");
         proxy.add(Rule::new(Fault::Status(503)));
         let seen = lane(&server).await["observed_at"].clone();
-        site.until("the chain is away", async || site.count("the chain is unavailable").await == 1).await;
+        site.until("the chain is unavailable", async || site.count("chains where blocked_reason is not null").await == 1).await;
         assert_eq!(lane(&server).await["balance_wei"], "1000000000", "the response does not wait for the chain");
         assert!(lane(&server).await["observed_at"].as_str() >= seen.as_str());
     }

@@ -46,7 +46,7 @@ on_both_databases! {
         assert_eq!(drafted.body["excluded_addresses"], json!([wallet(0).to_checksum(None)]));
         let id = drafted.text("/id");
         day.send_foreign(token::freeze(Address::ZERO, day.token, wallet(1), Bytes::new())).await;
-        day.site.until("it is in the books", async || day.site.count("the ledger shows it").await == 1).await;
+        day.site.until("the ledger shows it", async || day.site.count("token_accounts where frozen").await == 1).await;
         day.reaches(&id, "snapshotted").await;
         assert_eq!(day.shown(&id).await.body["holder_count"], 3, "the proof covers all holders");
         assert_eq!(day.act("calculate", &id, "calculate").await.status, 200);
