@@ -85,20 +85,20 @@ on_both_databases! {
     }
 
     async fn a_payout_is_audited_with_its_entitlements_and_approver(database: Database) {
-        let day = PayoutFixture::with(database, 2, |site| site.config.payout_threshold("10.00")).await;
-        let id = day.calculated("direct_payout", "100.00").await;
-        let requested = day.act("submit", &id, "submit").await;
-        assert_eq!(day.approve(&requested).await.text("/status"), "executed", "{requested:?}");
+        let fixture = PayoutFixture::with(database, 2, |site| site.config.payout_threshold("10.00")).await;
+        let id = fixture.calculated("direct_payout", "100.00").await;
+        let requested = fixture.act("submit", &id, "submit").await;
+        assert_eq!(fixture.approve(&requested).await.text("/status"), "executed", "{requested:?}");
         let about = |id: &str| format!("select detail from audit_log where object_id = '{id}' and actor_kind = 'person' order by id desc");
-        let diff = changed(&day.site.rows(&about(&requested.text("/approval/id"))).await);
+        let diff = changed(&fixture.site.rows(&about(&requested.text("/approval/id"))).await);
         let decision = (&diff["status"], &diff["checker"]["to"], &diff["decision_reason"]);
         assert_eq!(decision.0, &json!({ "from": "pending", "to": "executed" }), "{diff}");
         assert!(decision.1.as_str().unwrap().starts_with("usr_") && decision.2 != &diff["checker"], "{diff}");
-        let diff = changed(&day.site.rows(&about(&id)).await);
+        let diff = changed(&fixture.site.rows(&about(&id)).await);
         assert_eq!(diff["status"], json!({ "from": "awaiting_approval", "to": "approved" }), "{diff}");
-        let part = day.parts(&id).await[0].0.clone();
-        assert_eq!(day.decide("hold", &id, &part, "hold").await.status, 200);
-        let diff = changed(&day.site.rows(&about(&part)).await);
+        let part = fixture.parts(&id).await[0].0.clone();
+        assert_eq!(fixture.decide("hold", &id, &part, "hold").await.status, 200);
+        let diff = changed(&fixture.site.rows(&about(&part)).await);
         assert_eq!(diff, json!({ "status": { "from": "calculated", "to": "held" }, "hold_reason": { "from": null, "to": "operator" }, "note": {} }));
     }
 

@@ -187,24 +187,24 @@ on_both_databases! {
     }
 
     async fn a_suspended_investor_is_not_paid_and_others_are(database: Database) {
-        let day = PayoutFixture::new(database, 3).await;
-        let olga = day.site.person(&day.server, "olga", Role::Operator).await;
-        let id = day.calculated("direct_payout", "300.00").await;
-        let submitted = day.act("submit", &id, "submit").await;
+        let fixture = PayoutFixture::new(database, 3).await;
+        let olga = fixture.site.person(&fixture.server, "olga", Role::Operator).await;
+        let id = fixture.calculated("direct_payout", "300.00").await;
+        let submitted = fixture.act("submit", &id, "submit").await;
         assert_eq!(submitted.text("/status"), "approved", "{submitted:?}");
         let sql = format!("select investor_id from wallets where address = '{:#x}'", wallet(1));
-        let investor = day.site.rows(&sql).await[0][0].clone();
+        let investor = fixture.site.rows(&sql).await[0][0].clone();
         let stopped = olga.post(&format!("/v1/investors/{investor}/suspend"), json!({ "reason_code": "fraud" })).await;
         assert_eq!(stopped.status, 200, "{stopped:?}");
-        assert_eq!(stopped.body["freeze_proposals"], json!([{ "offering_id": day.site.offerings[0], "address": wallet(1).to_checksum(None) }]));
-        assert_eq!(day.act("execute-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()), "the screening list has changed");
-        day.executed(&id).await;
-        day.reaches(&id, "partially_completed").await;
-        for (_, holder, _, status, reason) in day.parts(&id).await {
+        assert_eq!(stopped.body["freeze_proposals"], json!([{ "offering_id": fixture.site.offerings[0], "address": wallet(1).to_checksum(None) }]));
+        assert_eq!(fixture.act("execute-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()), "the screening list has changed");
+        fixture.executed(&id).await;
+        fixture.reaches(&id, "partially_completed").await;
+        for (_, holder, _, status, reason) in fixture.parts(&id).await {
             let expected = if holder == wallet(1) { ("held", "kyc_required") } else { ("paid", "") };
             assert_eq!((status.as_str(), reason.as_str()), expected);
         }
-        assert_eq!(day.sums_agree().await, 2);
+        assert_eq!(fixture.sums_agree().await, 2);
     }
 }
 

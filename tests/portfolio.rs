@@ -77,21 +77,21 @@ on_both_databases! {
     }
 
     async fn a_portfolio_lists_payments(database: Database) {
-        let day = PayoutFixture::new(database, 2).await;
-        let (ada, id) = holder(&day.site, &day.server, 1).await;
-        let distribution = day.calculated("direct_payout", "200.10").await;
+        let fixture = PayoutFixture::new(database, 2).await;
+        let (ada, id) = holder(&fixture.site, &fixture.server, 1).await;
+        let distribution = fixture.calculated("direct_payout", "200.10").await;
         let before = portfolio(&ada, &id).await;
         assert_eq!((before.text("/totals/distributions_net"), before.text("/recent_distributions/0/status")), ("0.00".into(), "calculated".into()));
-        day.executed(&distribution).await;
-        day.reaches(&distribution, "completed").await;
-        let own = day.parts(&distribution).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
+        fixture.executed(&distribution).await;
+        fixture.reaches(&distribution, "completed").await;
+        let own = fixture.parts(&distribution).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
         let paid = format!("{}.{:02}", own.2 / 100, own.2 % 100);
         let shown = portfolio(&ada, &id).await;
         assert_eq!((shown.text("/totals/distributions_net"), shown.text("/totals/distributions_gross")), (paid.clone(), paid.clone()));
         let recent = &shown.body["recent_distributions"];
         assert_eq!((recent[0]["net_amount"].clone(), recent[0]["status"].clone(), recent.as_array().unwrap().len()), (json!(paid), json!("paid"), 1));
         assert!(recent[0]["tx_hash"].is_string() && shown.body["totals_by_currency"][0]["currency"] == json!("EUR"));
-        assert_eq!(U256::from(day.cents(wallet(1)).await), U256::from(own.2));
+        assert_eq!(U256::from(fixture.cents(wallet(1)).await), U256::from(own.2));
         assert_eq!(shown.body["pending"], Value::Array(Vec::new()));
     }
 }

@@ -76,28 +76,28 @@ on_both_databases! {
     }
 
     async fn an_unknown_payment_proves_nothing(database: Database) {
-        let day = PayoutFixture::new(database, 2).await;
-        let first = day.calculated("direct_payout", "2.00").await;
-        day.executed(&first).await;
-        day.reaches(&first, "completed").await;
+        let fixture = PayoutFixture::new(database, 2).await;
+        let first = fixture.calculated("direct_payout", "2.00").await;
+        fixture.executed(&first).await;
+        fixture.reaches(&first, "completed").await;
         // The page is refused, and then another agent executes it.
-        let id = day.calculated("direct_payout", "20.00").await;
-        day.site.set_roles(Roles(0)).await;
-        let page = day.executed(&id).await.text("/operations/0/id");
-        day.site.settled().await;
-        assert_eq!(day.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
-        let (agent, asset) = (signer_of(KEYS[2]), day.site.platform.coin);
-        day.fund(agent, 100).await;
-        day.send_as(KEYS[2], coin::approve(agent, asset, day.token)).await;
-        let proof = execute_elsewhere(&day.site, &page).await;
-        let receipt = async || day.site.anvil.rpc().call("eth_getTransactionReceipt", json!([proof])).await;
-        day.site.until("it is included", async || !receipt().await.is_null()).await;
+        let id = fixture.calculated("direct_payout", "20.00").await;
+        fixture.site.set_roles(Roles(0)).await;
+        let page = fixture.executed(&id).await.text("/operations/0/id");
+        fixture.site.settled().await;
+        assert_eq!(fixture.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
+        let (agent, asset) = (signer_of(KEYS[2]), fixture.site.platform.coin);
+        fixture.fund(agent, 100).await;
+        fixture.send_as(KEYS[2], coin::approve(agent, asset, fixture.token)).await;
+        let proof = execute_elsewhere(&fixture.site, &page).await;
+        let receipt = async || fixture.site.anvil.rpc().call("eth_getTransactionReceipt", json!([proof])).await;
+        fixture.site.until("it is included", async || !receipt().await.is_null()).await;
         let text = receipt().await["blockNumber"].as_str().unwrap().to_owned();
         let mined = u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
         let read = "select cast(block_number as text) from token_reads";
-        day.site.until("it is final here", async || day.site.rows(read).await[0][0].parse::<u64>().unwrap() >= mined).await;
+        fixture.site.until("it is final here", async || fixture.site.rows(read).await[0][0].parse::<u64>().unwrap() >= mined).await;
         let line = format!("operation_id = '{page}' and line_index = 1");
-        let other = day.site.rows("select min(id) from operations where kind = 'payout'").await[0][0].clone();
+        let other = fixture.site.rows("select min(id) from operations where kind = 'payout'").await[0][0].clone();
         for (name, changed, restored) in [
             ("redirected", "payee_address = '0x0000000000000000000000000000000000000007'", "payee_address = wallet_address"),
             ("less", "gross = gross - 1, net = net - 1", "gross = gross + 1, net = net + 1"),
@@ -106,23 +106,23 @@ on_both_databases! {
             ("released", "status = 'calculated'", "status = 'queued'"),
             ("another-line", "line_index = 7", "line_index = 1"),
         ] {
-            let entitlement = day.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
+            let entitlement = fixture.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
             let write = async |set: &str| {
                 let sql = format!("update entitlements set {set} where id = '{entitlement}'");
-                assert_eq!(day.site.write(&sql).await, 1);
+                assert_eq!(fixture.site.write(&sql).await, 1);
             };
             write(changed).await;
-            assert_eq!(failed(&prove(&day.server, name, &page, &proof).await), ["post_state"], "{name}");
+            assert_eq!(failed(&prove(&fixture.server, name, &page, &proof).await), ["post_state"], "{name}");
             write(restored).await;
         }
-        let entitlement = day.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
+        let entitlement = fixture.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
         let owned_by = |op: &str| format!("update entitlements set operation_id = '{op}' where id = '{entitlement}'");
-        day.site.write(&owned_by(&other)).await;
-        assert_eq!(failed(&prove(&day.server, "reissued", &page, &proof).await), ["post_state"]);
-        day.site.write(&owned_by(&page)).await;
-        let proved = prove(&day.server, "proof", &page, &proof).await;
+        fixture.site.write(&owned_by(&other)).await;
+        assert_eq!(failed(&prove(&fixture.server, "reissued", &page, &proof).await), ["post_state"]);
+        fixture.site.write(&owned_by(&page)).await;
+        let proved = prove(&fixture.server, "proof", &page, &proof).await;
         assert_eq!((proved.status, proved.text("/resolution")), (200, "confirmed_external".to_owned()), "{proved:?}");
-        assert_eq!((day.shown(&id).await.text("/status"), day.sums_agree().await), ("completed".to_owned(), 4));
+        assert_eq!((fixture.shown(&id).await.text("/status"), fixture.sums_agree().await), ("completed".to_owned(), 4));
     }
 
     async fn a_reverted_transaction_proves_nothing(database: Database) {

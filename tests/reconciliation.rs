@@ -185,13 +185,13 @@ on_both_databases! {
     }
 
     async fn payments_are_compared_with_the_transfers_of_the_coin(database: Database) {
-        let day = PayoutFixture::new(database, 4).await;
+        let fixture = PayoutFixture::new(database, 4).await;
         for (method, total) in [("direct_payout", "40.00"), ("distributor", "44.00")] {
-            let id = day.calculated(method, total).await;
-            day.executed(&id).await;
-            day.reaches(&id, "completed").await;
+            let id = fixture.calculated(method, total).await;
+            fixture.executed(&id).await;
+            fixture.reaches(&id, "completed").await;
         }
-        let (site, server) = (&day.site, &day.server);
+        let (site, server) = (&fixture.site, &fixture.server);
         let healthy = report(site, server, "healthy", json!({})).await;
         assert_eq!(kinds(&healthy), [""; 0], "{healthy}");
         let receipt = site.rows("select entitlement_id, units, payee_address from payout_receipts order by entitlement_id limit 1").await.remove(0);

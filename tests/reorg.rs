@@ -22,7 +22,8 @@ async fn in_pool(site: &Installation, count: u64) {
 
 async fn included(site: &Installation) {
     site.anvil.mine(1).await;
-    site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
+    site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1)
+        .await;
 }
 
 async fn nothing_is_reported(site: &Installation) {

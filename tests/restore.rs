@@ -150,41 +150,41 @@ on_both_databases! {
     }
 
     async fn a_payout_after_the_backup_is_not_repeated(database: Database) {
-        let mut day = PayoutFixture::new(database, 2).await;
-        let id = day.calculated("direct_payout", "20.00").await;
-        assert_eq!(day.act("submit", &id, "submit").await.status, 200);
-        day.server.process.kill();
-        let backup = copy(&day.site).await;
-        day.server = day.site.start().await;
-        assert_eq!(day.act("execute", &id, "execute").await.status, 202);
-        day.reaches(&id, "completed").await;
-        let page = day.site.rows("select tx_hash from payout_receipts limit 1").await[0][0].clone();
-        day.server.process.kill();
-        restore(&mut day.site, backup).await;
-        let parts = day.parts(&id).await;
-        let (imported, text) = lane(&day.site, &["import", "--apply"]).await;
+        let mut fixture = PayoutFixture::new(database, 2).await;
+        let id = fixture.calculated("direct_payout", "20.00").await;
+        assert_eq!(fixture.act("submit", &id, "submit").await.status, 200);
+        fixture.server.process.kill();
+        let backup = copy(&fixture.site).await;
+        fixture.server = fixture.site.start().await;
+        assert_eq!(fixture.act("execute", &id, "execute").await.status, 202);
+        fixture.reaches(&id, "completed").await;
+        let page = fixture.site.rows("select tx_hash from payout_receipts limit 1").await[0][0].clone();
+        fixture.server.process.kill();
+        restore(&mut fixture.site, backup).await;
+        let parts = fixture.parts(&id).await;
+        let (imported, text) = lane(&fixture.site, &["import", "--apply"]).await;
         assert!(!imported && text.contains("batchPayout") && parts.iter().all(|part| text.contains(&part.0)), "{text}");
         let approve = text.lines().find(|line| line.contains("approve of")).unwrap();
         let approve = approve.split_whitespace().find(|word| word.starts_with("0x")).unwrap();
         let named = ["import", "--apply", "--acknowledge", &page, "--acknowledge", approve];
-        let (taken, why) = lane(&day.site, &named).await;
+        let (taken, why) = lane(&fixture.site, &named).await;
         assert!(!taken && why.contains("would be paid twice"), "{why}");
-        day.server = day.site.start().await;
+        fixture.server = fixture.site.start().await;
         for part in &parts {
-            let requested = day.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
-            assert_eq!(day.approve(&requested).await.text("/status"), "executed");
+            let requested = fixture.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
+            assert_eq!(fixture.approve(&requested).await.text("/status"), "executed");
         }
-        day.server.process.kill();
-        let (imported, text) = lane(&day.site, &named).await;
+        fixture.server.process.kill();
+        let (imported, text) = lane(&fixture.site, &named).await;
         assert!(imported, "{text}");
-        let (resumed, why) = lane(&day.site, &["resume", "seen"]).await;
+        let (resumed, why) = lane(&fixture.site, &["resume", "seen"]).await;
         assert!(resumed, "{why}");
-        day.server = day.site.start().await;
-        assert_ne!(day.act("submit-2", &id, "submit").await.status, 202);
-        _ = day.act("execute-2", &id, "execute").await;
-        day.site.settled().await;
+        fixture.server = fixture.site.start().await;
+        assert_ne!(fixture.act("submit-2", &id, "submit").await.status, 202);
+        _ = fixture.act("execute-2", &id, "execute").await;
+        fixture.site.settled().await;
         for part in parts {
-            assert_eq!(day.cents(part.1).await, part.2, "once");
+            assert_eq!(fixture.cents(part.1).await, part.2, "once");
         }
     }
 
