@@ -87,7 +87,7 @@ on_both_databases! {
         let before = api.count("audit_log").await;
         admin.get("/v1/auth/me").await;
         issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
-        assert_eq!(server.log_in(&admin.email, "not the password").await.status, 401);
+        assert_eq!(server.log_in(&admin.email, "not the password at all").await.status, 401);
         assert_eq!(api.count("audit_log").await, before);
 
         let made = issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;

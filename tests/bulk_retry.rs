@@ -46,9 +46,9 @@ on_both_databases! {
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(3).await;
         let body = json!({ "filter": { "status": "failed", "error_code": "reverts", "offering_id": site.offerings[0] } });
-        let asked = server.post(PATH, "bulk", body.clone()).await;
-        assert_eq!((asked.status, &asked.body["matched"]), (202, &json!(PAGES)), "{requested:?}");
-        let queued = ids(&asked.body["queued"]);
+        let requested = server.post(PATH, "bulk", body.clone()).await;
+        assert_eq!((requested.status, &requested.body["matched"]), (202, &json!(PAGES)), "{requested:?}");
+        let queued = ids(&requested.body["queued"]);
         assert_eq!(queued.len(), PAGES);
         let sorted = { let mut sorted = queued.clone(); sorted.sort(); sorted };
         assert_eq!(queued, sorted, "without nonces the oldest comes first");
@@ -69,8 +69,8 @@ on_both_databases! {
     async fn five_retries_start_per_second(database: Database) {
         let (site, server) = pages_refused(database).await;
         site.set_roles(Roles::ALL).await;
-        let asked = server.post(PATH, "bulk", json!({ "filter": {}, "reason": "the role is back" })).await;
-        assert_eq!(asked.status, 202);
+        let requested = server.post(PATH, "bulk", json!({ "filter": {}, "reason": "the role is back" })).await;
+        assert_eq!(requested.status, 202);
         let due = site.rows("select cast(count(*) as text) from commands group by due_at order by due_at").await;
         assert_eq!(due, [["5"], ["2"]]);
         let reasons = site.rows("select distinct reason from commands").await;

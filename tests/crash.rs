@@ -6,7 +6,7 @@ use muniment_domain::point::Point;
 use world::{Binary, Database, Fault, FaultProxy, Mining, Rule, campaign, on_both_databases};
 
 use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms};
-use crate::{approval, audit, foreign_key, offering_calendar, operator, reconciliation, sessions, wish};
+use crate::{approval, audit, commands, foreign_key, offering_calendar, operator, reconciliation, sessions};
 
 pub const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;

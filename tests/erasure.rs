@@ -112,21 +112,21 @@ on_both_databases! {
         let fixture = PayoutFixture::new(database, 3).await;
         let olga = fixture.site.person(&fixture.server, "olga", Role::Operator).await;
         let (_, id) = holder(&fixture.site, &fixture.server, 0).await;
-        let refused = async |what: &str| {
+        let refusal_names = async |what: &str| {
             let answer = olga.post(&format!("/v1/investors/{id}/erase"), json!({ "reason": "asked for" })).await;
             assert_eq!(answer.problem(), (409, "invalid_state".to_owned()), "{answer:?}");
             assert!(answer.text("/detail").ends_with(&format!("Still open: {what}.")), "{answer:?}");
         };
-        assert_refused("units of a token").await;
+        refusal_names("units of a token").await;
         let distribution = fixture.calculated("direct_payout", "300.00").await;
-        assert_refused("an open payment, units of a token").await;
+        refusal_names("an open payment, units of a token").await;
         fixture.site.lanes("paused").await;
         assert_eq!(fixture.site.freeze(&fixture.server, "freeze", 0).await.status, 202);
-        assert_refused("an open payment, units of a token, an operation that is not finished").await;
+        refusal_names("an open payment, units of a token, an operation that is not finished").await;
         fixture.site.lanes("active").await;
         fixture.site.settled().await;
         let called_off = fixture.server.post(&format!("/v1/distributions/{distribution}/cancel"), "cancel", json!({ "reason": "a mistake" })).await;
         assert_eq!(called_off.status, 200, "{called_off:?}");
-        assert_refused("units of a token").await;
+        refusal_names("units of a token").await;
     }
 }

@@ -245,7 +245,10 @@ async fn each_caller_sees_only_their_own_data() {
 }
 
 /// Requests that are invalid in every state, each with its error.
-fn unsound<'a>(decision: &'a str, stop: &'a str) -> Vec<(&'static str, &'a str, Value, &'static str, &'static str)> {
+fn invalid_requests<'a>(
+    decision: &'a str,
+    stop: &'a str,
+) -> Vec<(&'static str, &'a str, Value, &'static str, &'static str)> {
     vec![
         ("POST", "/v1/investor/kyc", json!({ "level": "basic" }), "/data", "required"),
         ("POST", "/v1/investor/kyc", json!({ "level": "gold", "data": {} }), "/level", "type_mismatch"),

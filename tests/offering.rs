@@ -317,7 +317,7 @@ on_both_databases! {
             ("limit=0", "invalid_parameter"), ("page=x", "invalid_parameter"), ("sort=price", "invalid_parameter"), ("q=x", "unknown_parameter")] {
             assert_eq!(fixture.investor.get(&format!("/v1/offerings?{query}")).await.problem(), refused(400, code), "{query}");
         }
-        let anybody = |server: &Server| server.anonymous();
+        let anonymous = |server: &Server| server.anonymous();
         let closed = anonymous(fixture.server.as_ref().unwrap()).get("/v1/offerings").await.unwrap();
         assert_eq!(closed.problem(), refused(401, "token_missing"));
         fixture.server.take().unwrap().process.kill();

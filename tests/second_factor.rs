@@ -44,7 +44,7 @@ impl App {
 async fn add(person: &Person) -> App {
     let enrolled = person.post("/v1/auth/mfa/totp", json!({})).await;
     assert_eq!(enrolled.status, 200, "{enrolled:?}");
-    let app = App::fed(&enrolled.text("/secret"));
+    let app = App::with_secret(&enrolled.text("/secret"));
     assert!(enrolled.text("/otpauth_uri").contains(&enrolled.text("/secret")));
     let confirmed = person.post("/v1/auth/mfa/totp/confirm", json!({ "code": app.code(-1) })).await;
     assert_eq!(confirmed.status, 204, "{confirmed:?}");

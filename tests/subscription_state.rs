@@ -49,7 +49,7 @@ async fn set_status(fixture: &SubscriptionFixture, id: &str, status: &str, act: 
     fixture.write(&format!("update offerings set committed_total = {reserved}")).await;
 }
 
-fn requested<'a>(fixture: &'a SubscriptionFixture, act: &str) -> (&'a Person, &'static str, Value) {
+fn request_for<'a>(fixture: &'a SubscriptionFixture, act: &str) -> (&'a Person, &'static str, Value) {
     match act {
         "withdraw" => (&fixture.investor, "cancel", json!({})),
         "cancel" => (&fixture.operator, "cancel", json!({ "reason": "a test" })),

@@ -142,7 +142,7 @@ fn modules_are_named_by_nouns_that_say_something() {
 
 #[test]
 fn nothing_is_left_unfinished_or_switched_off() {
-    let find = |source: &Source| forbidden(source, UNFINISHED, "belongs into an issue");
+    let find = |source: &Source| forbidden(source, UNFINISHED, "belongs in an issue");
     must_be_clean("unfinished", &rust().iter().flat_map(find).collect::<Vec<_>>());
 }
 

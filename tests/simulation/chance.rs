@@ -170,7 +170,7 @@ impl Run<'_> {
     }
 
     /// Somebody else signs with a key of ours.
-    fn stranger(&self, net: &mut crate::net::Net, amount: u64) {
+    fn send_foreign(&self, net: &mut crate::net::Net, amount: u64) {
         let from = self.stage.signers[amount as usize % 2].address();
         let nonce = net.head().ledger.nonces.get(&from).copied().unwrap_or(0);
         let salt = net.next_salt();
