@@ -1,9 +1,9 @@
-//! What an organisation has that raises money, and what the platform has that lets it.
+//! Objects of an issuer, and of the platform.
 
 use muniment_domain::user::Role;
 use serde_json::json;
 
-use super::belongings::{Belongings, sound};
+use super::ownership::{Ownership, sound};
 use crate::installation::{OfferingFixture, Person};
 
 const TIME: &str = "2026-01-01T00:00:00+00:00";
@@ -16,8 +16,8 @@ async fn subscribe(investor: &Person, offering: &str) -> String {
 
 type Members<'a> = [(&'static str, &'a Person)];
 
-impl Belongings {
-    /// Staff, and what only staff sees.
+impl Ownership {
+    /// Staff, and objects that only staff sees.
     pub async fn of_the_platform(&mut self) {
         for sql in [
             format!(
@@ -70,14 +70,14 @@ impl Belongings {
         self.put("approvals", asked.text("/approval/id"), "", &["adam"]);
     }
 
-    /// Offerings in every light, and what came of one of them; each member asks for something that another one has to allow.
+    /// Offerings in every state, and the results of one of them; each member requests something that another must approve.
     pub async fn of_an_organisation(&mut self, org: &'static str, members: &Members<'_>, investors: &Members<'_>) {
         let (first, mut symbols) = (members[0].1, 0);
         let mut symbol = || {
             symbols += 1;
             format!("{}{symbols}", org.to_uppercase())
         };
-        // Without a paper it stays a draft, whoever submits it.
+        // Without a document it stays a draft.
         let terms = OfferingFixture::terms(json!({ "token_symbol": symbol() }));
         let drafted = sound(&first.post("/v1/offerings", terms).await, 201);
         self.event(&drafted, org, &[]).await;
@@ -107,7 +107,7 @@ impl Belongings {
         self.distributed(&shown[0], org, investors).await;
     }
 
-    /// A token with two distributions of which each investor has a part.
+    /// A token with two distributions, with an entitlement for each investor.
     async fn distributed(&mut self, offering: &str, org: &'static str, investors: &Members<'_>) {
         let token = format!("0x{:040x}", 0x70_0000 + self.things.len());
         let api = &self.fixture.api;
