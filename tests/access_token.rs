@@ -1,4 +1,4 @@
-//! Attacks on access tokens: whatever is not exactly what the platform signed for a session that is alive opens nothing.
+//! Attacks on access tokens: only the exact token that the platform signed for a live session is accepted.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -7,9 +7,9 @@ use ring::signature::Ed25519KeyPair;
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
 
-use crate::installation::{Door, Person, Server, register};
+use crate::installation::{ApiFixture, Person, Server, register};
 
-/// What an attacker has: a token of his own, and in the worst case the key.
+/// What an attacker has: a token, and in the worst case the signing key.
 struct Forge {
     key: Ed25519KeyPair,
     public: String,
@@ -25,7 +25,7 @@ fn header(kid: &str) -> Value {
     json!({ "typ": "at+jwt", "alg": "EdDSA", "kid": kid })
 }
 
-/// Puts a token together by hand: no library refuses to write what the platform must refuse to read.
+/// Builds a token by hand, because a library refuses to write an invalid one.
 fn token(header: &Value, claims: &str, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
     let text = format!("{}.{}", BASE64.encode(header.to_string()), BASE64.encode(claims));
     let signature = BASE64.encode(sign(text.as_bytes()));
@@ -33,20 +33,20 @@ fn token(header: &Value, claims: &str, sign: impl Fn(&[u8]) -> Vec<u8>) -> Strin
 }
 
 /// Reads the key that signs the tokens of an installation.
-fn signing_key(door: &Door) -> Ed25519KeyPair {
-    let pkcs8 = BASE64.decode(door.secrets()["generations"][0]["signing"].as_str().unwrap()).unwrap();
+fn signing_key(api: &ApiFixture) -> Ed25519KeyPair {
+    let pkcs8 = BASE64.decode(api.secrets()["generations"][0]["signing"].as_str().unwrap()).unwrap();
     Ed25519KeyPair::from_pkcs8(&pkcs8).unwrap()
 }
 
 impl Forge {
-    async fn new(door: &Door, server: &Server, victim: &Person) -> Self {
-        let jwks = server.anybody().get("/.well-known/jwks.json").await.unwrap();
+    async fn new(api: &ApiFixture, server: &Server, victim: &Person) -> Self {
+        let jwks = server.anonymous().get("/.well-known/jwks.json").await.unwrap();
         let (public, kid) = (jwks.text("/keys/0/x"), jwks.text("/keys/0/kid"));
         assert_eq!(part(&victim.access_token, 0), header(&kid));
-        Self { key: signing_key(door), public, kid, claims: part(&victim.access_token, 1) }
+        Self { key: signing_key(api), public, kid, claims: part(&victim.access_token, 1) }
     }
 
-    /// Signed by the real key, with one claim changed or taken away.
+    /// A token with one claim changed or removed, signed by the real key.
     fn with(&self, claim: &str, value: Option<Value>) -> String {
         let mut claims = self.claims.clone();
         match value {
@@ -56,12 +56,12 @@ impl Forge {
         self.signed(&claims.to_string())
     }
 
-    /// Any text for claims, signed by the real key.
+    /// A token with any text as claims, signed by the real key.
     fn signed(&self, claims: &str) -> String {
         token(&header(&self.kid), claims, self.sign())
     }
 
-    /// The real claims under another header, signed by the real key.
+    /// A token with the real claims and another header, signed by the real key.
     fn under(&self, header: &Value) -> String {
         token(header, &self.claims.to_string(), self.sign())
     }
@@ -70,7 +70,7 @@ impl Forge {
         |text| self.key.sign(text).as_ref().to_vec()
     }
 
-    /// By hand, with any header and any signature.
+    /// A token built by hand, with any header and any signature.
     fn by_hand(&self, header: Value, signature: &str) -> String {
         let encoded = |value: &Value| BASE64.encode(value.to_string());
         format!("{}.{}.{signature}", encoded(&header), encoded(&self.claims))
@@ -78,7 +78,7 @@ impl Forge {
 }
 
 async fn answer(server: &Server, token: &str) -> (u16, String) {
-    let answer = server.anybody().with_key(token).get("/v1/auth/me").await.unwrap();
+    let answer = server.anonymous().with_key(token).get("/v1/auth/me").await.unwrap();
     if answer.status == 401 {
         assert!(answer.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"), "{answer:?}");
     }
@@ -87,13 +87,13 @@ async fn answer(server: &Server, token: &str) -> (u16, String) {
 
 on_both_databases! {
     async fn a_forged_token_is_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
-        let forge = Forge::new(&door, &server, &ada).await;
+        let forge = Forge::new(&api, &server, &ada).await;
         let now = forge.claims["iat"].as_i64().unwrap();
-        // The real key signs what it must not accept, so that each check stands for itself. The first one shows that the forge works.
+        // The real key signs each invalid token, so that only the named check can refuse it. The first case proves that the forge works.
         assert_eq!(answer(&server, &forge.with("jti", Some(json!("another")))).await.0, 200);
         let expired = (401, "token_expired".to_owned());
         assert_eq!(answer(&server, &forge.with("exp", Some(json!(now - 10)))).await, expired);
@@ -105,7 +105,7 @@ on_both_databases! {
         ];
         let mut forged: Vec<_> = wrong.into_iter().map(|(claim, value)| (format!("{claim} {value:?}"), forge.with(claim, value))).collect();
 
-        // The same claim twice: whoever reads the first and whoever reads the last must not read two things.
+        // A duplicate claim: a reader that takes the first and one that takes the last must not differ.
         let claims = forge.claims.to_string();
         assert_eq!(answer(&server, &forge.signed(&claims)).await.0, 200);
         for claim in ["sub", "sid", "exp", "aud", "iss", "nbf"] {
@@ -151,31 +151,31 @@ on_both_databases! {
         for (name, token) in forged {
             assert_eq!(answer(&server, &token).await, (401, "token_invalid".to_owned()), "{name}");
         }
-        assert_eq!(server.anybody().get("/v1/auth/me").await.unwrap().problem(), (401, "token_missing".to_owned()));
+        assert_eq!(server.anonymous().get("/v1/auth/me").await.unwrap().problem(), (401, "token_missing".to_owned()));
         assert_eq!(ada.get("/v1/auth/me").await.status, 200);
     }
 
     async fn a_token_of_another_installation_is_refused(database: Database) {
-        let door = Door::new(database).await;
-        let other = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
-        let (here, there) = (door.open().await, other.open().await);
+        let api = ApiFixture::new(database).await;
+        let other = ApiFixture::new(Database::fresh(world::Engine::Sqlite).await).await;
+        let (here, there) = (api.start().await, other.start().await);
         register(&there, "ada@people.example").await;
         let stranger = Person::log_in(&there, "ada@people.example").await;
         assert_eq!(answer(&here, &stranger.access_token).await, (401, "token_invalid".to_owned()));
-        // Even with our key: there is no such session.
+        // Signed by our key, but the session does not exist.
         register(&here, "ada@people.example").await;
         let ada = Person::log_in(&here, "ada@people.example").await;
-        let forge = Forge::new(&door, &here, &ada).await;
-        // Their key under our name, and a header that brings it along.
+        let forge = Forge::new(&api, &here, &ada).await;
+        // Signed by another installation's key under our key id, with a header that carries that key.
         let theirs = signing_key(&other);
-        let jwks = there.anybody().get("/.well-known/jwks.json").await.unwrap();
+        let jwks = there.anonymous().get("/.well-known/jwks.json").await.unwrap();
         let mut brought = header(&forge.kid);
         brought["jwk"] = jwks.body["keys"][0].clone();
         for disguise in [header(&forge.kid), brought, header(&jwks.text("/keys/0/kid"))] {
             let token = token(&disguise, &forge.claims.to_string(), |text| theirs.sign(text).as_ref().to_vec());
             assert_eq!(answer(&here, &token).await, (401, "token_invalid".to_owned()), "{disguise:?}");
         }
-        // A session of somebody else under one's own name, and the other way round.
+        // Another user's session under one's own name, and the reverse.
         register(&here, "bruno@people.example").await;
         let bruno = Person::log_in(&here, "bruno@people.example").await;
         let stolen = forge.with("sid", Some(json!(bruno.session_id)));
@@ -185,14 +185,14 @@ on_both_databases! {
     }
 
     async fn tokens_stay_valid_over_a_restart(database: Database) {
-        let door = Door::new(database).await;
-        let mut server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let mut server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
         server.process.terminate(crate::installation::PATIENCE);
-        let server = door.open().await;
+        let server = api.start().await;
         assert_eq!(answer(&server, &ada.access_token).await.0, 200);
         let body = json!({ "refresh_token": ada.refresh_token });
-        assert_eq!(server.anybody().change("POST", "/v1/auth/refresh", Some(body)).await.unwrap().status, 200);
+        assert_eq!(server.anonymous().change("POST", "/v1/auth/refresh", Some(body)).await.unwrap().status, 200);
     }
 }

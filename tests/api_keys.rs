@@ -1,17 +1,17 @@
-//! API keys through the door: never more than their owner has, only from where they may, exchanged without a gap, gone at once.
+//! API keys: scopes stay within the owner's rights, networks are restricted, rotation leaves no gap, revocation is immediate.
 
 use muniment_domain::user::Role;
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::{Door, Person};
+use crate::installation::{ApiFixture, Person};
 
 on_both_databases! {
     async fn a_key_has_only_its_scopes_and_ends_with_its_owner(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
-        let second = door.person(&server, "second", Role::Admin).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
+        let second = api.person(&server, "second", Role::Admin).await;
         let made = admin.key(&second, json!({ "name": "reader", "scopes": ["ops:read"], "rate_limit": 50 })).await;
         assert_eq!(made.status, 201, "{made:?}");
         let key = made.text("/key");
@@ -19,21 +19,21 @@ on_both_databases! {
         let read = with(&key).get("/blockchain/operations").await.unwrap();
         assert_eq!((read.status, read.headers["ratelimit-policy"].to_str().unwrap()), (200, "\"key\";q=50;w=60"));
         assert_eq!(with(&key).get("/v1/auth/me").await.unwrap().problem(), (403, "scope_insufficient".to_owned()));
-        // A key is no person: it makes no keys, and sees no users.
+        // A key cannot create keys or see users.
         assert_eq!(with(&key).get("/v1/api-keys").await.unwrap().problem(), (403, "role_forbidden".to_owned()));
         let listed = admin.get("/v1/api-keys").await;
         assert_eq!((listed.text("/data/0/prefix"), listed.body["data"][0].get("key")), (key[..13].to_owned(), None));
-        door.write(&format!("update users set roles = 'investor' where id = '{}'", admin.id)).await;
+        api.write(&format!("update users set roles = 'investor' where id = '{}'", admin.id)).await;
         assert_eq!(with(&key).get("/blockchain/operations").await.unwrap().problem(), (403, "role_forbidden".to_owned()));
-        door.write(&format!("update users set status = 'disabled' where id = '{}'", admin.id)).await;
+        api.write(&format!("update users set status = 'disabled' where id = '{}'", admin.id)).await;
         assert_eq!(with(&key).get("/blockchain/operations").await.unwrap().problem(), (401, "token_invalid".to_owned()));
     }
 
     async fn a_key_rotates_without_a_gap_and_is_revoked_at_once(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
-        let second = door.person(&server, "second", Role::Admin).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
+        let second = api.person(&server, "second", Role::Admin).await;
         let made = admin.key(&second, json!({ "name": "reader", "scopes": ["ops:read"] })).await;
         let rotated = admin.post(&format!("/v1/api-keys/{}/rotate", made.text("/id")), json!({})).await;
         assert_eq!(rotated.status, 201, "{rotated:?}");
@@ -44,8 +44,8 @@ on_both_databases! {
         assert_eq!(again.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(admin.change("DELETE", &format!("/v1/api-keys/{}", made.text("/id")), None).await.status, 204);
         assert_eq!((standing(&old).await, standing(&new).await), (401, 200));
-        // Somebody else's keys are not there.
-        let issuer = door.person(&server, "issuer", Role::Issuer).await;
+        // Another user's keys are not found.
+        let issuer = api.person(&server, "issuer", Role::Issuer).await;
         assert_eq!(issuer.get("/v1/api-keys").await.body["pagination"]["total"], 0);
         let theirs = issuer.change("DELETE", &format!("/v1/api-keys/{}", rotated.text("/id")), None).await;
         assert_eq!(theirs.problem(), (404, "not_found".to_owned()));
@@ -53,10 +53,10 @@ on_both_databases! {
     }
 
     async fn a_key_works_from_its_networks_only(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
-        let second = door.person(&server, "second", Role::Admin).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
+        let second = api.person(&server, "second", Role::Admin).await;
         for (networks, status) in [(json!(["203.0.113.0/24"]), 403), (json!(["203.0.113.0/24", "127.0.0.0/8"]), 200)] {
             let made = admin.key(&second, json!({ "name": "k", "scopes": ["ops:read"], "allowed_cidrs": networks })).await;
             let answer = server.client().with_key(&made.text("/key")).get("/blockchain/operations").await.unwrap();
@@ -65,9 +65,9 @@ on_both_databases! {
     }
 
     async fn an_invalid_key_request_is_refused_at_its_field(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let issuer = door.person(&server, "issuer", Role::Issuer).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let issuer = api.person(&server, "issuer", Role::Issuer).await;
         for (body, pointer) in [
             (json!({ "name": "k", "scopes": [] }), "/scopes"),
             (json!({ "name": "k", "scopes": ["ops:write"] }), "/scopes/0"),
@@ -83,6 +83,6 @@ on_both_databases! {
         let elsewhere = Person::log_in(&server, &issuer.email).await;
         let body = json!({ "name": "k", "scopes": ["me:read"] });
         assert_eq!(elsewhere.post("/v1/api-keys", body).await.problem(), (403, "step_up_required".to_owned()));
-        assert_eq!(door.count("api_keys").await, 0);
+        assert_eq!(api.count("api_keys").await, 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Four eyes: what one person asked for is done when another one allows it, once, and exactly as it was asked for.
+//! Approvals: a request is executed once, unchanged, after another person approves it.
 
 use muniment_domain::approval::{self as approvals, Approval, Status};
 use muniment_domain::operation::Resolution;
@@ -13,30 +13,30 @@ use muniment_workflows::operator::abandon;
 use muniment_workflows::requester::Requester;
 use world::{Database, Mining, on_both_databases};
 
-use crate::installation::{Desk, Installation, Terms, ended};
+use crate::installation::{EngineFixture, Installation, Terms, ended};
 
-/// The points at which moves are ended here, instead of a whole process.
+/// Commit points at which these tests end a single move instead of a process.
 pub const ENDED_AT: &[Point] = &[Point::Approval];
 
 fn person(name: &str) -> Requester {
     Requester { actor: name.to_owned(), request_id: None, idempotency_key: None }
 }
 
-/// A deployment that failed without being signed, and an approval asked for to give it up.
-async fn asked_to_abandon(database: Database) -> (Installation, Desk, String, Approval) {
+/// Requests an approval to abandon a deployment that failed unsigned.
+async fn requested_abandonment(database: Database) -> (Installation, EngineFixture, String, Approval) {
     let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
-    // More than the cap of the token: the simulation says no.
+    // More than the token's cap, so the simulation fails.
     site.write("update subscriptions set quantity = '99999999999999'").await;
-    let desk = site.desk(|_| {}).await;
-    desk.deploy(&site.offerings[0]).await;
+    let fixture = site.engine_fixture(|_| {}).await;
+    fixture.deploy(&site.offerings[0]).await;
     site.settled().await;
-    let mint = desk.mint(&site.offerings[0]).await;
+    let mint = fixture.mint(&site.offerings[0]).await;
     site.settled().await;
-    let approval = ask_to_abandon(&desk.engine, &mint).await.unwrap();
-    (site, desk, mint, approval)
+    let approval = request_abandonment(&fixture.engine, &mint).await.unwrap();
+    (site, fixture, mint, approval)
 }
 
-async fn ask_to_abandon(engine: &Engine, operation_id: &str) -> Result<Approval, Error> {
+async fn request_abandonment(engine: &Engine, operation_id: &str) -> Result<Approval, Error> {
     let mut tx = engine.db.begin().await?;
     let request = abandon::Request {
         operation_id: operation_id.to_owned(),
@@ -44,9 +44,9 @@ async fn ask_to_abandon(engine: &Engine, operation_id: &str) -> Result<Approval,
         missing: Vec::new(),
         unsent: false,
     };
-    let asked = approval::ask(&mut tx, &engine.settings, Action::Abandon(request), &person("maker")).await?;
+    let requested = approval::ask(&mut tx, &engine.settings, Action::Abandon(request), &person("maker")).await?;
     tx.commit(Point::Accept).await?;
-    Ok(asked)
+    Ok(requested)
 }
 
 async fn approve(engine: &Engine, a: &Approval, by: &str) -> Result<Approval, Error> {
@@ -76,39 +76,39 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
 
 on_both_databases! {
     async fn an_approved_action_on_the_chain_is_executed_by_the_engine(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
-        assert_eq!(refused(ask_to_abandon(&desk.engine, &mint).await), Code::OperationInProgress, "asked for twice");
-        assert_eq!(refused(approve(&desk.engine, &asked, "maker").await), Code::SelfApprovalForbidden);
-        assert_eq!(approve(&desk.engine, &asked, "checker").await.unwrap().status, Status::Approved);
-        site.until("it is done", async || now(&desk.engine, &asked.id).await.status == Status::Executed).await;
-        assert_eq!(desk.operation(&mint).await.resolution, Some(Resolution::Abandoned));
+        let (site, fixture, mint, requested) = requested_abandonment(database).await;
+        assert_eq!(refused(request_abandonment(&fixture.engine, &mint).await), Code::OperationInProgress, "a second request is refused");
+        assert_eq!(refused(approve(&fixture.engine, &requested, "maker").await), Code::SelfApprovalForbidden);
+        assert_eq!(approve(&fixture.engine, &requested, "checker").await.unwrap().status, Status::Approved);
+        site.until("it is executed", async || now(&fixture.engine, &requested.id).await.status == Status::Executed).await;
+        assert_eq!(fixture.operation(&mint).await.resolution, Some(Resolution::Abandoned));
         let reason = "operation_history where actor = 'checker' and reason like 'a test (asked for by maker, apr_%'";
         assert_eq!(site.count(reason).await, 1);
-        assert_eq!(refused(approve(&desk.engine, &asked, "checker").await), Code::VersionConflict);
-        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
+        assert_eq!(refused(approve(&fixture.engine, &requested, "checker").await), Code::VersionConflict);
+        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are released");
         assert_eq!(site.rows("select to_status from approval_history order by version").await.concat(),
             ["pending", "approved", "executed"]);
-        let told = "select type from events where subject_type = 'approval' order by sequence";
-        assert_eq!(site.rows(told).await.concat(), ["approval.requested", "approval.approved", "approval.executed"]);
-        desk.close().await;
+        let events = "select type from events where subject_type = 'approval' order by sequence";
+        assert_eq!(site.rows(events).await.concat(), ["approval.requested", "approval.approved", "approval.executed"]);
+        fixture.close().await;
     }
 
     async fn executing_an_approval_survives_a_crash_on_either_side(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
-        // Without the engine beside it: the moves are made by hand.
-        let engine = desk.engine.clone();
-        desk.halt().await;
+        let (site, fixture, mint, requested) = requested_abandonment(database).await;
+        // No engine runs, so the test makes each move itself.
+        let engine = fixture.engine.clone();
+        fixture.halt().await;
         let mut tx = engine.db.begin().await.unwrap();
         let decision = Decision {
-            approval_id: asked.id.clone(), version: 1, by: person("checker"), roles: Roles::only(Role::Admin), comment: Some("fine".to_owned()),
+            approval_id: requested.id.clone(), version: 1, by: person("checker"), roles: Roles::only(Role::Admin), comment: Some("fine".to_owned()),
         };
-        approval::approve(&mut tx, &engine.settings, &asked.payload_sha256, decision).await.unwrap();
+        approval::approve(&mut tx, &engine.settings, &requested.payload_sha256, decision).await.unwrap();
         tx.commit(Point::Accept).await.unwrap();
-        ended(Point::Approval, When::Before, approval::act(&engine, &asked.id)).await;
+        ended(Point::Approval, When::Before, approval::act(&engine, &requested.id)).await;
         assert_eq!(site.count("operations where resolution = 'abandoned'").await, 0);
-        ended(Point::Approval, When::After, approval::act(&engine, &asked.id)).await;
+        ended(Point::Approval, When::After, approval::act(&engine, &requested.id)).await;
         for _ in 0..2 {
-            approval::act(&engine, &asked.id).await.unwrap();
+            approval::act(&engine, &requested.id).await.unwrap();
         }
         assert_eq!(site.count(&format!("operations where resolution = 'abandoned' and id = '{mint}'")).await, 1);
         assert_eq!(site.count("approvals where status = 'executed' and version = 3").await, 1);
@@ -117,42 +117,42 @@ on_both_databases! {
     }
 
     async fn an_undecided_approval_expires_once_and_can_be_requested_again(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
-        let engine = desk.engine.clone();
-        desk.halt().await;
-        approval::act(&engine, &asked.id).await.unwrap();
-        assert_eq!(now(&engine, &asked.id).await.status, Status::Pending, "a wake that comes early does nothing");
+        let (site, fixture, mint, requested) = requested_abandonment(database).await;
+        let engine = fixture.engine.clone();
+        fixture.halt().await;
+        approval::act(&engine, &requested.id).await.unwrap();
+        assert_eq!(now(&engine, &requested.id).await.status, Status::Pending, "an early wake does nothing");
         let past = "update approvals set expires_at = '2001-01-01T00:00:00+00:00', next_action_at = '2001-01-01T00:00:00+00:00'";
         site.write(past).await;
-        assert_eq!(refused(approve(&engine, &asked, "checker").await), Code::ApprovalNotPending, "the timer is late");
+        assert_eq!(refused(approve(&engine, &requested, "checker").await), Code::ApprovalNotPending, "the approval has expired although its timer is late");
         assert_eq!(approval::sweep(&engine).await.unwrap(), 1);
         assert_eq!(approval::sweep(&engine).await.unwrap(), 0);
-        ended(Point::Approval, When::Before, approval::act(&engine, &asked.id)).await;
-        ended(Point::Approval, When::After, approval::act(&engine, &asked.id)).await;
-        approval::act(&engine, &asked.id).await.unwrap();
+        ended(Point::Approval, When::Before, approval::act(&engine, &requested.id)).await;
+        ended(Point::Approval, When::After, approval::act(&engine, &requested.id)).await;
+        approval::act(&engine, &requested.id).await.unwrap();
         assert_eq!(site.count("events where type = 'approval.expired'").await, 1);
-        assert_eq!(now(&engine, &asked.id).await.live_key, None);
-        ask_to_abandon(&engine, &mint).await.unwrap();
+        assert_eq!(now(&engine, &requested.id).await.live_key, None);
+        request_abandonment(&engine, &mint).await.unwrap();
         engine.db.close().await;
     }
 
     async fn an_approval_that_became_impossible_fails_with_the_reason(database: Database) {
-        let (site, desk, mint, asked) = asked_to_abandon(database).await;
-        abandon::abandon(&desk.engine, &mint, "somebody", "quicker").await.unwrap();
-        approve(&desk.engine, &asked, "checker").await.unwrap();
-        site.until("it is looked at", async || now(&desk.engine, &asked.id).await.status == Status::ExecutionFailed).await;
-        assert_eq!(now(&desk.engine, &asked.id).await.error_code.as_deref(), Some("invalid_state"));
+        let (site, fixture, mint, requested) = requested_abandonment(database).await;
+        abandon::abandon(&fixture.engine, &mint, "somebody", "quicker").await.unwrap();
+        approve(&fixture.engine, &requested, "checker").await.unwrap();
+        site.until("the execution has failed", async || now(&fixture.engine, &requested.id).await.status == Status::ExecutionFailed).await;
+        assert_eq!(now(&fixture.engine, &requested.id).await.error_code.as_deref(), Some("invalid_state"));
         assert_eq!(site.count("events where type = 'operation.resolved'").await, 1);
-        desk.close().await;
+        fixture.close().await;
     }
 
     async fn two_approvers_at_once_make_one_decision(database: Database) {
-        let (site, desk, _, asked) = asked_to_abandon(database).await;
+        let (site, fixture, _, requested) = requested_abandonment(database).await;
         let checkers = ["one", "two", "three", "four"];
-        let decided = futures::future::join_all(checkers.iter().map(|name| approve(&desk.engine, &asked, name))).await;
+        let decided = futures::future::join_all(checkers.iter().map(|name| approve(&fixture.engine, &requested, name))).await;
         assert_eq!(decided.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{decided:?}");
-        site.until("it is done", async || now(&desk.engine, &asked.id).await.status == Status::Executed).await;
+        site.until("it is executed", async || now(&fixture.engine, &requested.id).await.status == Status::Executed).await;
         assert_eq!(site.count("operations where resolution = 'abandoned'").await, 1);
-        desk.close().await;
+        fixture.close().await;
     }
 }

@@ -1,12 +1,12 @@
-//! The layout holds: which crate may know which, and which crate alone may name a thing.
+//! Layout rules: which crate may depend on which, and which crate alone may use a word.
 //!
-//! A new arrow or a new exception is a change to one of the two tables below, to be argued about there.
+//! A new dependency or exception is a change to one of the tables below, and is argued there.
 
 use std::collections::BTreeMap;
 
 use crate::source::{Source, everything, manifests, must_be_clean, rust};
 
-/// The arrows between crates: whom each may depend on. The programs around the four may know more.
+/// Allowed dependencies between crates. Programs around the four crates may use more.
 const ARROWS: &[(&str, &[&str])] = &[
     ("muniment-domain", &[]),
     ("muniment-activities", &[]),
@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("muniment-devchain", &[]),
     ("muniment-tests", EVERYONE),
     ("muniment-model", &[]),
-    // It boots the real thing as the tests do, by the same library.
+    // It boots installations with the same library as the tests.
     (
         "muniment-bench",
         &["muniment-domain", "muniment-activities", "muniment-workflows", "muniment-devchain", "muniment-tests"],
@@ -25,13 +25,13 @@ const ARROWS: &[(&str, &[&str])] = &[
 const EVERYONE: &[&str] =
     &["muniment-domain", "muniment-activities", "muniment-workflows", "muniment-api", "muniment-devchain"];
 
-/// Dependencies that belong to some crates alone; a trailing star stands for a family. Tests and bench may use all.
+/// Dependencies that only some crates may use; a trailing star stands for a family. Tests and bench may use all.
 const ONLY: &[(&str, &[&str])] = &[
-    // The devchain is a node: it has a JSON-RPC server of its own and shares nothing with the REST interface.
+    // The devchain has a JSON-RPC server of its own and shares nothing with the REST API.
     ("axum*", &["muniment-api", "muniment-devchain"]),
     ("apalis*", &["muniment-workflows"]),
     ("backoff", &["muniment-workflows"]),
-    // The queue pushes its wakes in the domain's transaction, so it must name the transaction's type.
+    // The queue inserts wakes in the domain's transaction, so it names the transaction's type.
     ("sqlx*", &["muniment-domain", "muniment-workflows"]),
     ("alloy", &["muniment-activities", "muniment-devchain"]),
     ("alloy-signer*", &["muniment-activities"]),
@@ -44,7 +44,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("revm*", &["muniment-devchain"]),
 ];
 
-/// Words that stand in the code of one place alone, and why.
+/// Words that only one place may use in code, with the reason.
 const WORDS: &[(&str, &[&str], &str)] = &[
     ("sqlx::query", &["domain/src/", "workflows/src/engine/queue"], "only the domain holds SQL"),
     ("domain::sql", &["domain/src/", "workflows/src/engine/queue"], "only the domain holds SQL"),
@@ -55,12 +55,12 @@ const WORDS: &[(&str, &[&str], &str)] = &[
     ("PrivateKeySigner", &["activities/src/", "ops/devchain/"], "only activities holds a key"),
 ];
 
-/// Programs around the four crates, whose work is to look everywhere.
+/// Programs around the four crates, which may use every word.
 const AROUND: &[&str] = &["tests/", "ops/bench/"];
 
 type Manifests = BTreeMap<String, toml::Table>;
 
-/// Every dependency of a package, of all kinds and targets.
+/// Returns every dependency of a package, of all kinds and targets.
 fn dependencies(manifest: &toml::Table) -> Vec<String> {
     let mut names = Vec::new();
     let mut tables = vec![manifest];
@@ -69,7 +69,7 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
     for table in tables {
         for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
             let Some(list) = table.get(kind).and_then(|list| list.as_table()) else { continue };
-            // A renamed dependency is still that dependency.
+            // A renamed dependency counts under its real name.
             let real = |(name, entry): (&String, &toml::Value)| {
                 entry.get("package").and_then(|package| package.as_str()).unwrap_or(name).to_owned()
             };
@@ -136,12 +136,12 @@ fn misplaced_words(sources: &[Source]) -> Vec<String> {
     findings
 }
 
-/// A string that begins like a statement, outside the domain: SQL without sqlx is SQL all the same.
+/// A string that begins like an SQL statement, outside the domain.
 fn misplaced_sql(sources: &[Source]) -> Vec<String> {
     const STATEMENTS: &[(&str, &str)] =
         &[("\"select ", " from "), ("\"insert into ", ""), ("\"update ", " set "), ("\"delete from ", "")];
     let mut findings = Vec::new();
-    // The queue prunes its own tables, which are none of the domain's.
+    // The queue deletes from its own tables, which are not the domain's.
     let may = ["domain/", "workflows/src/engine/queue", "tests/", "ops/bench/"];
     for source in sources.iter().filter(|source| !may.iter().any(|place| source.path.starts_with(place))) {
         for (at, line) in source.code() {
@@ -154,7 +154,7 @@ fn misplaced_sql(sources: &[Source]) -> Vec<String> {
     findings
 }
 
-/// A newcomer finds every folder explained.
+/// Finds top-level folders that ARCHITECTURE.md does not explain.
 fn folders_without_a_word(folders: &[String], documents: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
     for document in ["README.md", "ARCHITECTURE.md"] {

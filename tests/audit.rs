@@ -1,4 +1,4 @@
-//! The audit log: who did what stands there because it was done, and nobody changes it unseen.
+//! The audit log: every change has its entry, and a changed entry is found.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,16 +14,16 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Door, PATIENCE, Person, ended, open, register};
+use crate::installation::{ApiFixture, PATIENCE, Person, ended, open, register};
 
-/// The points at which moves are ended here, instead of a whole process.
+/// Commit points at which these tests end a single move instead of a process.
 pub const ENDED_AT: &[Point] = &[Point::Seal];
 
 fn by(user: &str) -> Act {
     Act { actor: Some(user.to_owned()), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") }
 }
 
-/// Something that a caller does.
+/// Performs an audited action.
 async fn act(db: &Db, user: &str, thing: &str) -> Result<(), Error> {
     acting(by(user), async {
         let mut tx = db.begin().await?;
@@ -43,7 +43,7 @@ async fn seal_all(db: &Db) -> usize {
         let mut tx = db.begin().await.unwrap();
         let sealed = match seal(&mut tx, 7).await {
             Ok(sealed) => sealed,
-            // Another one has sealed these meanwhile.
+            // Another process has sealed these entries meanwhile.
             Err(Error::Stale { .. }) => continue,
             Err(error) => panic!("{error}"),
         };
@@ -55,48 +55,48 @@ async fn seal_all(db: &Db) -> usize {
     }
 }
 
-/// What the database says to a statement past the platform.
-pub async fn past(db: &Db, text: &str) -> Result<u64, Error> {
+/// Runs a statement on the database past the platform.
+pub async fn run_directly(db: &Db, text: &str) -> Result<u64, Error> {
     let mut tx = db.begin().await?;
     let done = sql("").push(text).execute(&mut tx).await?;
     tx.commit(Point::Housekeeping).await?;
     Ok(done)
 }
 
-/// Takes the triggers away, as somebody with the rights of the database could.
-pub async fn disarm(db: &Db) {
+/// Drops the triggers, as a database administrator could.
+pub async fn drop_triggers(db: &Db) {
     for table in ["audit_log", "audit_seals", "audit_anchors"] {
         for name in ["updated", "deleted", "replaced"] {
             if !db.is_shared() {
-                past(db, &format!("drop trigger {table}_is_never_{name}")).await.unwrap();
+                run_directly(db, &format!("drop trigger {table}_is_never_{name}")).await.unwrap();
             }
         }
         if db.is_shared() {
-            past(db, &format!("alter table {table} disable trigger user")).await.unwrap();
+            run_directly(db, &format!("alter table {table} disable trigger user")).await.unwrap();
         }
     }
 }
 
 on_both_databases! {
     async fn a_change_is_audited_and_a_failed_or_read_request_is_not(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
-        let issuer = door.person(&server, "issuer", Role::Issuer).await;
-        let before = door.count("audit_log").await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
+        let issuer = api.person(&server, "issuer", Role::Issuer).await;
+        let before = api.count("audit_log").await;
         admin.get("/v1/auth/me").await;
         issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["all"] })).await;
         assert_eq!(server.log_in(&admin.email, "not the password at all").await.status, 401);
-        assert_eq!(door.count("audit_log").await, before);
+        assert_eq!(api.count("audit_log").await, before);
 
         let made = issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
         let path = format!("/v1/users/{}/disable", auditor.id);
         let headers = [("x-request-id", "req-of-the-test")];
         assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
-        assert_eq!(door.count("audit_log").await, before + 3);
-        let session = door.rows("select detail from audit_log where object_type = 'session' and detail like '%session.revoked%'").await;
-        assert_eq!(session, [[r#"{"events":["session.revoked"]}"#]], "what the act moved beside the person");
+        assert_eq!(api.count("audit_log").await, before + 3);
+        let session = api.rows("select detail from audit_log where object_type = 'session' and detail like '%session.revoked%'").await;
+        assert_eq!(session, [[r#"{"events":["session.revoked"]}"#]], "the entry names the revoked session");
         let mut lines = admin.get("/v1/audit-log?limit=3").await;
         lines.body["data"].as_array_mut().unwrap().retain(|line| line["object_type"] != "session");
         let shown = |at: usize, field: &str| lines.text(&format!("/data/{at}/{field}"));
@@ -109,15 +109,15 @@ on_both_databases! {
         assert_eq!(detail["events"], json!(["user.disabled"]));
         assert_eq!(detail["diff_redacted"], json!({ "status": { "from": "active", "to": "disabled" } }));
         assert_eq!((shown(1, "object_type"), shown(1, "object_id")), ("api_key".to_owned(), made.text("/id")));
-        assert!(!lines.body.to_string().contains('@'), "no address of a person stands here: {lines:?}");
+        assert!(!lines.body.to_string().contains('@'), "no email address is in the log: {lines:?}");
     }
 
     async fn refused_access_and_failed_authentication_are_audited(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("rates", "write_per_minute", "9");
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("rates", "write_per_minute", "9");
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
         let refused = async || {
             let lines = admin.get(&format!("/v1/audit-log?actor={}&limit=1", ada.id)).await;
             let line = &lines.body["data"][0];
@@ -127,39 +127,39 @@ on_both_databases! {
         let said = |action: &str, code: &str| (action.to_owned(), code.to_owned());
         assert_eq!(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status, 403);
         assert_eq!(refused().await, said("POST /v1/users/{id}/disable", "role_forbidden"));
-        let line = door.rows("select object_id, actor_kind from audit_log where detail like '%role_forbidden%'").await;
+        let line = api.rows("select object_id, actor_kind from audit_log where detail like '%role_forbidden%'").await;
         assert_eq!(line, [[admin.id.clone(), "person".to_owned()]]);
         assert_eq!(ada.post("/v1/auth/step-up", json!({ "password": "wrong" })).await.status, 401);
         assert_eq!(refused().await, said("POST /v1/auth/step-up", "invalid_credentials"));
         let change = json!({ "current_password": "wrong", "new_password": "another long password" });
         assert_eq!(ada.post("/v1/auth/password/change", change).await.status, 401);
         assert_eq!(refused().await, said("POST /v1/auth/password/change", "invalid_credentials"));
-        let without = server.anybody().with_key(&ada.access_token).change("POST", "/v1/auth/logout", None).await.unwrap();
+        let without = server.anonymous().with_key(&ada.access_token).change("POST", "/v1/auth/logout", None).await.unwrap();
         assert_eq!((without.status, refused().await), (403, said("POST /v1/auth/logout", "csrf_token_missing")));
         let nothing = admin.client().on_version(1).send("POST", "/v1/approvals/apr_01jc0000000000000000000000/cancel",
             &[("idempotency-key", "one")], Some("{}".to_owned())).await.unwrap();
         assert_eq!(nothing.status, 404, "{nothing:?}");
-        assert_eq!(door.count("audit_log where detail like '%\"refused\":\"not_found\"%' and object_type = 'approval'").await, 1);
-        // What is refused because it comes too often costs nothing.
-        let mut told = Vec::new();
+        assert_eq!(api.count("audit_log where detail like '%\"refused\":\"not_found\"%' and object_type = 'approval'").await, 1);
+        // A rate-limited request writes no entry.
+        let mut statuses = Vec::new();
         for _ in 0..12 {
-            told.push(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status);
+            statuses.push(ada.post(&format!("/v1/users/{}/disable", admin.id), json!({})).await.status);
         }
-        assert!(told.contains(&429), "{told:?}");
-        let lines = door.count("audit_log where detail like '%role_forbidden%'").await;
-        assert_eq!(lines, 1 + i64::try_from(told.iter().filter(|status| **status == 403).count()).unwrap());
+        assert!(statuses.contains(&429), "{statuses:?}");
+        let lines = api.count("audit_log where detail like '%role_forbidden%'").await;
+        assert_eq!(lines, 1 + i64::try_from(statuses.iter().filter(|status| **status == 403).count()).unwrap());
     }
 
     async fn reading_all_data_of_a_person_is_audited(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let id = ada.get("/v1/investor/profile").await.text("/id");
-        let before = door.count("audit_log").await;
+        let before = api.count("audit_log").await;
         assert_eq!(auditor.get("/v1/investors").await.status, 200);
         assert_eq!(auditor.get("/v1/investors/inv_01jc0000000000000000000000").await.status, 404);
-        assert_eq!(door.count("audit_log").await, before);
+        assert_eq!(api.count("audit_log").await, before);
         assert_eq!(auditor.get(&format!("/v1/investors/{id}")).await.status, 200);
         assert_eq!(auditor.get(&format!("/v1/investors/{id}/documents")).await.status, 200);
         assert_eq!(ada.get(&format!("/v1/investors/{id}")).await.status, 403);
@@ -171,11 +171,11 @@ on_both_databases! {
     }
 
     async fn the_audit_log_names_the_actor_and_the_owner_of_a_key(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
-        let admin = door.person(&server, "admin", Role::Admin).await;
+        let admin = api.person(&server, "admin", Role::Admin).await;
         let lines = admin.get(&format!("/v1/audit-log?actor={}", ada.id)).await;
         let (kind, action) = (lines.text("/data/0/actor_kind"), lines.text("/data/0/action"));
         assert_eq!((kind, action), ("anonymous".to_owned(), "POST /v1/auth/login".to_owned()));
@@ -183,7 +183,7 @@ on_both_databases! {
         let registered = admin.get(&format!("/v1/audit-log?object={}", ada.id)).await;
         assert_eq!(registered.text("/data/0/action"), "POST /v1/auth/register");
 
-        let second = door.person(&server, "second", Role::Admin).await;
+        let second = api.person(&server, "second", Role::Admin).await;
         let key = admin.key(&second, json!({ "name": "k", "scopes": ["audit:read", "ops:write"] })).await;
         let with_key = server.client().with_key(&key.text("/key"));
         let refused = with_key.post("/blockchain/deploy-token", "one", json!({ "offering_id": "off_01jc0000000000000000000000" })).await;
@@ -207,12 +207,12 @@ on_both_databases! {
     }
 
     async fn the_platform_chains_entries_and_the_command_line_verifies_them(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("engine", "sweep_seconds", "1");
-        let mut server = door.opened(door.launch_as(&["run"])).await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("engine", "sweep_seconds", "1");
+        let mut server = api.serve(api.launch_as(&["run"])).await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let verify = async || auditor.get("/v1/audit-log/verify").await;
-        door.until("all is sealed", async || verify().await.body["unsealed"] == json!(0)).await;
+        api.until("all entries are sealed", async || verify().await.body["unsealed"] == json!(0)).await;
         let sealed = verify().await;
         assert_eq!((&sealed.body["ok"], &sealed.body["first_bad"]), (&json!(true), &Value::Null));
         assert_eq!(sealed.body["head_hash"], sealed.body["hash"]);
@@ -221,14 +221,14 @@ on_both_databases! {
         assert_eq!(auditor.get("/v1/audit-log/verify?from=0").await.status, 400);
         server.process.terminate(PATIENCE);
         let command = |expected: i32| {
-            let mut process = door.launch_as(&["audit", "verify"]).spawn();
+            let mut process = api.launch_as(&["audit", "verify"]).spawn();
             let code = process.wait(PATIENCE).expect("it ends").code();
             assert_eq!(code, Some(expected), "{}", process.log());
         };
         command(0);
-        let db = open(&door.database.url()).await;
-        disarm(&db).await;
-        past(&db, "update audit_log set ip = '10.9.8.7' where id = (select audit_id from audit_seals where position = 1)").await.unwrap();
+        let db = open(&api.database.url()).await;
+        drop_triggers(&db).await;
+        run_directly(&db, "update audit_log set ip = '10.9.8.7' where id = (select audit_id from audit_seals where position = 1)").await.unwrap();
         db.close().await;
         command(1);
     }
@@ -240,9 +240,9 @@ on_both_databases! {
         }
         assert_eq!(seal_all(&db).await, 6);
         assert!(verdict(&db).await.is_ok());
-        disarm(&db).await;
-        past(&db, "create table lines_kept as select * from audit_log").await.unwrap();
-        past(&db, "create table seals_kept as select * from audit_seals").await.unwrap();
+        drop_triggers(&db).await;
+        run_directly(&db, "create table lines_kept as select * from audit_log").await.unwrap();
+        run_directly(&db, "create table seals_kept as select * from audit_seals").await.unwrap();
         let third = "(select audit_id from seals_kept where position = 3)";
         let (line, seal) = (format!("where id = {third}"), "where position = 3");
         let columns = ["actor = 'usr_9'", "actor_kind = 'key'", "session_id = 'ses_9'", "ip = '1.1.1.1'", "action = 'GET'",
@@ -254,34 +254,34 @@ on_both_databases! {
             (format!("update audit_seals set prev_hash = 'ab' {seal}"), 3, Flaw::ChainBroken),
             (format!("delete from audit_seals {seal}"), 3, Flaw::SealMissing),
             ("update audit_seals set position = position + 100 where position > 4".to_owned(), 5, Flaw::SealMissing),
-            // Two change places.
+            // Two entries swap places.
             ("update audit_seals set audit_id = case position when 2 then 'x' else 'y' end where position in (2, 3)".to_owned(), 2, Flaw::LineMissing),
             ("update audit_seals set position = -position where position in (2, 3)".to_owned(), 2, Flaw::SealMissing),
         ]);
         if db.is_shared() {
-            past(&db, "alter table audit_seals drop constraint audit_seals_position_check").await.unwrap();
+            run_directly(&db, "alter table audit_seals drop constraint audit_seals_position_check").await.unwrap();
         } else {
             tampered.pop();
         }
         for (sql, position, flaw) in tampered {
-            assert!(past(&db, &sql).await.unwrap() > 0, "{sql}");
+            assert!(run_directly(&db, &sql).await.unwrap() > 0, "{sql}");
             let found = verdict(&db).await;
             let bad = found.first_bad.as_ref().map(|bad| (bad.position, bad.flaw));
             assert_eq!((bad, found.is_ok()), (Some((position, flaw)), false), "{sql}");
             for table in ["audit_log", "audit_seals"] {
-                past(&db, &format!("delete from {table}")).await.unwrap();
+                run_directly(&db, &format!("delete from {table}")).await.unwrap();
             }
-            past(&db, "insert into audit_log select * from lines_kept").await.unwrap();
-            past(&db, "insert into audit_seals select * from seals_kept").await.unwrap();
-            assert!(verdict(&db).await.is_ok(), "put back after {sql}");
+            run_directly(&db, "insert into audit_log select * from lines_kept").await.unwrap();
+            run_directly(&db, "insert into audit_seals select * from seals_kept").await.unwrap();
+            assert!(verdict(&db).await.is_ok(), "restored after {sql}");
         }
-        // A line that nobody's act has written is not in the chain, and one that is gone before its seal is missed.
-        past(&db, "insert into audit_log select 'aud_forged', at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, \
+        // An entry inserted past the platform is not in the chain; an entry deleted before its seal is missed.
+        run_directly(&db, "insert into audit_log select 'aud_forged', at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail, \
              request_id from lines_kept where object_id = 'off_1'").await.unwrap();
         assert_eq!((verdict(&db).await.unaccounted, verdict(&db).await.is_ok()), (1, false));
-        past(&db, "delete from audit_log where id = 'aud_forged'").await.unwrap();
+        run_directly(&db, "delete from audit_log where id = 'aud_forged'").await.unwrap();
         act(&db, "usr_7", "off_7").await.unwrap();
-        past(&db, "delete from audit_log where object_id = 'off_7'").await.unwrap();
+        run_directly(&db, "delete from audit_log where object_id = 'off_7'").await.unwrap();
         assert_eq!(verdict(&db).await.unaccounted, -1);
         db.close().await;
     }
@@ -298,12 +298,12 @@ on_both_databases! {
         }
         let refused = async |db: &Db| {
             for sql in &forbidden {
-                let why = past(db, sql).await.unwrap_err().to_string();
+                let why = run_directly(db, sql).await.unwrap_err().to_string();
                 assert!(why.contains("only grows"), "{sql}: {why}");
             }
         };
         refused(&db).await;
-        disarm(&db).await;
+        drop_triggers(&db).await;
         db.close().await;
         drop(db);
         let db = open(&database.url()).await;

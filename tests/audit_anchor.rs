@@ -1,4 +1,4 @@
-//! What the chain of the audit log came to each day is signed and noted: a tail that was cut off, or written anew, does not fit it.
+//! Daily anchors: each day's chain hash is signed and logged, so that a cut or rewritten log is found.
 
 use muniment_domain::audit::{Act, ActorKind, acting, seal};
 use muniment_domain::canonical::sha256;
@@ -10,12 +10,12 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::audit::{disarm, past};
-use crate::installation::{Door, PATIENCE, Person, Server, in_days, open, open_at};
+use crate::audit::{drop_triggers, run_directly};
+use crate::installation::{ApiFixture, PATIENCE, Person, Server, in_days, open, open_at};
 
-/// So many acts of some days ago, sealed.
-async fn acted(door: &Door, days: i64, acts: usize) {
-    let db = open_at(&door.database.url(), Clock::manual(in_days(-days))).await;
+/// Writes entries of some days ago and seals them.
+async fn write_entries(api: &ApiFixture, days: i64, acts: usize) {
+    let db = open_at(&api.database.url(), Clock::manual(in_days(-days))).await;
     for number in 0..acts {
         let act =
             Act { actor: Some(format!("usr_{number}")), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") };
@@ -38,8 +38,8 @@ async fn seal_all(db: &Db) {
     tx.commit(Point::Seal).await.unwrap();
 }
 
-/// The root that a proof leads to.
-fn climbed(proof: &Value) -> String {
+/// Computes the root from a proof.
+fn root_of(proof: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     assert_eq!(sha256(&format!("{}{}", text(&proof["prev_hash"]), text(&proof["text"]))), text(&proof["hash"]));
     let leaf = sha256(&format!("\0{}", text(&proof["hash"])));
@@ -49,20 +49,20 @@ fn climbed(proof: &Value) -> String {
     })
 }
 
-/// Writes past the platform, as somebody with the rights of the database could.
-async fn forged(door: &Door, statements: &[&str]) {
-    let db = open(&door.database.url()).await;
-    assert!(past(&db, "delete from audit_anchors").await.is_err(), "the tables guard themselves");
-    disarm(&db).await;
+/// Writes past the platform, as a database administrator could.
+async fn forge(api: &ApiFixture, statements: &[&str]) {
+    let db = open(&api.database.url()).await;
+    assert!(run_directly(&db, "delete from audit_anchors").await.is_err(), "triggers protect the tables");
+    drop_triggers(&db).await;
     for sql in statements {
-        past(&db, sql).await.unwrap();
+        run_directly(&db, sql).await.unwrap();
     }
     db.close().await;
 }
 
 async fn flaws(server: &Server, auditor: &Person) -> (Value, Vec<Value>) {
     let mut auditor = auditor.clone();
-    auditor.server = server.anybody();
+    auditor.server = server.anonymous();
     let found = auditor.get("/v1/audit-log/verify").await;
     let flaws = found.body["anchors"].as_array().unwrap().iter().map(|anchor| anchor["flaw"].clone()).collect();
     (found.body["ok"].clone(), flaws)
@@ -70,49 +70,49 @@ async fn flaws(server: &Server, auditor: &Person) -> (Value, Vec<Value>) {
 
 on_both_databases! {
     async fn each_day_has_a_signed_anchor_and_a_removed_tail_is_found(database: Database) {
-        let door = Door::new(database).await;
-        acted(&door, 3, 5).await;
-        acted(&door, 2, 6).await;
-        let mut server = door.open().await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
+        let api = ApiFixture::new(database).await;
+        write_entries(&api, 3, 5).await;
+        write_entries(&api, 2, 6).await;
+        let mut server = api.start().await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let verify = async || auditor.get("/v1/audit-log/verify").await;
-        door.until("an anchor", async || !verify().await.body["anchors"].as_array().unwrap().is_empty()).await;
+        api.until("an anchor exists", async || !verify().await.body["anchors"].as_array().unwrap().is_empty()).await;
         let verified = verify().await;
         assert_eq!(verified.body["ok"], true, "{verified:?}");
         let anchor = &verified.body["anchors"][0];
-        // Both days were over when somebody looked: one anchor has them, under the day of the last line.
+        // Both days had ended at the check: one anchor covers them, under the day of the last entry.
         assert_eq!((&anchor["from_position"], &anchor["to_position"], &anchor["flaw"]), (&json!(1), &json!(11), &Value::Null));
         assert_eq!(anchor["day"], in_days(-2).format("%Y-%m-%d").to_string());
         let noted = server.process.line_with(anchor["root"].as_str().unwrap(), PATIENCE);
         assert!(noted.is_some(), "noted where no database reaches");
         for position in 1..=11 {
             let proof = auditor.get(&format!("/v1/audit-log/{position}/proof")).await;
-            assert_eq!((&proof.body["position"], climbed(&proof.body)), (&json!(position), anchor["root"].as_str().unwrap().to_owned()));
+            assert_eq!((&proof.body["position"], root_of(&proof.body)), (&json!(position), anchor["root"].as_str().unwrap().to_owned()));
         }
-        let id = door.rows("select audit_id from audit_seals where position = 4").await.concat().concat();
+        let id = api.rows("select audit_id from audit_seals where position = 4").await.concat().concat();
         let proof = auditor.get(&format!("/v1/audit-log/{id}/proof")).await;
-        assert!(proof.text("/text").contains(&id) && climbed(&proof.body) == anchor["root"].as_str().unwrap(), "{proof:?}");
+        assert!(proof.text("/text").contains(&id) && root_of(&proof.body) == anchor["root"].as_str().unwrap(), "{proof:?}");
         for unknown in ["0", "-1", "+1", "01", "99999", "aud_01jc0000000000000000000000", "x"] {
             assert_eq!(auditor.get(&format!("/v1/audit-log/{unknown}/proof")).await.problem(), (404, "not_found".to_owned()));
         }
 
         server.process.kill();
-        // The newest lines with their seals: what is left is a chain without a flaw.
+        // Deletes the newest entries with their seals: the rest is a valid chain.
         let newest = "delete from audit_log where id not in (select audit_id from audit_seals where position <= 8)";
-        forged(&door, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
-        let mut server = door.open().await;
+        forge(&api, &["delete from audit_unsealed", newest, "delete from audit_seals where position > 8"]).await;
+        let mut server = api.start().await;
         assert_eq!(flaws(&server, &auditor).await, (json!(false), vec![json!("cut")]));
         server.process.kill();
-        // Somebody else's lines in their place.
-        acted(&door, 1, 4).await;
-        let mut server = door.open().await;
+        // Inserts other entries in their place.
+        write_entries(&api, 1, 4).await;
+        let mut server = api.start().await;
         let (ok, found) = flaws(&server, &auditor).await;
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("differs"))));
         server.process.kill();
-        // An anchor that fits the new chain is not signed by who never had the key.
+        // An anchor for the new chain cannot be signed without the key.
         let fitting = "update audit_anchors set head_hash = (select hash from audit_seals where position = 11) where from_position = 1";
-        forged(&door, &[fitting]).await;
-        let mut server = door.open().await;
+        forge(&api, &[fitting]).await;
+        let mut server = api.start().await;
         let (ok, found) = flaws(&server, &auditor).await;
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("signature_invalid"))));
         server.process.kill();

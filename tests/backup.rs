@@ -1,17 +1,17 @@
-//! The database is restored from an older backup while the chain went on: nothing is signed before a person has looked, and what the
-//! chain executed meanwhile is found there instead of being done again.
+//! The database is restored from an older backup while the chain went on: nothing is signed before an operator resumes the lane, and
+//! effects already on the chain are found and not repeated.
 
 use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Installation, Terms};
 
-/// A copy of the database as it is; no process has it open.
+/// Copies the database; no process may have it open.
 pub async fn copy(site: &Installation) -> Database {
     match &site.database {
         Database::Postgres(postgres) => Database::Postgres(postgres.backup().await),
         Database::Sqlite(sqlite) => {
             let backup = world::Sqlite::fresh();
-            // Into one file, as `sqlite3 .backup` would: what is still in the log beside it belongs to it.
+            // Copies into one file, as `sqlite3 .backup` does, to include the write-ahead log.
             site.write("pragma wal_checkpoint(truncate)").await;
             std::fs::copy(sqlite.path(), backup.path()).unwrap();
             Database::Sqlite(backup)
@@ -41,24 +41,24 @@ on_both_databases! {
         site.config.database(&backup.url());
         site.database = backup;
         site.write("update lanes set mode = 'active'").await;
-        assert_eq!(site.unfinished().await, 2, "the backup knows them as wishes");
+        assert_eq!(site.unfinished().await, 2, "the backup has them as pending operations");
         let signed = site.count("attempts").await;
         let mut server = site.start().await;
         site.until("the lane is stopped", async || site.count("lanes where mode = 'quarantined'").await == 1).await;
-        // What the chain has executed may be adopted meanwhile: that needs no signature.
+        // Executed effects may be adopted meanwhile: that needs no signature.
         let free = "operations where status = 'pending' and coalesce(blocked_reason, '') not like 'lane_quarantined%'";
-        site.until("whatever is left waits", async || site.count(free).await == 0).await;
+        site.until("every other operation is blocked", async || site.count(free).await == 0).await;
         assert_eq!(site.count("attempts").await, signed, "nothing was signed");
         server.process.kill();
 
-        let desk = site.desk(|_| {}).await;
-        desk.resume().await;
+        let fixture = site.engine_fixture(|_| {}).await;
+        fixture.resume().await;
         site.settled().await;
         assert_eq!(site.rows(&format!("select status from operations where id = '{mint}'")).await, [["confirmed"]]);
         assert_eq!(site.rows(&format!("select status from operations where id = '{deploy}'")).await, [["confirmed"]]);
-        desk.mint(&site.offerings[1]).await;
+        fixture.mint(&site.offerings[1]).await;
         site.settled().await;
-        desk.close().await;
+        fixture.close().await;
         let numbers = site.rows("select distinct target, cast(op_number as text) from operation_steps where op_number is not null").await;
         assert_eq!(numbers.len(), 2);
         assert_eq!(site.executed_once_and_held_once().await, 2);

@@ -1,4 +1,4 @@
-//! Many retries at once: each through guard G by itself, in their order, at a pace that survives the process.
+//! Bulk retries: each operation passes the retry check by itself, in order, at a limited rate that survives a restart.
 
 use muniment_activities::registry::Roles;
 use muniment_domain::user::Role;
@@ -10,7 +10,7 @@ use crate::installation::{Installation, Server, Terms};
 const PATH: &str = "/blockchain/operations/bulk-retry";
 const PAGES: usize = 7;
 
-/// A mint of several pages, all refused because the signer had lost its role.
+/// A mint of several pages, all refused because the signer lost its role.
 async fn pages_refused(database: Database) -> (Installation, Server) {
     let mut site = Installation::new(database, Mining::Quick, &[Terms::free(PAGES)]).await;
     site.config.engine("mint_page_holders", 1);
@@ -33,7 +33,7 @@ on_both_databases! {
         let dry = server.post(PATH, "dry", body).await;
         assert_eq!((dry.status, &dry.body["matched"]), (200, &json!(PAGES)), "{dry:?}");
         assert_eq!(dry.body["skipped"], json!([{ "id": one, "code": "effect_mismatch" }]));
-        assert_eq!(ids(&dry.body["queued"]).len(), 4, "the limit counts what is looked at");
+        assert_eq!(ids(&dry.body["queued"]).len(), 4, "the limit counts examined operations");
         for filter in [json!({ "type": "deploy_token" }), json!({ "error_code": "stuck" }), json!({ "status": "dead_letter" })] {
             let none = server.post(PATH, &filter.to_string().replace('"', "'"), json!({ "filter": filter, "dry_run": true })).await;
             assert_eq!((none.status, &none.body["matched"]), (200, &json!(0)), "{none:?}");
@@ -46,9 +46,9 @@ on_both_databases! {
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(3).await;
         let body = json!({ "filter": { "status": "failed", "error_code": "reverts", "offering_id": site.offerings[0] } });
-        let asked = server.post(PATH, "bulk", body.clone()).await;
-        assert_eq!((asked.status, &asked.body["matched"]), (202, &json!(PAGES)), "{asked:?}");
-        let queued = ids(&asked.body["queued"]);
+        let requested = server.post(PATH, "bulk", body.clone()).await;
+        assert_eq!((requested.status, &requested.body["matched"]), (202, &json!(PAGES)), "{requested:?}");
+        let queued = ids(&requested.body["queued"]);
         assert_eq!(queued.len(), PAGES);
         let sorted = { let mut sorted = queued.clone(); sorted.sort(); sorted };
         assert_eq!(queued, sorted, "without nonces the oldest comes first");
@@ -56,7 +56,7 @@ on_both_databases! {
         assert!(ids(&again.body["queued"]).iter().all(|id| !queued.contains(id)) , "{again:?}");
         server.process.kill();
         let server = site.start().await;
-        site.until("every wish is done", async || site.count("commands where done_at is null").await == 0).await;
+        site.until("every command is done", async || site.count("commands where done_at is null").await == 0).await;
         site.settled().await;
         for id in &queued {
             let shown = server.get(&format!("/blockchain/operations/{id}")).await;
@@ -69,13 +69,13 @@ on_both_databases! {
     async fn five_retries_start_per_second(database: Database) {
         let (site, server) = pages_refused(database).await;
         site.set_roles(Roles::ALL).await;
-        let asked = server.post(PATH, "bulk", json!({ "filter": {}, "reason": "the role is back" })).await;
-        assert_eq!(asked.status, 202);
+        let requested = server.post(PATH, "bulk", json!({ "filter": {}, "reason": "the role is back" })).await;
+        assert_eq!(requested.status, 202);
         let due = site.rows("select cast(count(*) as text) from commands group by due_at order by due_at").await;
         assert_eq!(due, [["5"], ["2"]]);
         let reasons = site.rows("select distinct reason from commands").await;
         assert_eq!(reasons, [["the role is back"]]);
-        site.until("every wish is done", async || site.count("commands where done_at is null").await == 0).await;
+        site.until("every command is done", async || site.count("commands where done_at is null").await == 0).await;
         site.settled().await;
         site.exactly_once().await;
     }

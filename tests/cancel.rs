@@ -1,4 +1,4 @@
-//! Cancelling and speeding up: what a person may do about a transaction that is on its way, or not sent at all.
+//! Cancelling and speeding up: an operator's moves on a sent or unsent transaction.
 
 use muniment_activities::registry::Roles;
 use muniment_domain::user::Role;
@@ -7,7 +7,7 @@ use world::{Mining, on_both_databases};
 
 use crate::installation::{Installation, Server, Terms};
 
-fn because(mode: &str) -> Value {
+fn lane_mode(mode: &str) -> Value {
     json!({ "mode": mode, "reason": "not wanted" })
 }
 
@@ -16,7 +16,7 @@ async fn sent(site: &Installation, what: &str) {
     site.until("it is sent", async || site.count(&sent).await == 1).await;
 }
 
-async fn wish(server: &Server, id: &str) -> Value {
+async fn command(server: &Server, id: &str) -> Value {
     server.get(&format!("/blockchain/operations/{id}")).await.body["wishes"][0].clone()
 }
 
@@ -28,12 +28,12 @@ on_both_databases! {
         let paused = server.post(&format!("/blockchain/signers/{lane}/pause"), "pause", json!({ "reason": "wait" })).await;
         assert_eq!((paused.status, paused.text("/lane_state")), (200, "paused".to_owned()));
         let deploy = server.deploy("deploy-1", &site.offerings[0]).await.text("/id");
-        assert_eq!(server.act("noop", &deploy, "cancel", because("noop")).await.problem(), (409, "invalid_state".to_owned()));
-        let over = server.act("unsent", &deploy, "cancel", because("unsent")).await;
+        assert_eq!(server.act("noop", &deploy, "cancel", lane_mode("noop")).await.problem(), (409, "invalid_state".to_owned()));
+        let over = server.act("unsent", &deploy, "cancel", lane_mode("unsent")).await;
         assert_eq!((over.status, over.text("/status"), over.text("/resolution")), (202, "failed".to_owned(), "abandoned".to_owned()));
         assert_eq!(over.text("/error/code"), "cancelled_by_operator");
         assert_eq!(over.body["needs_attention"], false);
-        let again = server.act("unsent-2", &deploy, "cancel", because("unsent")).await;
+        let again = server.act("unsent-2", &deploy, "cancel", lane_mode("unsent")).await;
         assert_eq!(again.problem(), (409, "invalid_state".to_owned()));
         let resumed = server.post(&format!("/blockchain/signers/{lane}/resume"), "resume", json!({ "reason": "go" })).await;
         assert_eq!((resumed.status, resumed.text("/lane_state")), (200, "active".to_owned()), "{resumed:?}");
@@ -49,16 +49,16 @@ on_both_databases! {
         let deploy = site.stuck(&server).await;
         let early = server.act("early", &deploy, "reconcile", json!({ "resolution": "abandon", "reason": "no" })).await;
         assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()));
-        assert_eq!(server.act("unsent", &deploy, "cancel", because("unsent")).await.problem(), (409, "invalid_state".to_owned()));
-        let asked = server.act("noop", &deploy, "cancel", because("noop")).await;
-        assert_eq!(asked.status, 202, "{asked:?}");
+        assert_eq!(server.act("unsent", &deploy, "cancel", lane_mode("unsent")).await.problem(), (409, "invalid_state".to_owned()));
+        let requested = server.act("noop", &deploy, "cancel", lane_mode("noop")).await;
+        assert_eq!(requested.status, 202, "{requested:?}");
         sent(&site, "kind = 'cancel'").await;
-        let twice = server.act("noop-2", &deploy, "cancel", because("noop")).await;
+        let twice = server.act("noop-2", &deploy, "cancel", lane_mode("noop")).await;
         assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "asked for twice, signed once");
-        assert_eq!(wish(&server, &deploy).await["outcome"], "racing");
+        assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "requested twice, signed once");
+        assert_eq!(command(&server, &deploy).await["outcome"], "racing");
         site.finalised().await;
-        let gone = server.act("noop-3", &deploy, "cancel", because("noop")).await;
+        let gone = server.act("noop-3", &deploy, "cancel", lane_mode("noop")).await;
         assert_eq!(gone.problem(), (409, "invalid_state".to_owned()));
         let over = server.act("abandon", &deploy, "reconcile", json!({ "resolution": "abandon", "reason": "no" })).await;
         assert_eq!((over.status, over.text("/resolution")), (200, "abandoned".to_owned()), "{over:?}");
@@ -75,14 +75,14 @@ on_both_databases! {
             let answer = server.act("bad", &deploy, "speed-up", json!({ "bump_percent": percent })).await;
             assert_eq!((answer.status, answer.text("/errors/0/code")), (422, code.to_owned()), "{answer:?}");
         }
-        let asked = server.act("speed", &deploy, "speed-up", json!({ "bump_percent": 50 })).await;
-        assert_eq!((asked.status, asked.text("/status")), (202, "submitted".to_owned()), "{asked:?}");
+        let requested = server.act("speed", &deploy, "speed-up", json!({ "bump_percent": 50 })).await;
+        assert_eq!((requested.status, requested.text("/status")), (202, "submitted".to_owned()), "{requested:?}");
         sent(&site, "kind = 'bump'").await;
         let fees = site.rows("select max_fee_per_gas from attempts order by number").await;
         let [old, new] = [&fees[0][0], &fees[1][0]].map(|fee| fee.parse::<u128>().unwrap());
         assert!(new * 2 >= old * 3, "{old} {new}");
         assert_eq!(site.rows("select distinct cast(nonce as text) from attempts").await, [["0"]]);
-        assert_eq!(wish(&server, &deploy).await["outcome"], "replaced");
+        assert_eq!(command(&server, &deploy).await["outcome"], "replaced");
         site.finalised().await;
         assert_eq!(server.state(&deploy).await.0, "confirmed");
         let late = server.act("late", &deploy, "speed-up", json!({})).await;
@@ -96,8 +96,8 @@ on_both_databases! {
         let server = site.start().await;
         let deploy = server.deploy("deploy", &site.offerings[0]).await.text("/id");
         sent(&site, "kind = 'original'").await;
-        let asked = server.act("speed", &deploy, "speed-up", json!({})).await;
-        assert_eq!(asked.problem(), (409, "fee_cap_reached".to_owned()));
+        let requested = server.act("speed", &deploy, "speed-up", json!({})).await;
+        assert_eq!(requested.problem(), (409, "fee_cap_reached".to_owned()));
         assert_eq!(site.count("commands").await, 0);
     }
 
@@ -112,7 +112,7 @@ on_both_databases! {
         let (retry, cancel) = (path("retry"), path("cancel"));
         let (retried, cancelled) = tokio::join!(
             one.post(&retry, "retry", json!({ "reason": "again" })),
-            other.post(&cancel, "cancel", because("unsent"))
+            other.post(&cancel, "cancel", lane_mode("unsent"))
         );
         let (retried, cancelled) = (retried.unwrap(), cancelled.unwrap());
         assert_eq!(retried.status, 202, "{retried:?}");
@@ -129,28 +129,28 @@ on_both_databases! {
         let mint = site.mint_refused(&server, 0).await;
         site.lanes("paused").await;
         assert_eq!(server.retry("retry", &mint).await.status, 202);
-        let by_key = server.act("key", &mint, "cancel", because("unsent")).await;
+        let by_key = server.act("key", &mint, "cancel", lane_mode("unsent")).await;
         assert_eq!(by_key.problem(), (403, "role_forbidden".to_owned()));
         let path = format!("/blockchain/operations/{mint}/cancel");
-        let asked = server.session().await.post(&path, "person", because("unsent")).await.unwrap();
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "abandon".to_owned()), "{asked:?}");
-        assert_eq!(server.state(&mint).await.0, "pending", "nothing is over yet");
-        assert_eq!(server.approve(&second, &asked).await.status, 202);
+        let requested = server.session().await.post(&path, "person", lane_mode("unsent")).await.unwrap();
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "abandon".to_owned()), "{requested:?}");
+        assert_eq!(server.state(&mint).await.0, "pending", "no outcome is final yet");
+        assert_eq!(server.approve(&second, &requested).await.status, 202);
         let gone = format!("operations where id = '{mint}' and status = 'failed' and resolution = 'abandoned'");
-        site.until("it is over", async || site.count(&gone).await == 1).await;
-        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are free");
-        // Asked for while it waited, and signed before anybody allowed it: then there is nothing unsent to end.
+        site.until("the outcome is final", async || site.count(&gone).await == 1).await;
+        assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are released");
+        // Requested while it waited and signed before the approval: then nothing unsent is left to abandon.
         let again = server.mint("again", &site.offerings[0]).await.text("/operations/0/id");
         let waits = format!("operations where id = '{again}' and blocked_reason is not null");
         site.until("it waits for its lane", async || site.count(&waits).await == 1).await;
         site.write(&format!("update operations set cycle = 2 where id = '{again}'")).await;
         let path = format!("/blockchain/operations/{again}/cancel");
-        let asked = server.session().await.post(&path, "late", because("unsent")).await.unwrap();
-        assert_eq!(asked.status, 202, "{asked:?}");
+        let requested = server.session().await.post(&path, "late", lane_mode("unsent")).await.unwrap();
+        assert_eq!(requested.status, 202, "{requested:?}");
         site.set_roles(Roles::ALL).await;
         site.lanes("active").await;
         site.settled().await;
-        server.approve(&second, &asked).await;
+        server.approve(&second, &requested).await;
         let refused = "approvals where status = 'execution_failed' and error_code = 'invalid_state'";
         site.until("it is refused", async || site.count(refused).await == 1).await;
         assert_eq!(server.state(&again).await.0, "confirmed");
@@ -163,7 +163,7 @@ on_both_databases! {
         let deploy = server.deploy("deploy", &site.offerings[0]).await.text("/id");
         for act in ["cancel", "speed-up", "reconcile", "retry"] {
             let path = format!("/blockchain/operations/{deploy}/{act}");
-            let answer = server.client().with_key(&auditor).post(&path, "x", because("noop")).await.unwrap();
+            let answer = server.client().with_key(&auditor).post(&path, "x", lane_mode("noop")).await.unwrap();
             assert_eq!(answer.problem(), (403, "role_forbidden".to_owned()), "{act}");
         }
         for body in [json!({ "mode": "burn", "reason": "x" }), json!({ "reason": "x" }), json!({ "mode": "noop" })] {

@@ -1,14 +1,14 @@
-//! The machine's clock leaps while work is in flight: what is due is done, nothing is done twice, and nothing waits for the time to come back.
+//! The machine's clock jumps while operations run: due work is done once, and nothing waits for the old time.
 
 use chrono::Duration;
 use muniment_domain::clock::Clock;
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Desk, Installation, Terms};
+use crate::installation::{EngineFixture, Installation, Terms};
 
-async fn sent(site: &Installation, desk: &Desk, offering: usize) {
+async fn sent(site: &Installation, fixture: &EngineFixture, offering: usize) {
     let before = site.count("attempts where sends > 0").await;
-    desk.deploy(&site.offerings[offering]).await;
+    fixture.deploy(&site.offerings[offering]).await;
     site.until("it is sent", async || site.count("attempts where sends > 0").await > before).await;
 }
 
@@ -21,28 +21,28 @@ on_both_databases! {
     async fn a_clock_jump_loses_and_repeats_nothing(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(2); 4]).await;
         let clock = clock();
-        let desk = site.desk_at(clock.clone(), |_| {}).await;
-        sent(&site, &desk, 0).await;
+        let fixture = site.engine_fixture_at(clock.clone(), |_| {}).await;
+        sent(&site, &fixture, 0).await;
         clock.advance(Duration::minutes(20));
-        // Accepted by a clock that is ahead of the queue's own.
-        sent(&site, &desk, 1).await;
+        // Accepted by a clock that is ahead of the queue's.
+        sent(&site, &fixture, 1).await;
         site.mined_until_settled().await;
         clock.advance(-Duration::hours(3));
-        sent(&site, &desk, 2).await;
+        sent(&site, &fixture, 2).await;
         site.mined_until_settled().await;
-        desk.mint(&site.offerings[0]).await;
+        fixture.mint(&site.offerings[0]).await;
         site.mined_until_settled().await;
 
-        // What has its next time far ahead, by a clock that went back since, does not wait for it.
+        // A next time far ahead, set before the clock went back, does not delay the operation.
         site.write("update lanes set mode = 'paused'").await;
         clock.advance(Duration::minutes(50));
-        desk.deploy(&site.offerings[3]).await;
+        fixture.deploy(&site.offerings[3]).await;
         site.until("it waits", async || site.count("operations where blocked_reason like 'lane_paused%'").await == 1).await;
         clock.advance(-Duration::minutes(50));
         site.write("update lanes set mode = 'active'").await;
         site.mined_until_settled().await;
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (4, 1, 0));
-        desk.close().await;
+        fixture.close().await;
     }
 }

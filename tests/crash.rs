@@ -6,13 +6,13 @@ use muniment_domain::point::Point;
 use world::{Binary, Database, Fault, FaultProxy, Mining, Rule, campaign, on_both_databases};
 
 use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms};
-use crate::{approval, audit, foreign_key, offering_calendar, operator, reconciliation, sessions, wish};
+use crate::{approval, audit, commands, foreign_key, offering_calendar, operator, reconciliation, sessions};
 
 pub const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;
 
-/// The points at which a process is ended here; `operator` ends its moves at the others.
-const HERE: &[Point] = &[
+/// Commit points at which these tests end a process; other files test the rest.
+const TESTED_HERE: &[Point] = &[
     Point::Accept,
     Point::Refuse,
     Point::Fault,
@@ -30,7 +30,7 @@ const HERE: &[Point] = &[
     Point::Contact,
     Point::Adopt,
     Point::Housekeeping,
-    // In the tests of snapshots.
+    // Tested in `snapshot.rs`.
     Point::Snapshot,
 ];
 
@@ -38,40 +38,40 @@ const HERE: &[Point] = &[
 fn every_write_has_a_crash_test() {
     for point in Point::ALL {
         let tests = [
-            HERE,
+            TESTED_HERE,
             operator::ENDED_AT,
             approval::ENDED_AT,
             reconciliation::ENDED_AT,
-            wish::ENDED_AT,
+            commands::ENDED_AT,
             sessions::ENDED_AT,
             audit::ENDED_AT,
             offering_calendar::ENDED_AT,
         ];
-        assert!(tests.iter().any(|points| points.contains(point)), "no test ends anything at {point}");
+        assert!(tests.iter().any(|points| points.contains(point)), "no test ends at {point}");
     }
 }
 
-/// Starts the platform with a crash planned and drives an offering until the plan is met.
-async fn ends_at(site: &Installation, offering: &str, plan: &str) {
+/// Starts the platform with a planned crash and drives an offering until the crash.
+async fn drive_to_crash(site: &Installation, offering: &str, plan: &str) {
     let process = site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
     let mut process = match Server::of(process, &site.key).await {
         Ok(mut server) => {
-            // The last passing may come when all is final already.
+            // The last passing may come when everything is final already.
             site.drive(&mut server, offering).await;
             server.process
         }
         Err(process) => process,
     };
-    died(&mut process, plan);
+    assert_crashed(&mut process, plan);
 }
 
-/// At each passing of a point and on both sides of it the process ends; everything is confirmed once after the next start.
+/// The process ends at each passing of a point, before and after it; everything is confirmed once after the next start.
 async fn survives(site: &Installation, point: Point, passings: &[u64], stir: impl Fn()) {
-    assert!(HERE.contains(&point));
+    assert!(TESTED_HERE.contains(&point));
     let plans = SIDES.iter().flat_map(|side| passings.iter().map(move |nth| format!("{point}.{side}:{nth}")));
     for (offering, plan) in site.offerings.iter().zip(plans) {
         stir();
-        ends_at(site, offering, &plan).await;
+        drive_to_crash(site, offering, &plan).await;
         let mut server = site.start().await;
         assert!(site.drive(&mut server, offering).await, "{plan}: the second process ended too");
         assert_eq!(site.lacks(offering).await, Lacks::Nothing);
@@ -83,71 +83,71 @@ async fn survives(site: &Installation, point: Point, passings: &[u64], stir: imp
     assert_eq!((report.deployed, report.minted, report.attention), (all, all, 0));
 }
 
-/// In every run the process ends at the first of the passings, in the whole campaign at each of them.
-async fn plain(database: Database, point: Point, passings: &[u64]) {
+/// Every run ends the process at the first passing only; the whole campaign at each passing.
+async fn crash_in_plain_work(database: Database, point: Point, passings: &[u64]) {
     let passings = campaign((&passings[..1], passings));
     let terms = vec![Terms::locked(2); 2 * passings.len()];
     let site = Installation::new(database, Mining::Quick, &terms).await;
     survives(&site, point, passings, || {}).await;
 }
 
-/// Starts the platform with a crash planned, and waits for it.
-pub async fn ends(site: &Installation, plan: &str) {
-    died(&mut site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn(), plan);
+/// Starts the platform with a planned crash and waits for its end.
+pub async fn start_and_crash(site: &Installation, plan: &str) {
+    assert_crashed(&mut site.launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn(), plan);
 }
 
-/// Waits until a process has ended as it was planned.
-pub fn died(process: &mut Binary, plan: &str) {
+/// Checks that a process ended as planned.
+pub fn assert_crashed(process: &mut Binary, plan: &str) {
     let status = process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached\n{}", process.log()));
     assert_eq!(status.signal(), Some(SIGABRT), "{plan}: {status}\n{}", process.log());
 }
 
 on_both_databases! {
     async fn crash_around_accepting_a_request(database: Database) {
-        plain(database, Point::Accept, &[1, 2]).await;
+        crash_in_plain_work(database, Point::Accept, &[1, 2]).await;
     }
 
     async fn crash_around_committing_signed_bytes(database: Database) {
-        plain(database, Point::Sign, &[1, 2]).await;
+        crash_in_plain_work(database, Point::Sign, &[1, 2]).await;
     }
 
     async fn crash_around_sending(database: Database) {
-        plain(database, Point::Send, &[1, 2]).await;
+        crash_in_plain_work(database, Point::Send, &[1, 2]).await;
     }
 
     async fn crash_around_recording_a_response(database: Database) {
-        plain(database, Point::Answer, &[1, 2]).await;
+        crash_in_plain_work(database, Point::Answer, &[1, 2]).await;
     }
 
     async fn crash_around_moving_the_cursor(database: Database) {
-        plain(database, Point::Follow, &[1, 3, 5]).await;
+        crash_in_plain_work(database, Point::Follow, &[1, 3, 5]).await;
     }
 
     async fn crash_around_indexing_token_events(database: Database) {
-        plain(database, Point::Index, &[1, 2]).await;
+        crash_in_plain_work(database, Point::Index, &[1, 2]).await;
     }
 
     async fn crash_around_finalising(database: Database) {
-        plain(database, Point::Finalise, &[1, 2]).await;
+        crash_in_plain_work(database, Point::Finalise, &[1, 2]).await;
     }
 
     async fn crash_around_taking_leases(database: Database) {
-        plain(database, Point::Lease, &[1, 2, 4]).await;
+        crash_in_plain_work(database, Point::Lease, &[1, 2, 4]).await;
     }
 
     async fn crash_around_first_contact_with_a_chain(database: Database) {
-        plain(database, Point::Contact, &[1]).await;
+        crash_in_plain_work(database, Point::Contact, &[1]).await;
     }
 
     async fn crash_around_housekeeping(database: Database) {
-        plain(database, Point::Housekeeping, &[1]).await;
+        crash_in_plain_work(database, Point::Housekeeping, &[1]).await;
     }
 
     async fn crash_around_counting_a_fault(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
-        // Once in the process that ends and once in the next one.
+        // One fault in the process that ends and one in the next process.
         let fault = Fault::Error(-32000, "header not found".to_owned());
         let stir = || _ = proxy.add(Rule::new(fault.clone()).on(&["eth_estimateGas"]).times(2));
         survives(&site, Point::Fault, &[1], stir).await;
@@ -158,7 +158,7 @@ on_both_databases! {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(1); 4]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
-        // What is blocked has a next time and no wake of its own: the sweep is what finds it.
+        // A blocked operation has a next time and no wake; the sweep finds it.
         let limited = Fault::Error(-32005, "rate limit exceeded".to_owned());
         let stir = || _ = proxy.add(Rule::new(limited.clone()).on(&["eth_estimateGas"]).times(4));
         survives(&site, Point::Sweep, &[1, 2], stir).await;
@@ -171,7 +171,7 @@ on_both_databases! {
         site.config.node(proxy.url());
         for (offering, side) in site.offerings.iter().zip(SIDES) {
             let rule = proxy.add(Rule::new(Fault::Status(503)).after(25));
-            ends_at(&site, offering, &format!("mode.{side}:1")).await;
+            drive_to_crash(&site, offering, &format!("mode.{side}:1")).await;
             assert!(proxy.hits(rule) > 0);
             proxy.heal();
             let mut server = site.start().await;
@@ -186,9 +186,9 @@ on_both_databases! {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
         site.config.chain("bump_after_seconds", "1");
         for (offering, side) in site.offerings.iter().zip(SIDES) {
-            ends_at(&site, offering, &format!("bump.{side}:1")).await;
+            drive_to_crash(&site, offering, &format!("bump.{side}:1")).await;
             let mut server = site.start().await;
-            site.until("a bump is stored", async || site.count("attempts where open and kind = 'bump'").await > 0).await;
+            site.until("a fee bump is stored", async || site.count("attempts where open and kind = 'bump'").await > 0).await;
             let mining = async {
                 loop {
                     site.anvil.mine(1).await;
@@ -206,11 +206,11 @@ on_both_databases! {
 
     async fn crash_around_failing_an_operation(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
-        // More than the cap of the token: the simulation says no.
+        // More than the token's cap, so the simulation fails.
         let much = "update subscriptions set quantity = '99999999999999'";
         assert_eq!(site.write(much).await, 2);
         for (offering, side) in site.offerings.iter().zip(SIDES) {
-            ends_at(&site, offering, &format!("refuse.{side}:1")).await;
+            drive_to_crash(&site, offering, &format!("refuse.{side}:1")).await;
             let mut server = site.start().await;
             assert!(site.drive(&mut server, offering).await);
             server.process.kill();
@@ -227,7 +227,7 @@ on_both_databases! {
         site.config.engine("attempts_max", 1);
         proxy.add(Rule::new(Fault::Error(-32000, "header not found".to_owned())).on(&["eth_estimateGas"]));
         for (offering, side) in site.offerings.iter().zip(SIDES) {
-            ends_at(&site, offering, &format!("dead_letter.{side}:1")).await;
+            drive_to_crash(&site, offering, &format!("dead_letter.{side}:1")).await;
             let mut server = site.start().await;
             site.settled().await;
             server.process.kill();
@@ -247,7 +247,7 @@ on_both_databases! {
             server.process.kill();
             foreign_key::execute_elsewhere(&site, &accepted.text("/operations/0/id")).await;
             site.write("update lanes set mode = 'active'").await;
-            ends_at(&site, offering, &format!("adopt.{side}:1")).await;
+            drive_to_crash(&site, offering, &format!("adopt.{side}:1")).await;
             let mut server = site.start().await;
             assert!(site.drive(&mut server, offering).await);
             server.process.kill();

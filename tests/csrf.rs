@@ -1,10 +1,10 @@
-//! Changes of a person need the token of their own session; keys need none.
+//! Changes in a session need that session's CSRF token; API keys need none.
 
 use muniment_domain::user::Role;
 use serde_json::json;
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Door, Installation, Person, Terms, register};
+use crate::installation::{ApiFixture, Installation, Person, Terms, register};
 
 const CHANGES: &[(&str, &str)] = &[
     ("PATCH", "/v1/auth/me"),
@@ -16,15 +16,15 @@ const CHANGES: &[(&str, &str)] = &[
 
 on_both_databases! {
     async fn a_change_without_the_sessions_csrf_token_is_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Operator).await;
-        let bruno = door.person(&server, "bruno", Role::Operator).await;
-        // The same person on another device has another token.
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Operator).await;
+        let bruno = api.person(&server, "bruno", Role::Operator).await;
+        // The same user has another token on another device.
         let elsewhere = Person::log_in(&server, "ada@people.example").await;
         let body = Some(json!({ "name": "Somebody else" }));
         for (method, path) in CHANGES {
-            let bare = server.anybody().with_key(&ada.access_token);
+            let bare = server.anonymous().with_key(&ada.access_token);
             let missing = bare.change(method, path, body.clone()).await.unwrap();
             assert_eq!(missing.problem(), (403, "csrf_token_missing".to_owned()), "{method} {path}");
             let half = &ada.csrf_token[..ada.csrf_token.len() / 2];
@@ -40,9 +40,9 @@ on_both_databases! {
     }
 
     async fn a_csrf_token_expires_when_it_says(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("auth", "csrf_seconds", "0");
-        let server = door.open().await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("auth", "csrf_seconds", "0");
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
         let late = ada.change("PATCH", "/v1/auth/me", Some(json!({ "name": "Ada" }))).await;
@@ -51,13 +51,13 @@ on_both_databases! {
     }
 
     async fn a_missing_access_token_is_reported_before_csrf(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         for (method, path) in CHANGES {
-            let answer = server.anybody().change(method, path, Some(json!({}))).await.unwrap();
+            let answer = server.anonymous().change(method, path, Some(json!({}))).await.unwrap();
             assert_eq!(answer.problem(), (401, "token_missing".to_owned()), "{method} {path}");
         }
-        let fetched = server.anybody().get("/v1/csrf-token").await.unwrap();
+        let fetched = server.anonymous().get("/v1/csrf-token").await.unwrap();
         assert_eq!(fetched.problem(), (401, "token_missing".to_owned()));
     }
 
@@ -70,7 +70,7 @@ on_both_databases! {
         let accepted = operator.client().post("/blockchain/deploy-token", "one", body).await.unwrap();
         assert_eq!(accepted.status, 202, "{accepted:?}");
         assert_eq!(server.deploy("two", &site.offerings[1]).await.status, 202);
-        // A key that sends a token sends one that is not its own: it has no session.
+        // A key has no session, so any CSRF token sent with it is foreign.
         let body = json!({ "offering_id": site.offerings[0] });
         let odd = server.client().in_session(&site.key, &operator.csrf_token);
         let odd = odd.post("/blockchain/deploy-token", "three", body).await.unwrap();

@@ -1,4 +1,4 @@
-//! A row that somebody damaged past the platform holds up nothing but itself, and is told of.
+//! A row damaged past the platform blocks only itself and is reported.
 
 use world::{Mining, on_both_databases};
 
@@ -22,18 +22,18 @@ on_both_databases! {
         site.write(&format!("update operations set payload = '{{}}' where id = '{broken}'")).await;
         let of_moved = format!("where id = (select subject_id from operation_items where operation_id = '{moved}')");
         site.write(&format!("update subscriptions set status = 'binding' {of_moved}")).await;
-        site.until("the sound one is confirmed", async || {
+        site.until("the intact one is confirmed", async || {
             site.anvil.mine(1).await;
             server.state(&sound).await.0 == "confirmed"
         })
         .await;
         for damaged in [&broken, &moved] {
             let waits = format!("operations where id = '{damaged}' and status = 'submitted' and blocked_reason like 'damaged_row: %'");
-            site.until("a person is told", async || site.count(&waits).await == 1).await;
+            site.until("an operator is notified", async || site.count(&waits).await == 1).await;
             let shown = server.get(&format!("/blockchain/operations/{damaged}")).await;
             assert!(shown.text("/blocked_reason").starts_with("damaged_row: "), "{shown:?}");
         }
-        assert_eq!(site.count("subscriptions where status = 'minted'").await, 1, "nothing of them was written");
+        assert_eq!(site.count("subscriptions where status = 'minted'").await, 1, "nothing of the damaged one was written");
         site.write(&format!("update operations set payload = '{payload}' where id = '{broken}'")).await;
         site.write(&format!("update subscriptions set status = 'accepted' {of_moved}")).await;
         site.finalised().await;
@@ -57,7 +57,7 @@ on_both_databases! {
         let [broken, sound] = mints.try_into().unwrap();
         let payload = site.rows(&format!("select cast(payload as text) from operations where id = '{broken}'")).await[0][0].clone();
         site.write(&format!("update operations set payload = '{{}}' where id = '{broken}'")).await;
-        // It comes first, and one is settled at a time.
+        // The damaged row comes first, and rows are settled one at a time.
         site.mined_until("the other one is confirmed", async || server.state(&sound).await.0 == "confirmed").await;
         server.process.kill();
         site.config.engine("outage_pause_seconds", 3600);
@@ -69,7 +69,7 @@ on_both_databases! {
         let height = site.rows(cursor).await;
         site.mined_until("blocks are followed", async || site.rows(cursor).await != height).await;
         site.anvil.mine(4).await;
-        assert_eq!((server.state(&broken).await.0, site.rows(&written).await), ("submitted".to_owned(), before), "it rests");
+        assert_eq!((server.state(&broken).await.0, site.rows(&written).await), ("submitted".to_owned(), before), "it is not retried at once");
         site.write(&format!("update operations set updated_at = '2020-01-01T00:00:00+00:00' where id = '{broken}'")).await;
         site.finalised().await;
         assert_eq!((site.exactly_once().await.minted, server.state(&broken).await.0), (2, "confirmed".to_owned()));

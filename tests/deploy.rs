@@ -1,4 +1,4 @@
-//! Deploying a token through the front door: accepted once, confirmed when it is final, and never twice.
+//! Deploying a token through the API: accepted once, confirmed when final, never twice.
 
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::point::Point;
@@ -84,7 +84,7 @@ on_both_databases! {
         assert_eq!([is("/blockchain/token_name"), is("/token_symbol"), is("/blockchain/supply_units")], ["House A", "HOUSEA", "6000000000"]);
         assert_eq!([is("/blockchain/holder_cap"), is("/blockchain/partition_count")], [2, 2]);
         assert_eq!(site.symbol_of(token.address).await, "HOUSEA");
-        // Of three who were accepted the third is one too many.
+        // Of three accepted subscriptions the third exceeds the cap.
         let minted = server.mint("mint", offering).await;
         assert_eq!(minted.body["operations"][0]["subscription_ids"].as_array().unwrap().len(), 2);
         assert_eq!(minted.text("/skipped/0/code"), "holder_cap_reached");
@@ -97,11 +97,11 @@ on_both_databases! {
     async fn one_of_many_concurrent_deployments_is_accepted(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let (server, offering) = (site.start().await, site.offerings[0].clone());
-        let asked = (0..12).map(|number| {
+        let requested = (0..12).map(|number| {
             let (client, body) = (server.client(), json!({ "offering_id": offering }));
             async move { client.post("/blockchain/deploy-token", &format!("key-{number}"), body).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let accepted = answers.iter().filter(|answer| answer.status == 202).count();
         let refused = answers.iter().filter(|answer| answer.problem() == (409, "operation_in_progress".to_owned())).count();
         assert_eq!((accepted, refused), (1, 11), "{answers:?}");
@@ -112,11 +112,11 @@ on_both_databases! {
     async fn fifty_concurrent_requests_with_one_key_have_one_effect(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let (server, offering) = (site.start().await, site.offerings[0].clone());
-        let asked = (0..50).map(|_| {
+        let requested = (0..50).map(|_| {
             let (client, body) = (server.client(), json!({ "offering_id": offering }));
             async move { client.post("/blockchain/deploy-token", "the-same", body).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let busy = (409, "idempotency_in_progress".to_owned());
         assert!(answers.iter().all(|answer| answer.status == 202 || answer.problem() == busy), "{answers:?}");
         let mut ids: Vec<_> = answers.iter().filter(|a| a.status == 202).map(|a| a.text("/id")).collect();

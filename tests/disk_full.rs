@@ -1,4 +1,4 @@
-//! The disk is full: whoever asks is told so, nothing is written in part, and when there is room again everything goes on by itself.
+//! The disk is full: callers get an error, nothing is written in part, and work goes on when there is room again.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Installation, Server, Terms};
 
-/// Nothing more can be written: no file of the process may grow or be written to, or the server finds no room at each commit.
+/// Makes every further write fail: by a file size limit on the process, or by an error at each commit in the server.
 async fn fill(site: &Installation, server: &Server) {
     if matches!(site.database, Database::Sqlite(_)) {
         return server.process.limit_file_bytes(Some(0));
@@ -35,7 +35,7 @@ async fn free(site: &Installation, server: &Server) {
 on_both_databases! {
     async fn nothing_is_lost_and_work_goes_on_when_there_is_room(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::locked(2), Terms::free(1)]).await;
-        // Without this the kernel would end the process where a full disk is an error.
+        // Without this the kernel would kill the process instead of returning an error.
         let server = site.serve(site.launch(&["run"]).behind("trap '' XFSZ")).await;
         server.deploy("deploy", &site.offerings[0]).await;
         site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;

@@ -1,4 +1,4 @@
-//! Ends and outages: a stopping process finishes what it began, and what is away for a while is waited for.
+//! Shutdowns and outages: a stopping process finishes its moves, and an outage is waited out.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ on_both_databases! {
         site.until("something is sent", async || site.count("attempts").await > 0).await;
         let status = server.process.terminate(PATIENCE);
         assert_eq!(status.code(), Some(0), "{}", server.process.log());
-        assert!(site.unfinished().await > 0, "the end hit nothing");
-        // What is signed was sent as well: the move under way was finished.
+        assert!(site.unfinished().await > 0, "the shutdown interrupted nothing");
+        // Everything signed was also sent: the current move was finished.
         assert_eq!(site.count("attempts where sends = 0").await, 0);
-        assert_eq!(site.count("leases").await, 0, "the leases were given back");
+        assert_eq!(site.count("leases").await, 0, "the leases were released");
         let mut server = site.start().await;
         for offering in &site.offerings {
             assert!(site.drive(&mut server, offering).await);
@@ -44,8 +44,8 @@ on_both_databases! {
             assert_eq!(server.deploy(&format!("deploy-{number}"), offering).await.status, 202);
         }
         let blocked = "operations where status = 'pending' and blocked_reason is not null";
-        site.until("all wait", async || site.count(blocked).await == OFFERINGS as i64 - 1).await;
-        site.until("the chain is known to be away", async || {
+        site.until("all others are blocked", async || site.count(blocked).await == OFFERINGS as i64 - 1).await;
+        site.until("the chain is marked unavailable", async || {
             site.count("chains where blocked_reason is not null").await == 1
         })
         .await;
@@ -63,8 +63,8 @@ on_both_databases! {
     }
 }
 
-/// The relay stands between the process and the server, as a failover or a network would.
-async fn before_the_database(away: impl AsyncFn(&Wire, &Installation)) {
+/// The relay is between the process and the database server, like a failover or a network fault.
+async fn with_database_outage(away: impl AsyncFn(&Wire, &Installation)) {
     let database = Database::fresh(Engine::Postgres).await;
     let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2); OFFERINGS]).await;
     let (wire, through) = Wire::before(&site.database.url());
@@ -74,10 +74,10 @@ async fn before_the_database(away: impl AsyncFn(&Wire, &Installation)) {
         server.deploy(&format!("deploy-{number}"), offering).await;
     }
     site.until("something is sent", async || site.count("attempts").await > 0).await;
-    assert!(site.unfinished().await > 0, "the outage would hit nothing");
+    assert!(site.unfinished().await > 0, "the outage interrupted nothing");
     away(&wire, &site).await;
     for offering in &site.offerings {
-        assert!(site.drive(&mut server, offering).await, "the process did not live through it");
+        assert!(site.drive(&mut server, offering).await, "the process did not survive the outage");
     }
     let report = site.exactly_once().await;
     assert_eq!((report.deployed, report.minted, report.attention), (OFFERINGS, OFFERINGS, 0));
@@ -85,7 +85,7 @@ async fn before_the_database(away: impl AsyncFn(&Wire, &Installation)) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_away_for_ten_seconds_loses_nothing() {
-    before_the_database(async |wire, _| {
+    with_database_outage(async |wire, _| {
         wire.close();
         tokio::time::sleep(Duration::from_secs(10)).await;
         wire.open();
@@ -95,7 +95,7 @@ async fn a_database_that_is_away_for_ten_seconds_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_with_lost_responses_are_neither_lost_nor_repeated() {
-    before_the_database(async |wire, _| {
+    with_database_outage(async |wire, _| {
         for _ in 0..4 {
             wire.deafen();
             tokio::time::sleep(Duration::from_millis(700)).await;
@@ -109,7 +109,7 @@ async fn commits_with_lost_responses_are_neither_lost_nor_repeated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_closed_by_a_failover_are_reopened() {
-    before_the_database(async |_, site| {
+    with_database_outage(async |_, site| {
         let Database::Postgres(postgres) = &site.database else { unreachable!("it runs on the server") };
         for _ in 0..5 {
             postgres.disconnect_all().await;

@@ -1,29 +1,29 @@
-//! What other exemptions ask of an investor: a tenth of what they have, to be one of a few, or a day to think.
+//! Investor rules of the other exemptions: a tenth of income or wealth, a limited number of investors, or a day to reflect.
 
 use muniment_domain::exemption::Exemption;
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::{Market, Raise};
-use crate::means::{above, asked, declare, subscribe};
+use crate::installation::{OfferingFixture, SubscriptionFixture};
+use crate::investment_limit::{above_limit, declare, subscribe, subscription_body};
 
 on_both_databases! {
     async fn regulation_a_limits_each_offering_to_a_tenth_of_the_greater(database: Database) {
-        let market = Market::new(database).await;
+        let fixture = OfferingFixture::new(database).await;
         let terms = || json!({ "exemption": "reg_a_t2", "minimum_investment": "100.00" });
-        let (a, b) = (market.open(terms()).await, market.open(terms()).await);
-        let unknown = subscribe(&market.investor, &a, "100.00").await;
-        assert_eq!((unknown.field(), unknown.text("/errors/0/params/limit")), (above(), "0.00".to_owned()));
-        assert_eq!(declare(&market.investor, "20000.00", "50000.00").await.status, 200);
-        assert_eq!(subscribe(&market.investor, &a, "4000.00").await.status, 201);
-        assert_eq!(subscribe(&market.investor, &a, "1000.01").await.field(), above());
-        assert_eq!(subscribe(&market.investor, &b, "5000.00").await.status, 201, "each for itself");
+        let (a, b) = (fixture.open(terms()).await, fixture.open(terms()).await);
+        let unknown = subscribe(&fixture.investor, &a, "100.00").await;
+        assert_eq!((unknown.field(), unknown.text("/errors/0/params/limit")), (above_limit(), "0.00".to_owned()));
+        assert_eq!(declare(&fixture.investor, "20000.00", "50000.00").await.status, 200);
+        assert_eq!(subscribe(&fixture.investor, &a, "4000.00").await.status, 201);
+        assert_eq!(subscribe(&fixture.investor, &a, "1000.01").await.field(), above_limit());
+        assert_eq!(subscribe(&fixture.investor, &b, "5000.00").await.status, 201, "each offering counts by itself");
     }
 
     async fn a_private_placement_takes_thirty_five_non_accredited_investors(database: Database) {
-        let market = Market::new(database).await;
+        let fixture = OfferingFixture::new(database).await;
         let terms = json!({ "exemption": "reg_d_506b", "visibility": "members", "lockup": { "enabled": true, "days": 365 } });
-        let id = market.open(terms).await;
+        let id = fixture.open(terms).await;
         let columns = "user_id, legal_name, country, kyc_status, version, created_at, updated_at";
         for sql in [
             format!(
@@ -35,30 +35,30 @@ on_both_databases! {
              where i.user_id is null"
                 .to_owned(),
         ] {
-            market.door.write(&sql).await;
+            fixture.api.write(&sql).await;
         }
-        let full = subscribe(&market.investor, &id, "1000.00").await;
+        let full = subscribe(&fixture.investor, &id, "1000.00").await;
         assert_eq!(full.field(), (422, String::new(), "accreditation_required".to_owned()), "{full:?}");
-        market.door.write("update investors set accreditation_status = 'verified' where id = 'inv_1001'").await;
-        assert_eq!(subscribe(&market.investor, &id, "1000.00").await.status, 201, "one of them is");
+        fixture.api.write("update investors set accreditation_status = 'verified' where id = 'inv_1001'").await;
+        assert_eq!(subscribe(&fixture.investor, &id, "1000.00").await.status, 201, "one of them is accredited");
     }
 
     async fn an_investor_without_a_risk_warning_waits_a_day(database: Database) {
-        let raise = Raise::new(database, |o| o.exemption = Exemption::UkRmmi).await;
+        let fixture = SubscriptionFixture::new(database, |o| o.exemption = Exemption::UkRmmi).await;
         let thinks = (409, "cooling_off_active".to_owned());
-        let ask = async || raise.investor.client().post(&raise.path(), "once", asked("1500.00")).await.unwrap();
-        let silent = raise.subscribe(&raise.investor, "1500.00").await;
+        let ask = async || fixture.investor.client().post(&fixture.path(), "once", subscription_body("1500.00")).await.unwrap();
+        let silent = fixture.subscribe(&fixture.investor, "1500.00").await;
         assert_eq!(silent.text("/errors/0/code"), "acknowledgement_required", "{silent:?}");
-        assert_eq!(raise.door.count("investors where risk_warned_at is not null").await, 0);
+        assert_eq!(fixture.api.count("investors where risk_warned_at is not null").await, 0);
         assert_eq!(ask().await.problem(), thinks);
         assert_eq!(ask().await.problem(), thinks);
         let warned = "events where type = 'investor.risk_warned'";
-        assert_eq!((raise.door.count(warned).await, raise.reserved().await), (1, "0.00".to_owned()));
-        let preview = raise.investor.post(&format!("{}?dry_run=true", raise.path()), asked("1500.00")).await;
+        assert_eq!((fixture.api.count(warned).await, fixture.reserved().await), (1, "0.00".to_owned()));
+        let preview = fixture.investor.post(&format!("{}?dry_run=true", fixture.path()), subscription_body("1500.00")).await;
         assert_eq!((preview.status, &preview.body["eligible"]), (200, &json!(false)), "{preview:?}");
         let earlier = "update investors set risk_warned_at = '2026-01-01T00:00:00+00:00' where risk_warned_at is not null";
-        raise.write(earlier).await;
+        fixture.write(earlier).await;
         let taken = ask().await;
-        assert_eq!((taken.status, raise.door.count(warned).await), (201, 1), "{taken:?}");
+        assert_eq!((taken.status, fixture.api.count(warned).await), (201, 1), "{taken:?}");
     }
 }

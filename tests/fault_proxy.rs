@@ -1,4 +1,4 @@
-//! The proxy between engine and node does what its rules say, and counts what it really did.
+//! The proxy between engine and node follows its rules and counts what it changed.
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ impl Bench {
         self.through.try_call("eth_sendRawTransaction", transfer(nonce, gwei)).await
     }
 
-    /// Waits until the node has mined so many: also with instant mining it answers before it mines.
+    /// Waits until the node has mined this many; even with instant mining it answers before it mines.
     async fn mined(&self, count: u64) {
         let start = Instant::now();
         while self.count("latest").await != count {
@@ -62,7 +62,7 @@ impl Bench {
         }
     }
 
-    /// What the node itself thinks, mined and waiting.
+    /// Counts of the node itself: mined and pending.
     async fn count(&self, block: &str) -> u64 {
         self.anvil.rpc().number("eth_getTransactionCount", json!([sender().to_string(), block])).await
     }
@@ -132,7 +132,7 @@ async fn receipts_can_be_hidden_for_a_time_and_forged() {
     assert_eq!(block[0]["status"], "0x0");
     let unknown = bench.through.call("eth_getTransactionReceipt", json!([format!("0x{:064x}", 1)])).await;
     assert_eq!(unknown, Value::Null);
-    assert_eq!((bench.proxy.hits(hidden), bench.proxy.hits(forged)), (1, 2), "nothing to forge is no hit");
+    assert_eq!((bench.proxy.hits(hidden), bench.proxy.hits(forged)), (1, 2), "a rule that changes nothing is no hit");
     bench.proxy.heal();
     assert_eq!(receipt().await["status"], "0x1");
 }

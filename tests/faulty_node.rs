@@ -1,4 +1,4 @@
-//! A node that drops, delays, doubles, forgets and lies: everything still happens exactly once, and each fault really struck.
+//! A node that drops, delays, duplicates, forgets and lies: everything still happens exactly once, and each fault took effect.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ fn refusal(text: &str) -> Fault {
     Fault::Error(-32000, text.to_owned())
 }
 
-/// Deploys and mints two pages through a proxy with these rules in force from the start of the work.
-async fn once_through(rules: Vec<Rule>) {
+/// Deploys and mints two pages through a proxy with these rules from the start of the work.
+async fn exactly_once_through(rules: Vec<Rule>) {
     let mut site = site().await;
     let proxy = FaultProxy::start(site.anvil.url(), 11);
     site.config.node(proxy.url());
@@ -22,7 +22,7 @@ async fn once_through(rules: Vec<Rule>) {
     let rules: Vec<_> = rules.into_iter().map(|rule| proxy.add(rule)).collect();
     assert!(site.drive(&mut server, &site.offerings[0]).await, "the process ended");
     for rule in rules {
-        assert!(proxy.hits(rule) > 0, "{rule:?} struck nothing: {:?}", proxy.trace().calls);
+        assert!(proxy.hits(rule) > 0, "{rule:?} changed nothing: {:?}", proxy.trace().calls);
     }
     assert_eq!(site.lacks(&site.offerings[0]).await, Lacks::Nothing);
     let report = site.exactly_once().await;
@@ -41,7 +41,7 @@ macro_rules! through {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $name() {
-                once_through(vec![$($rule),+]).await;
+                exactly_once_through(vec![$($rule),+]).await;
             }
         )+
     };
@@ -75,7 +75,7 @@ through! {
     ];
 }
 
-/// The count lies low at start, when lanes are made, and wherever it is compared.
+/// The transaction count is too low at start, when lanes are made, and at each comparison.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stale_transaction_count_gives_no_nonce_twice() {
     let mut site = site().await;
@@ -83,7 +83,7 @@ async fn a_stale_transaction_count_gives_no_nonce_twice() {
     site.config.node(proxy.url());
     let mut server = site.start().await;
     let rule = proxy.add(Rule::new(Fault::StaleNonce(2)));
-    // An answer of this kind is what makes the engine ask for the count.
+    // An error of this kind makes the engine ask for the count.
     proxy.add(Rule::new(refusal("nonce too low")).on(SEND).times(6));
     assert!(site.drive(&mut server, &site.offerings[0]).await);
     server.process.kill();
@@ -93,7 +93,7 @@ async fn a_stale_transaction_count_gives_no_nonce_twice() {
     assert_eq!(site.exactly_once().await.minted, 2);
 }
 
-/// One of two endpoints lies about what became of a transaction: with a quorum of two nothing is final before they agree.
+/// One of two endpoints lies about a receipt: with a quorum of two nothing is final before they agree.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_receipt_is_not_believed_while_another_endpoint_disagrees() {
     let mut site = site().await;
@@ -104,7 +104,7 @@ async fn a_forged_receipt_is_not_believed_while_another_endpoint_disagrees() {
     site.config.chain("quorum", "2");
     let mut server = site.start().await;
     server.deploy("deploy", &site.offerings[0]).await;
-    site.until("the lie is told", async || liar.hits(rule) > 3).await;
+    site.until("the false receipt is served", async || liar.hits(rule) > 3).await;
     assert_eq!(site.statuses().await, [["submitted", "1"]]);
     liar.heal();
     assert!(site.drive(&mut server, &site.offerings[0]).await);
@@ -112,10 +112,10 @@ async fn a_forged_receipt_is_not_believed_while_another_endpoint_disagrees() {
     assert_eq!((report.deployed, report.minted, report.attention), (1, 2, 0));
 }
 
-/// A receipt that was forged once, by the only endpoint, is not what the final word is based on.
+/// Finality is not based on a receipt that the only endpoint forged once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_receipt_is_detected_before_finality() {
-    once_through(vec![Rule::new(Fault::ForgedReceipt).times(1)]).await;
+    exactly_once_through(vec![Rule::new(Fault::ForgedReceipt).times(1)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,11 +129,11 @@ async fn the_pool_rules_of_geth_are_followed() {
     let mut server = site.start().await;
     assert!(site.drive(&mut server, &site.offerings[0]).await);
     assert_eq!(proxy.hits(lost), 3);
-    assert!(proxy.hits(gap) <= 3, "a gap is what a lost send leaves behind, and nothing else");
+    assert!(proxy.hits(gap) <= 3, "only a lost send leaves a nonce gap");
     assert_eq!(site.exactly_once().await.minted, 2);
 }
 
-/// Half of the endpoints answer everything but take no transactions, or lose them.
+/// Half of the endpoints answer reads but refuse or lose transactions.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_refused_by_some_endpoints_arrives_by_the_others() {
     let faults = [Fault::DropRequest, Fault::Status(503), Fault::OtherHash, refusal("internal error")];
@@ -146,7 +146,7 @@ async fn a_transaction_refused_by_some_endpoints_arrives_by_the_others() {
         site.config.chain("broadcast_all", if number % 2 == 0 { "false" } else { "true" });
         let mut server = site.start().await;
         assert!(site.drive(&mut server, &site.offerings[0]).await);
-        assert!(deaf.hits(rule) > 0, "it struck nothing: {:?}", deaf.trace().calls);
+        assert!(deaf.hits(rule) > 0, "the fault changed nothing: {:?}", deaf.trace().calls);
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (1, 2, 0));
     }

@@ -1,4 +1,4 @@
-//! Forced transfer: by two people and a document, from a frozen holder alone, once.
+//! Forced transfer: by two people with a document, only from a frozen holder, once.
 
 use alloy::primitives::{Address, Bytes, U256};
 use muniment_activities::token;
@@ -30,8 +30,8 @@ async fn frozen(database: Database, terms: Terms) -> (Installation, Server, Pers
     (site, server, second, token)
 }
 
-/// Unfreezes or freezes the first holder with the key of another agent.
-async fn elsewhere(site: &Installation, token: Address, frozen: bool) {
+/// Unfreezes or freezes the first holder with another agent's key.
+async fn set_frozen_elsewhere(site: &Installation, token: Address, frozen: bool) {
     let agent = signer_of(KEYS[2]);
     let call = match frozen {
         true => token::freeze(agent, token, wallet(0), Bytes::new()),
@@ -47,21 +47,21 @@ on_both_databases! {
         let before = [site.balance_of(token, wallet(0)).await, site.balance_of(token, wallet(1)).await];
         let idle = Person::log_in(&server, &second.email).await.client();
         let sleepy = idle.post(PATH, "idle", transfer(&site, "10.50")).await.unwrap();
-        assert_eq!(sleepy.problem(), (403, "step_up_required".to_owned()), "who asks shows who it is, too");
-        let asked = server.post(PATH, "force", transfer(&site, "10.50")).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "force_transfer".into()), "{asked:?}");
+        assert_eq!(sleepy.problem(), (403, "step_up_required".to_owned()), "the requester needs a step-up too");
+        let requested = server.post(PATH, "force", transfer(&site, "10.50")).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "force_transfer".into()), "{requested:?}");
         assert_eq!(site.count("operations where kind = 'force_transfer'").await, 0);
-        let allowed = server.approve(&second, &asked).await;
+        let approved = server.approve(&second, &requested).await;
         site.settled().await;
-        let shown = server.get(allowed.headers["location"].to_str().unwrap()).await;
+        let shown = server.get(approved.headers["location"].to_str().unwrap()).await;
         assert_eq!((shown.text("/status"), shown.text("/steps/0/function")), ("confirmed".into(), "forceTransfer".into()));
         assert_eq!(shown.text("/arguments/cause/document_sha256"), format!("0x{}", "ab".repeat(32)));
         let units = U256::from(1_050);
         assert_eq!(site.balance_of(token, wallet(0)).await, before[0] - units);
         assert_eq!(site.balance_of(token, wallet(1)).await, before[1] + units);
-        // All was locked: the lock is cut to what is left.
+        // All units were locked: the lock shrinks to the remaining units.
         assert_eq!(site.locked_of(token, wallet(0)).await, before[0] - units);
-        assert_eq!(server.post(PATH, "force", transfer(&site, "10.50")).await.text("/approval/id"), asked.text("/approval/id"));
+        assert_eq!(server.post(PATH, "force", transfer(&site, "10.50")).await.text("/approval/id"), requested.text("/approval/id"));
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
@@ -69,37 +69,37 @@ on_both_databases! {
         let (site, mut server, second, token) = frozen(database, Terms::free(2)).await;
         site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
         site.anvil.rpc().call("evm_setAutomine", json!([false])).await;
-        let id = server.two(&second, PATH, "force", transfer(&site, "1")).await.text("/id");
+        let id = server.request_and_approve(&second, PATH, "force", transfer(&site, "1")).await.text("/id");
         let sent = "attempts a join operations o on o.id = a.operation_id where o.kind = 'force_transfer' and a.sends > 0";
         site.until("it is sent", async || site.count(sent).await == 1).await;
-        // It pays more and comes first.
-        elsewhere(&site, token, false).await;
+        // Its higher fee puts it first in the block.
+        set_frozen_elsewhere(&site, token, false).await;
         site.mined_until_settled().await;
         let failed = server.get(&format!("/blockchain/operations/{id}")).await;
         assert_eq!((failed.text("/status"), failed.text("/error/code")), ("failed".into(), "reverted".into()));
         assert!(failed.text("/error/message").contains("is not frozen"), "{failed:?}");
         server.process.kill();
-        elsewhere(&site, token, true).await;
+        set_frozen_elsewhere(&site, token, true).await;
         site.anvil.mine(4).await;
-        let desk = site.desk(|_| {}).await;
-        retry::retry(&desk.engine, &id, "operator", "it is frozen again").await.unwrap();
+        let fixture = site.engine_fixture(|_| {}).await;
+        retry::retry(&fixture.engine, &id, "operator", "it is frozen again").await.unwrap();
         site.mined_until_settled().await;
-        assert_eq!(desk.operation(&id).await.status, muniment_domain::operation::Status::Confirmed);
-        desk.close().await;
+        assert_eq!(fixture.operation(&id).await.status, muniment_domain::operation::Status::Confirmed);
+        fixture.close().await;
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
     async fn a_transfer_changed_after_the_request_is_not_executed(database: Database) {
         let (site, server, second, token) = frozen(database, Terms::free(2)).await;
-        let asked = server.post(PATH, "force", transfer(&site, "1")).await;
-        // Two people cannot ask for anything else about this holder meanwhile; another agent can do it all the same.
-        elsewhere(&site, token, false).await;
-        site.until("the books know", async || site.count("token_accounts where frozen").await == 0).await;
-        let shown = server.get(asked.headers["location"].to_str().unwrap()).await;
+        let requested = server.post(PATH, "force", transfer(&site, "1")).await;
+        // The platform allows no other request about this holder meanwhile; another agent can still act.
+        set_frozen_elsewhere(&site, token, false).await;
+        site.until("the ledger shows it", async || site.count("token_accounts where frozen").await == 0).await;
+        let shown = server.get(requested.headers["location"].to_str().unwrap()).await;
         assert_eq!(shown.body["outlook"]["ok"], json!(false), "{shown:?}");
-        let allowed = server.approve(&second, &asked).await;
-        assert_eq!((allowed.status, allowed.text("/status")), (200, "execution_failed".into()), "{allowed:?}");
-        assert!(allowed.text("/error/detail").contains("is not frozen"), "{allowed:?}");
+        let approved = server.approve(&second, &requested).await;
+        assert_eq!((approved.status, approved.text("/status")), (200, "execution_failed".into()), "{approved:?}");
+        assert!(approved.text("/error/detail").contains("is not frozen"), "{approved:?}");
         assert!(!site.is_frozen(token, wallet(0)).await);
         assert_eq!(site.count("operations where kind = 'force_transfer'").await, 0);
         assert_eq!(site.exactly_once().await.attention, 0);

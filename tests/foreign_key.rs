@@ -1,4 +1,4 @@
-//! Somebody else signs with a key of the platform: the lane stops, the proof is kept, and nothing is signed over it.
+//! Somebody else signs with a platform key: the lane stops, the proof is kept, and nothing more is signed on it.
 
 use alloy::consensus::{SignableTransaction, TxEip1559, TxEnvelope};
 use alloy::eips::eip2718::Encodable2718;
@@ -10,7 +10,7 @@ use world::{Anvil, Database, KEYS, Mining, on_both_databases};
 
 use crate::installation::{Installation, Terms, signer_of};
 
-/// Sends a transaction of one of the known keys past the platform; the fee is above all that the platform offers.
+/// Sends a transaction with a known key past the platform; its fee is above every fee of the platform.
 pub async fn send(anvil: &Anvil, key: &str, nonce: u64, to: Address, input: Bytes) -> String {
     let signer: PrivateKeySigner = key.parse().unwrap();
     let fee = 500_000_000_000;
@@ -31,7 +31,7 @@ pub async fn send(anvil: &Anvil, key: &str, nonce: u64, to: Address, input: Byte
     hash.as_str().unwrap().to_owned()
 }
 
-/// The calls of an operation's steps in their order: whom, and with what.
+/// Target and data of an operation's steps, in order.
 pub async fn calls_of(site: &Installation, operation_id: &str) -> Vec<(Address, Bytes)> {
     let hexadecimal =
         if matches!(site.database, Database::Sqlite(_)) { "hex(calldata)" } else { "encode(calldata, 'hex')" };
@@ -42,7 +42,7 @@ pub async fn calls_of(site: &Installation, operation_id: &str) -> Vec<(Address, 
     site.rows(&steps).await.into_iter().map(call).collect()
 }
 
-/// Executes the call of an operation's only step with the key of another agent, as an operator's own script might.
+/// Executes the call of an operation's only step with another agent's key.
 pub async fn execute_elsewhere(site: &Installation, operation_id: &str) -> String {
     let (target, calldata) = calls_of(site, operation_id).await.remove(0);
     let count = json!([signer_of(KEYS[2]), "latest"]);
@@ -81,7 +81,7 @@ on_both_databases! {
         let foreign = send(&site.anvil, KEYS[1], 0, Address::repeat_byte(7), Bytes::new()).await;
         site.anvil.mine(1).await;
         site.until("the lane is stopped", async || mode(&site).await == "quarantined").await;
-        assert_eq!(site.statuses().await, [["submitted", "1"]], "not before it is final");
+        assert_eq!(site.statuses().await, [["submitted", "1"]], "no status change before it is final");
         site.finalised().await;
         let letter = site.rows("select status, error_code, error_message from operations").await.concat();
         assert_eq!(letter[..2], ["dead_letter", "nonce_consumed_externally"]);

@@ -1,4 +1,4 @@
-//! Freezing an address: at once by one person, once at a time, final before it is told, and never overtaken.
+//! Freezing an address: one person at once, one operation at a time, reported when final.
 
 use muniment_activities::registry::Roles;
 use muniment_domain::operation::Status;
@@ -26,7 +26,7 @@ on_both_databases! {
         assert_eq!(shown.text("/arguments/cause/reason_code"), "sanctions");
         assert!(site.is_frozen(token, wallet(0)).await);
         assert!(!site.is_frozen(token, wallet(1)).await);
-        // The chain says it once more, so the second one is no failure.
+        // A second freeze succeeds on the chain, so it is confirmed.
         assert_eq!(site.freeze(&server, "freeze-2", 0).await.status, 202);
         site.settled().await;
         assert_eq!(site.count("operations where kind = 'freeze' and status = 'confirmed'").await, 2);
@@ -55,7 +55,7 @@ on_both_databases! {
         let refused = server.post("/blockchain/lock", "lock", lock).await;
         assert_eq!(refused.problem(), busy);
         assert!(refused.text("/detail").contains(&accepted[0]), "{refused:?}");
-        assert_eq!(site.freeze(&server, "another", 1).await.status, 202, "another address is another subject");
+        assert_eq!(site.freeze(&server, "another", 1).await.status, 202, "another address has its own live key");
         site.lanes("active").await;
         site.settled().await;
         assert!(site.is_frozen(token, wallet(0)).await && site.is_frozen(token, wallet(1)).await);
@@ -72,9 +72,9 @@ on_both_databases! {
         let failed = server.get(accepted.headers["location"].to_str().unwrap()).await;
         assert_eq!((failed.text("/status"), failed.text("/error/code")), ("failed".into(), "reverts".into()));
         assert!(failed.text("/error/message").contains("compliance"), "{failed:?}");
-        assert_eq!(failed.body["candidates"], json!([]), "no nonce was burnt");
+        assert_eq!(failed.body["candidates"], json!([]), "no nonce was used");
         assert!(!site.is_frozen(token, wallet(0)).await);
-        // Until a person has decided, nothing else may be asked of this address.
+        // Until an operator decides, no other operation on this address is accepted.
         assert_eq!(site.freeze(&server, "again", 0).await.problem(), (409, "operation_in_progress".to_owned()));
         assert_eq!(site.exactly_once().await.attention, 1);
     }
@@ -90,32 +90,32 @@ on_both_databases! {
         }
         site.settled().await;
         server.process.kill();
-        let desk = site.desk(|_| {}).await;
+        let fixture = site.engine_fixture(|_| {}).await;
         let (who, why) = ("operator", "a test");
         let proof = execute_elsewhere(&site, &ids[0]).await.parse().unwrap();
         site.anvil.mine(4).await;
-        // What froze the first address proves nothing about the second one.
+        // The transaction that froze the first address proves nothing about the second.
         site.until("it is final", async || {
-            let checks = mark_confirmed::verify(&desk.engine, &ids[0], proof).await.unwrap();
+            let checks = mark_confirmed::verify(&fixture.engine, &ids[0], proof).await.unwrap();
             checks.iter().all(|check| check.passed)
         })
         .await;
-        let checks = mark_confirmed::verify(&desk.engine, &ids[1], proof).await.unwrap();
+        let checks = mark_confirmed::verify(&fixture.engine, &ids[1], proof).await.unwrap();
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
         assert_eq!(failed, ["effect"]);
-        let wrong = mark_confirmed::mark_confirmed(&desk.engine, &ids[1], proof, who, why).await;
+        let wrong = mark_confirmed::mark_confirmed(&fixture.engine, &ids[1], proof, who, why).await;
         assert!(matches!(wrong, Err(Error::Refused { code: Code::ReconcileVerificationFailed, .. })), "{wrong:?}");
-        mark_confirmed::mark_confirmed(&desk.engine, &ids[0], proof, who, why).await.unwrap();
-        abandon::abandon(&desk.engine, &ids[1], who, why).await.unwrap();
+        mark_confirmed::mark_confirmed(&fixture.engine, &ids[0], proof, who, why).await.unwrap();
+        abandon::abandon(&fixture.engine, &ids[1], who, why).await.unwrap();
         site.set_roles(Roles::ALL).await;
-        retry::retry(&desk.engine, &ids[2], who, why).await.unwrap();
+        retry::retry(&fixture.engine, &ids[2], who, why).await.unwrap();
         site.settled().await;
-        let statuses = [desk.operation(&ids[0]).await.status, desk.operation(&ids[2]).await.status];
+        let statuses = [fixture.operation(&ids[0]).await.status, fixture.operation(&ids[2]).await.status];
         assert_eq!(statuses, [Status::Confirmed; 2]);
         let frozen = [site.is_frozen(token, wallet(0)).await, site.is_frozen(token, wallet(1)).await, site.is_frozen(token, wallet(2)).await];
         assert_eq!(frozen, [true, false, true]);
         assert_eq!(site.count("operation_items where live").await, 0);
-        desk.close().await;
+        fixture.close().await;
     }
 
     async fn an_unfreeze_takes_two_people_and_never_overtakes_a_freeze(database: Database) {
@@ -126,19 +126,19 @@ on_both_databases! {
         let body = site.about(json!({ "address": wallet(0).to_checksum(None), "case_reference": "Case 7" }));
         assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
         site.settled().await;
-        let asked = server.post("/blockchain/unfreeze", "unfreeze", body.clone()).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "unfreeze".into()), "{asked:?}");
-        assert_eq!(asked.headers["location"], format!("/v1/approvals/{}", asked.text("/approval/id")));
+        let requested = server.post("/blockchain/unfreeze", "unfreeze", body.clone()).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "unfreeze".into()), "{requested:?}");
+        assert_eq!(requested.headers["location"], format!("/v1/approvals/{}", requested.text("/approval/id")));
         assert_eq!(server.post("/blockchain/unfreeze", "twice", body.clone()).await.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(site.count("operations where kind = 'unfreeze'").await, 0, "nothing happens before two agree");
-        // Both at once: whichever comes first has the address, and the other one is told.
-        let (frozen, freed) = futures::join!(site.freeze(&server, "freeze-again", 0), server.approve(&second, &asked));
+        assert_eq!(site.count("operations where kind = 'unfreeze'").await, 0, "nothing happens before the approval");
+        // Both at once: the first holds the address, and the other is refused.
+        let (frozen, freed) = futures::join!(site.freeze(&server, "freeze-again", 0), server.approve(&second, &requested));
         site.settled().await;
         match (frozen.status, freed.text("/status").as_str()) {
             (202, "execution_failed") => {
                 assert!(site.is_frozen(token, wallet(0)).await);
                 assert_eq!(freed.text("/error/code"), "operation_in_progress");
-                server.two(&second, "/blockchain/unfreeze", "unfreeze-again", body).await;
+                server.request_and_approve(&second, "/blockchain/unfreeze", "unfreeze-again", body).await;
                 site.settled().await;
             }
             (409, "executed") => assert_eq!(frozen.problem().1, "operation_in_progress"),
@@ -147,7 +147,7 @@ on_both_databases! {
         assert!(!site.is_frozen(token, wallet(0)).await);
         assert_eq!(site.count("events where type = 'wallet.unfrozen'").await, 1);
         let done = site.rows("select requested_by from operations where kind = 'unfreeze'").await;
-        assert_eq!(done, site.rows("select id from users where email = 'operator@test.example'").await, "it is the maker's");
+        assert_eq!(done, site.rows("select id from users where email = 'operator@test.example'").await, "the operation belongs to the requester");
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 }
@@ -160,7 +160,7 @@ async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing(
     let server = site.start().await;
     let token = site.minted(&server).await;
     let good = wallet(0).to_checksum(None);
-    // One letter in the wrong case, as a slip of the hand makes it.
+    // One letter in the wrong case, as in a typing error.
     let (at, letter) = good.char_indices().skip(2).find(|(_, c)| c.is_ascii_lowercase()).unwrap();
     let wrong = format!("{}{}{}", &good[..at], letter.to_ascii_uppercase(), &good[at + 1..]);
     let signer = crate::installation::signer_of(world::KEYS[1]);

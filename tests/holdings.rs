@@ -1,4 +1,4 @@
-//! Who holds what, as the chain has it: also what holders and strangers do past the platform, and never before it is final.
+//! Holdings follow the chain, including transfers past the platform, and only after finality.
 
 use alloy::primitives::{Address, Bytes, U256, hex};
 use alloy::sol;
@@ -14,7 +14,7 @@ sol! {
     function freezeAddress(address account, bytes data);
 }
 
-/// A site with one token, minted to three holders.
+/// An installation with one token, minted to three holders.
 async fn minted(database: Database, mining: Mining, terms: Terms) -> (Installation, Server, Address) {
     let site = Installation::new(database, mining, &[terms]).await;
     let server = site.start().await;
@@ -26,7 +26,7 @@ async fn minted(database: Database, mining: Mining, terms: Terms) -> (Installati
     (site, server, token.address)
 }
 
-/// A call by an account of the node, or by anybody: the node does as if it had the key.
+/// Sends a call from any account; the node impersonates it.
 async fn call(site: &Installation, from: Address, to: Address, call: impl SolCall) {
     let rpc = site.anvil.rpc();
     rpc.call("anvil_setBalance", json!([from, "0xde0b6b3a7640000"])).await;
@@ -61,7 +61,7 @@ on_both_databases! {
         site.until("the gift is shown", async || units(&site, &server, 1).await == before + 7).await;
         assert_eq!(units(&site, &server, 0).await, all - 7);
         assert_eq!(site.balance_of(token, wallet(1)).await, U256::from(before + 7));
-        // Who gives everything away is no holder any more; who was none before is one now, whom nobody knows by name.
+        // A holder without units is removed; a new holder has no known owner.
         let list = batchWhitelistCall { partition: U256::from(1), holders: vec![wallet(9)], allowed: true };
         call(&site, signer_of(world::KEYS[3]), token, list).await;
         give(&site, token, 0, 9, all - 7).await;
@@ -69,7 +69,7 @@ on_both_databases! {
         let newcomer = holder(&site, &server, 9).await;
         assert_eq!((&newcomer["investor_id"], &newcomer["frozen"]), (&Value::Null, &json!(false)));
         assert!(newcomer["first_acquired_at"].is_string());
-        // Another agent of the platform freezes without asking it.
+        // Another agent freezes a holder past the platform.
         let freeze = freezeAddressCall { account: wallet(1), data: Bytes::new() };
         call(&site, signer_of(world::KEYS[3]), token, freeze).await;
         site.until("the freeze is shown", async || holder(&site, &server, 1).await["frozen"] == true).await;

@@ -1,4 +1,4 @@
-//! Investors: who somebody is was shown, decided, and ends; nothing that was handed in is ever told again.
+//! Investor identity: submitted, decided and expired; submitted data is never returned.
 
 use chrono::{Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -9,11 +9,11 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
 
-use crate::installation::{Answer, Door, PASSWORD, Payday, Person, Server, open_at, wallet};
+use crate::installation::{Answer, ApiFixture, PASSWORD, PayoutFixture, Person, Server, open_at, wallet};
 
 const NUMBER: &str = "L01X00T47";
 
-fn papers() -> Value {
+fn identity() -> Value {
     json!({ "level": "basic", "data": { "date_of_birth": "1984-02-29", "document_type": "passport", "document_number": NUMBER,
         "nationality": "DE", "address": "Hafenstrasse 7, Hamburg" } })
 }
@@ -22,7 +22,7 @@ fn evidence() -> String {
     "ab".repeat(32)
 }
 
-fn yes() -> Value {
+fn approval() -> Value {
     json!({ "decision": "approve", "reason_code": "documents_match", "evidence_sha256": evidence(), "screening": "clear" })
 }
 
@@ -34,36 +34,36 @@ async fn decide(reviewer: &Person, investor: &str, body: Value) -> Answer {
     reviewer.post(&format!("/v1/investors/{investor}/kyc/decision"), body).await
 }
 
-/// An investor whose papers a reviewer has, and the reviewer.
-async fn applicant(door: &Door, server: &Server) -> (Person, String, Person) {
+/// An investor under review, and the reviewer.
+async fn applicant(api: &ApiFixture, server: &Server) -> (Person, String, Person) {
     let (ada, olga) =
-        (door.person(server, "ada", Role::Investor).await, door.person(server, "olga", Role::Operator).await);
-    let handed = ada.post("/v1/investor/kyc", papers()).await;
+        (api.person(server, "ada", Role::Investor).await, api.person(server, "olga", Role::Operator).await);
+    let handed = ada.post("/v1/investor/kyc", identity()).await;
     assert_eq!((handed.status, handed.text("/kyc/status")), (202, "pending".to_owned()), "{handed:?}");
     let id = investor_of(&ada).await;
     (ada, id, olga)
 }
 
-/// The engine alone, with a clock that the test moves; no process has the database open.
+/// The engine alone, with a clock that the test moves; no process may have the database open.
 async fn engine(database: &Database, clock: &Clock) -> Engine {
     Engine::reader(open_at(&database.url(), clock.clone()).await, Settings::default(), Vec::new())
 }
 
 on_both_databases! {
     async fn documents_are_submitted_encrypted_and_decided_once(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
         let rows = "select data_sealed from kyc_cases union all select cast(data as text) from events";
-        let told = door.rows(rows).await.concat().concat();
-        assert!(!told.is_empty() && !told.contains(NUMBER) && !told.contains("1984"), "{told}");
+        let texts = api.rows(rows).await.concat().concat();
+        assert!(!texts.is_empty() && !texts.contains(NUMBER) && !texts.contains("1984"), "{texts}");
 
         let listed = olga.get("/v1/investors?status=pending,in_review&q=SOMEBODY").await;
         assert_eq!((listed.text("/data/0/id"), &listed.body["pagination"]["total"]), (id.clone(), &json!(1)));
         assert_eq!(decide(&olga, &id, json!({ "decision": "start_review" })).await.text("/kyc/status"), "in_review");
-        // Two reviewers at once: one decides.
-        let (one, other) = futures::join!(decide(&olga, &id, yes()), decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })));
+        // Of two concurrent reviewers one decides.
+        let (one, other) = futures::join!(decide(&olga, &id, approval()), decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })));
         let (first, second) = if one.status == 200 { (one, other) } else { (other, one) };
         assert_eq!((first.status, second.problem()), (200, (409, "invalid_state".to_owned())), "{first:?} {second:?}");
         assert!(second.body["allowed_transitions"].is_array() && second.text("/current_status") == first.text("/kyc/status"), "{second:?}");
@@ -74,14 +74,14 @@ on_both_databases! {
         let screened = if first.text("/kyc/status") == "approved" { json!("clear") } else { Value::Null };
         assert_eq!(shown.body["decisions"][2]["screening"], screened);
         assert!(!shown.body.to_string().contains(NUMBER) && !ada.get("/v1/investor/profile").await.body.to_string().contains(NUMBER));
-        assert_eq!(door.count("events where type in ('investor.kyc_approved', 'investor.kyc_rejected')").await, 1);
+        assert_eq!(api.count("events where type in ('investor.kyc_approved', 'investor.kyc_rejected')").await, 1);
     }
 
     async fn an_identity_approval_expires_even_without_its_wake(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
-        let mut body = yes();
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
+        let mut body = approval();
         body["high_risk"] = json!(true);
         body["accreditation"] = json!({ "basis": "net_worth", "expires_at": Utc::now() + Duration::days(90) });
         body["expires_at"] = json!(Utc::now() + Duration::days(400));
@@ -95,29 +95,29 @@ on_both_databases! {
         drop(server);
 
         let clock = Clock::manual(Utc::now());
-        let engine = engine(&door.database, &clock).await;
-        // The queue is not looked at here at all: the row alone is enough.
+        let engine = engine(&api.database, &clock).await;
+        // The wake is missing: the row alone is enough.
         clock.advance(Duration::days(360));
-        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "not yet");
+        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "not yet expired");
         clock.advance(Duration::days(8));
         assert_eq!(timer::sweep(&engine).await.unwrap(), 1);
         timer::ring(&engine, &id).await.unwrap();
         engine.db.close().await;
         drop(engine);
-        assert_eq!(door.rows("select kyc_status from investors").await, [["expired"]]);
-        assert_eq!((door.count("events where type = 'investor.kyc_expired'").await, door.count("timers where subject_id like 'inv%'").await), (1, 0));
-        let server = door.open().await;
+        assert_eq!(api.rows("select kyc_status from investors").await, [["expired"]]);
+        assert_eq!((api.count("events where type = 'investor.kyc_expired'").await, api.count("timers where subject_id like 'inv%'").await), (1, 0));
+        let server = api.start().await;
         let ada = Person::log_in(&server, &ada.email).await;
         assert_eq!(ada.get("/v1/investor/profile").await.body["kyc"]["required_documents"], json!(["identity_document", "proof_of_address"]));
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "shown again");
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202, "submitted again");
     }
 
     async fn the_country_is_known_before_a_decision(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         let said = async |country: Value| {
             let body = json!({ "email": "nora@people.example", "password": PASSWORD, "name": "Nora", "country": country });
-            server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
+            server.anonymous().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
         };
         for nowhere in ["XX", "ZZ", "de", "DEU"] {
             let refused = said(json!(nowhere)).await;
@@ -125,99 +125,99 @@ on_both_databases! {
         }
         assert_eq!(said(Value::Null).await.status, 201);
         let nora = Person::log_in(&server, "nora@people.example").await;
-        let refused = nora.post("/v1/investor/kyc", papers()).await;
+        let refused = nora.post("/v1/investor/kyc", identity()).await;
         assert_eq!(refused.field(), (422, "/country".to_owned(), "required".to_owned()));
-        assert_eq!(door.count("kyc_cases").await, 0);
-        let mut with = papers();
+        assert_eq!(api.count("kyc_cases").await, 0);
+        let mut with = identity();
         with["country"] = json!("PT");
         assert_eq!(nora.post("/v1/investor/kyc", with).await.status, 202);
         assert_eq!(nora.get("/v1/investor/profile").await.text("/country"), "PT");
-        // From before the question was asked.
-        door.write("update investors set country = 'ZZ'").await;
-        let (olga, id) = (door.person(&server, "olga", Role::Operator).await, investor_of(&nora).await);
-        let blind = decide(&olga, &id, yes()).await;
+        // A row from before the question existed.
+        api.write("update investors set country = 'ZZ'").await;
+        let (olga, id) = (api.person(&server, "olga", Role::Operator).await, investor_of(&nora).await);
+        let blind = decide(&olga, &id, approval()).await;
         assert_eq!((blind.status, blind.text("/errors/0/code")), (422, "country_required".to_owned()), "{blind:?}");
         assert_eq!(nora.get("/v1/investor/profile").await.text("/kyc/status"), "pending");
     }
 
     async fn a_rejected_investor_waits_or_is_approved_again(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
         assert_eq!(decide(&olga, &id, json!({ "decision": "needs_information", "reason_code": "blurred" })).await.status, 200);
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/reason_code"), "blurred");
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202);
         assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
-        door.write(&format!("update investors set kyc_decided_at = '{}'", (Utc::now() - Duration::days(31)).to_rfc3339())).await;
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202, "thirty days are over");
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
+        api.write(&format!("update investors set kyc_decided_at = '{}'", (Utc::now() - Duration::days(31)).to_rfc3339())).await;
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202, "thirty days are over");
         assert_eq!(decide(&olga, &id, json!({ "decision": "reject", "reason_code": "forged" })).await.status, 200);
         assert_eq!(decide(&olga, &id, json!({ "decision": "reset" })).await.text("/kyc/status"), "not_started");
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.status, 202);
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202);
     }
 
     async fn one_person_suspends_and_two_reinstate(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = applicant(&door, &server).await;
-        let petra = door.person(&server, "petra", Role::Operator).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
+        let petra = api.person(&server, "petra", Role::Operator).await;
         let (stop, back) = (format!("/v1/investors/{id}/suspend"), format!("/v1/investors/{id}/reinstate"));
         let hit = json!({ "reason_code": "sanctions_hit" });
-        assert_eq!(olga.post(&stop, hit.clone()).await.problem(), (409, "invalid_state".to_owned()), "nobody was approved");
-        assert_eq!(decide(&olga, &id, yes()).await.status, 200);
+        assert_eq!(olga.post(&stop, hit.clone()).await.problem(), (409, "invalid_state".to_owned()), "no identity was approved");
+        assert_eq!(decide(&olga, &id, approval()).await.status, 200);
         let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence() });
         assert_eq!(olga.post(&back, reason.clone()).await.problem(), (409, "invalid_state".to_owned()));
         let stopped = olga.post(&stop, hit).await;
         assert_eq!((stopped.status, stopped.text("/kyc/status"), stopped.text("/sanctions/status")), (200, "suspended".into(), "hit".into()), "{stopped:?}");
-        assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (409, "invalid_state".to_owned()));
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
         let unscreened = olga.post(&back, reason).await;
         assert_eq!((unscreened.text("/errors/0/pointer"), unscreened.text("/errors/0/code")), ("/screening".to_owned(), "sanctions_not_clear".to_owned()));
         let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence(), "screening": "clear" });
-        let asked = olga.post(&back, reason.clone()).await;
-        assert_eq!(asked.status, 202, "{asked:?}");
+        let requested = olga.post(&back, reason.clone()).await;
+        assert_eq!(requested.status, 202, "{requested:?}");
         assert_eq!(olga.post(&back, reason).await.problem(), (409, "operation_in_progress".to_owned()));
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/status"), "suspended");
-        let own = server.approve(&olga, &asked).await;
+        let own = server.approve(&olga, &requested).await;
         assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
-        let allowed = server.approve(&petra, &asked).await;
+        let allowed = server.approve(&petra, &requested).await;
         assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
         assert_eq!(ada.get("/v1/investor/profile").await.text("/sanctions/status"), "clear");
-        assert_eq!(door.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
-        assert_eq!(door.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
+        assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
+        assert_eq!(api.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
     }
 
     async fn a_suspended_investor_is_not_paid_and_others_are(database: Database) {
-        let day = Payday::new(database, 3).await;
-        let olga = day.site.person(&day.server, "olga", Role::Operator).await;
-        let id = day.calculated("direct_payout", "300.00").await;
-        let submitted = day.act("submit", &id, "submit").await;
+        let fixture = PayoutFixture::new(database, 3).await;
+        let olga = fixture.site.person(&fixture.server, "olga", Role::Operator).await;
+        let id = fixture.calculated("direct_payout", "300.00").await;
+        let submitted = fixture.act("submit", &id, "submit").await;
         assert_eq!(submitted.text("/status"), "approved", "{submitted:?}");
         let sql = format!("select investor_id from wallets where address = '{:#x}'", wallet(1));
-        let investor = day.site.rows(&sql).await[0][0].clone();
+        let investor = fixture.site.rows(&sql).await[0][0].clone();
         let stopped = olga.post(&format!("/v1/investors/{investor}/suspend"), json!({ "reason_code": "fraud" })).await;
         assert_eq!(stopped.status, 200, "{stopped:?}");
-        assert_eq!(stopped.body["freeze_proposals"], json!([{ "offering_id": day.site.offerings[0], "address": wallet(1).to_checksum(None) }]));
-        assert_eq!(day.act("execute-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()), "the list is another one");
-        day.executed(&id).await;
-        day.reaches(&id, "partially_completed").await;
-        for (_, holder, _, status, reason) in day.parts(&id).await {
-            let wanted = if holder == wallet(1) { ("held", "kyc_required") } else { ("paid", "") };
-            assert_eq!((status.as_str(), reason.as_str()), wanted);
+        assert_eq!(stopped.body["freeze_proposals"], json!([{ "offering_id": fixture.site.offerings[0], "address": wallet(1).to_checksum(None) }]));
+        assert_eq!(fixture.act("execute-early", &id, "execute").await.problem(), (409, "invalid_state".to_owned()), "the screening list has changed");
+        fixture.executed(&id).await;
+        fixture.reaches(&id, "partially_completed").await;
+        for (_, holder, _, status, reason) in fixture.parts(&id).await {
+            let expected = if holder == wallet(1) { ("held", "kyc_required") } else { ("paid", "") };
+            assert_eq!((status.as_str(), reason.as_str()), expected);
         }
-        assert_eq!(day.sums_agree().await, 2);
+        assert_eq!(fixture.sums_agree().await, 2);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_caller_sees_only_their_own_data() {
-    let door = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
-    let server = door.open().await;
-    let (ada, id, olga) = applicant(&door, &server).await;
+    let api = ApiFixture::new(Database::fresh(world::Engine::Sqlite).await).await;
+    let server = api.start().await;
+    let (ada, id, olga) = applicant(&api, &server).await;
     let (bruno, issuer, auditor, admin) = (
-        door.person(&server, "bruno", Role::Investor).await,
-        door.person(&server, "ines", Role::Issuer).await,
-        door.person(&server, "aude", Role::Auditor).await,
-        door.person(&server, "adam", Role::Admin).await,
+        api.person(&server, "bruno", Role::Investor).await,
+        api.person(&server, "ines", Role::Issuer).await,
+        api.person(&server, "aude", Role::Auditor).await,
+        api.person(&server, "adam", Role::Admin).await,
     );
     let forbidden = (403, "role_forbidden".to_owned());
     let (detail, nobody) = (format!("/v1/investors/{id}"), "/v1/investors/inv_01jc0000000000000000000000");
@@ -232,7 +232,7 @@ async fn each_caller_sees_only_their_own_data() {
         assert_eq!(person.get("/v1/investor/profile").await.problem(), forbidden);
     }
     for person in [&ada, &bruno, &issuer, &auditor] {
-        assert_eq!(decide(person, &id, yes()).await.problem(), forbidden);
+        assert_eq!(decide(person, &id, approval()).await.problem(), forbidden);
         for verb in ["suspend", "reinstate"] {
             assert_eq!(person.post(&format!("{detail}/{verb}"), json!({})).await.problem(), forbidden);
         }
@@ -240,12 +240,15 @@ async fn each_caller_sees_only_their_own_data() {
     let masked = auditor.get(&detail).await;
     assert_eq!((masked.text("/legal_name"), masked.text("/email")), ("S…".to_owned(), "a…@people.example".to_owned()));
     assert_eq!(auditor.get("/v1/investors?q=some").await.problem(), (403, "forbidden".to_owned()));
-    assert_eq!(server.anybody().get("/v1/investor/profile").await.unwrap().problem().0, 401);
-    assert_eq!(decide(&admin, &id, yes()).await.status, 200);
+    assert_eq!(server.anonymous().get("/v1/investor/profile").await.unwrap().problem().0, 401);
+    assert_eq!(decide(&admin, &id, approval()).await.status, 200);
 }
 
-/// Requests that no state could make right, each with what is wrong in it.
-fn unsound<'a>(decision: &'a str, stop: &'a str) -> Vec<(&'static str, &'a str, Value, &'static str, &'static str)> {
+/// Requests that are invalid in every state, each with its error.
+fn invalid_requests<'a>(
+    decision: &'a str,
+    stop: &'a str,
+) -> Vec<(&'static str, &'a str, Value, &'static str, &'static str)> {
     vec![
         ("POST", "/v1/investor/kyc", json!({ "level": "basic" }), "/data", "required"),
         ("POST", "/v1/investor/kyc", json!({ "level": "gold", "data": {} }), "/level", "type_mismatch"),
@@ -298,19 +301,19 @@ fn unsound<'a>(decision: &'a str, stop: &'a str) -> Vec<(&'static str, &'a str, 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_refused_with_its_pointer_and_changes_nothing() {
-    let mut door = Door::new(Database::fresh(world::Engine::Sqlite).await).await;
-    door.set("auth", "email_verification", "\"required\"");
-    let server = door.open().await;
+    let mut api = ApiFixture::new(Database::fresh(world::Engine::Sqlite).await).await;
+    api.set("auth", "email_verification", "\"required\"");
+    let server = api.start().await;
     let (ada, olga) =
-        (door.person(&server, "ada", Role::Investor).await, door.person(&server, "olga", Role::Operator).await);
-    assert_eq!(ada.post("/v1/investor/kyc", papers()).await.problem(), (403, "email_not_verified".to_owned()));
+        (api.person(&server, "ada", Role::Investor).await, api.person(&server, "olga", Role::Operator).await);
+    assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (403, "email_not_verified".to_owned()));
     let token = server.mailed("verify_email", &ada.email).await;
     let verified =
-        server.anybody().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
+        server.anonymous().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
     assert_eq!(verified.status, 204, "{verified:?}");
     let id = investor_of(&ada).await;
     let (decision, stop) = (format!("/v1/investors/{id}/kyc/decision"), format!("/v1/investors/{id}/suspend"));
-    for (method, path, body, pointer, code) in unsound(&decision, &stop) {
+    for (method, path, body, pointer, code) in invalid_requests(&decision, &stop) {
         let person = if path.contains("investors") { &olga } else { &ada };
         let answer = person.change(method, path, Some(body)).await;
         assert_eq!(answer.field(), (422, pointer.into(), code.into()), "{answer:?}");

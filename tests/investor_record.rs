@@ -1,4 +1,4 @@
-//! What is written down about an investor by those whose office it is: it rests on evidence, is told, and never rewritten.
+//! An investor's record: each entry needs evidence, sends an event and is never rewritten.
 
 use chrono::{Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -9,7 +9,7 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, PASSWORD, Person, Server, open_at};
+use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, open_at};
 
 const NOBODY: &str = "inv_01jc0000000000000000000000";
 
@@ -17,15 +17,15 @@ fn evidence() -> String {
     "cd".repeat(32)
 }
 
-/// An investor who was approved, and the reviewer who did it.
-async fn approved(door: &Door, server: &Server) -> (Person, String, Person) {
+/// An approved investor, and the reviewer.
+async fn approved(api: &ApiFixture, server: &Server) -> (Person, String, Person) {
     let (ada, olga) =
-        (door.person(server, "ada", Role::Investor).await, door.person(server, "olga", Role::Operator).await);
+        (api.person(server, "ada", Role::Investor).await, api.person(server, "olga", Role::Operator).await);
     let handed = ada.post("/v1/investor/kyc", json!({ "level": "basic", "provider_reference": "case-1" })).await;
     assert_eq!(handed.status, 202, "{handed:?}");
     let id = handed.text("/investor_id");
-    let yes = json!({ "decision": "approve", "evidence_sha256": evidence(), "screening": "clear" });
-    assert_eq!(decide(&olga, &id, yes).await.status, 200);
+    let decision = json!({ "decision": "approve", "evidence_sha256": evidence(), "screening": "clear" });
+    assert_eq!(decide(&olga, &id, decision).await.status, 200);
     (ada, id, olga)
 }
 
@@ -39,13 +39,13 @@ fn field(pointer: &str, code: &str) -> (u16, String, String) {
 
 on_both_databases! {
     async fn accreditation_is_granted_renewed_and_withdrawn(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = approved(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = approved(&api, &server).await;
         let path = format!("/v1/investors/{id}/accreditation");
         let until = |days: i64| json!(Utc::now() + Duration::days(days));
         let sound = json!({ "status": "verified", "basis": "net_worth", "evidence_sha256": evidence(), "expires_at": until(90) });
-        for (name, value, wanted) in [
+        for (name, value, expected) in [
             ("status", json!("maybe"), field("/status", "type_mismatch")),
             ("basis", json!("Net worth"), field("/basis", "code_format")),
             ("evidence_sha256", json!("ab"), field("/evidence_sha256", "digest_format")),
@@ -55,9 +55,9 @@ on_both_databases! {
         ] {
             let mut body = sound.clone();
             body[name] = value;
-            assert_eq!(olga.post(&path, body).await.field(), wanted, "{name}");
+            assert_eq!(olga.post(&path, body).await.field(), expected, "{name}");
         }
-        assert_eq!(door.count("accreditations").await, 0);
+        assert_eq!(api.count("accreditations").await, 0);
         let first = olga.post(&path, sound.clone()).await;
         assert_eq!((first.status, first.text("/status"), first.text("/investor_id")), (200, "verified".to_owned(), id.clone()), "{first:?}");
         assert_eq!(ada.get("/v1/investor/profile").await.text("/accreditation/status"), "verified");
@@ -66,21 +66,21 @@ on_both_databases! {
         let no_more = olga.post(&path, json!({ "status": "none", "basis": "income_lost", "evidence_sha256": evidence() })).await;
         assert_eq!(no_more.text("/status"), "none", "{no_more:?}");
         let shown = olga.get(&format!("/v1/investors/{id}")).await;
-        assert_eq!(shown.text("/kyc/status"), "approved", "who somebody is stays known");
+        assert_eq!(shown.text("/kyc/status"), "approved", "the identity stays approved");
         let lines: Vec<_> = shown.body["accreditations"].as_array().unwrap().iter().map(|line| line["basis"].as_str().unwrap()).collect();
         assert_eq!(lines, ["net_worth", "income", "income_lost"]);
-        assert_eq!(door.count("events where type = 'investor.accreditation_changed'").await, 3);
-        assert_eq!(door.count(&format!("audit_log where object_id = '{id}' and detail like '%accreditation_changed%'")).await, 3);
+        assert_eq!(api.count("events where type = 'investor.accreditation_changed'").await, 3);
+        assert_eq!(api.count(&format!("audit_log where object_id = '{id}' and detail like '%accreditation_changed%'")).await, 3);
         assert_eq!(olga.post(&format!("/v1/investors/{NOBODY}/accreditation"), sound.clone()).await.problem(), (404, "not_found".to_owned()));
         assert_eq!(ada.post(&path, sound).await.problem(), (403, "role_forbidden".to_owned()));
     }
 
     async fn an_approval_is_renewed_only_after_a_new_review(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = approved(&door, &server).await;
-        door.write(&format!("update investors set kyc_expires_at = '{}'", (Utc::now() + Duration::days(3)).to_rfc3339())).await;
-        for (change, wanted) in [
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = approved(&api, &server).await;
+        api.write(&format!("update investors set kyc_expires_at = '{}'", (Utc::now() + Duration::days(3)).to_rfc3339())).await;
+        for (change, expected) in [
             (json!({ "evidence_sha256": null }), field("/evidence_sha256", "required")),
             (json!({ "screening": null }), field("/screening", "required")),
             (json!({ "screening": "hit" }), field("/screening", "sanctions_not_clear")),
@@ -88,40 +88,40 @@ on_both_databases! {
         ] {
             let mut body = json!({ "decision": "renew", "evidence_sha256": evidence(), "screening": "clear" });
             body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-            assert_eq!(decide(&olga, &id, body).await.field(), wanted, "{change}");
+            assert_eq!(decide(&olga, &id, body).await.field(), expected, "{change}");
         }
         let basis = json!({ "basis": "net_worth", "expires_at": Utc::now() + Duration::days(90) });
         let body = json!({ "decision": "renew", "evidence_sha256": evidence(), "screening": "clear", "accreditation": basis });
         let renewed = decide(&olga, &id, body.clone()).await;
         assert_eq!((renewed.status, renewed.text("/kyc/status"), renewed.text("/accreditation/status")), (200, "approved".to_owned(), "verified".to_owned()), "{renewed:?}");
         assert_eq!((renewed.text("/decisions/2/from"), renewed.text("/decisions/2/to")), ("approved".to_owned(), "approved".to_owned()));
-        assert_eq!((door.count("accreditations").await, door.count("events where type = 'investor.kyc_renewed'").await), (1, 1));
+        assert_eq!((api.count("accreditations").await, api.count("events where type = 'investor.kyc_renewed'").await), (1, 1));
         drop(server);
-        let engine = Engine::reader(open_at(&door.database.url(), Clock::manual(Utc::now() + Duration::days(700))).await, Settings::default(), Vec::new());
-        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "the old end counts no more");
+        let engine = Engine::reader(open_at(&api.database.url(), Clock::manual(Utc::now() + Duration::days(700))).await, Settings::default(), Vec::new());
+        assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "the earlier end no longer applies");
         engine.db.close().await;
         drop(engine);
-        let engine = Engine::reader(open_at(&door.database.url(), Clock::manual(Utc::now() + Duration::days(740))).await, Settings::default(), Vec::new());
+        let engine = Engine::reader(open_at(&api.database.url(), Clock::manual(Utc::now() + Duration::days(740))).await, Settings::default(), Vec::new());
         assert_eq!(timer::sweep(&engine).await.unwrap(), 1);
         engine.db.close().await;
         drop(engine);
-        let server = door.open().await;
+        let server = api.start().await;
         let (ada, olga) = (Person::log_in(&server, &ada.email).await, Person::log_in(&server, &olga.email).await);
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/status"), "expired");
         let late = decide(&olga, &id, body).await;
-        assert_eq!(late.problem(), (409, "invalid_state".to_owned()), "what has ended is shown anew");
+        assert_eq!(late.problem(), (409, "invalid_state".to_owned()), "an expired accreditation is submitted again");
     }
 
     async fn a_withholding_rate_is_set_by_a_person_with_evidence(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, id, olga) = approved(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = approved(&api, &server).await;
         let path = format!("/v1/investors/{id}/tax");
         let body = |rate: &str| json!({ "withholding_rate": rate, "basis": "treaty", "evidence_sha256": evidence() });
         assert_eq!(olga.post(&path, body("100.01")).await.field(), field("/withholding_rate", "above_maximum"));
         assert_eq!(olga.post(&path, body("15")).await.field(), field("/withholding_rate", "amount_format"));
         assert_eq!(olga.post(&path, json!({ "withholding_rate": "15.00", "basis": "treaty" })).await.field(), field("/evidence_sha256", "required"));
-        assert_eq!(door.count("tax_profiles").await, 0);
+        assert_eq!(api.count("tax_profiles").await, 0);
         for rate in ["30.00", "26.38"] {
             let set = olga.post(&path, body(rate)).await;
             assert_eq!((set.status, set.text("/withholding_rate")), (200, rate.to_owned()), "{set:?}");
@@ -129,17 +129,17 @@ on_both_databases! {
         }
         let shown = olga.get(&format!("/v1/investors/{id}")).await;
         assert_eq!((shown.text("/tax/decisions/0/withholding_rate"), shown.text("/tax/decisions/1/decided_by")), ("30.00".to_owned(), olga.id.clone()), "{shown:?}");
-        assert_eq!((door.count("tax_profiles").await, door.count("events where type = 'investor.tax_changed'").await), (1, 2));
+        assert_eq!((api.count("tax_profiles").await, api.count("events where type = 'investor.tax_changed'").await), (1, 2));
         assert_eq!(ada.post(&path, body("0.00")).await.problem(), (403, "role_forbidden".to_owned()));
         assert_eq!(olga.post(&format!("/v1/investors/{NOBODY}/tax"), body("0.00")).await.problem(), (404, "not_found".to_owned()));
     }
 
     async fn accepted_terms_are_recorded(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         let register = async |email: &str, version: Value| {
             let body = json!({ "email": email, "password": PASSWORD, "name": "Nora", "country": "DE", "accept_terms_version": version });
-            server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
+            server.anonymous().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
         };
         for bad in ["", " ", "2026\n09"] {
             assert_eq!(register("a@people.example", json!(bad)).await.field(), field("/accept_terms_version", "length_out_of_range"));
@@ -149,8 +149,8 @@ on_both_databases! {
         let silent = register("sven@people.example", Value::Null).await;
         assert_eq!((silent.status, &silent.body["accepted_terms_version"]), (201, &Value::Null));
         let kept = "users where accepted_terms_version = '2026-09' and accepted_terms_at is not null";
-        assert_eq!((door.count(kept).await, door.count("users where accepted_terms_at is null").await), (1, 1));
-        assert_eq!(door.count("events where type = 'user.terms_accepted'").await, 1);
-        assert_eq!(door.count("audit_log where detail like '%user.terms_accepted%'").await, 1);
+        assert_eq!((api.count(kept).await, api.count("users where accepted_terms_at is null").await), (1, 1));
+        assert_eq!(api.count("events where type = 'user.terms_accepted'").await, 1);
+        assert_eq!(api.count("audit_log where detail like '%user.terms_accepted%'").await, 1);
     }
 }

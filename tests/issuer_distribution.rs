@@ -1,18 +1,18 @@
-//! Distributions of an organisation: its people bring them as far as the operator, see what became of them, and know of no others.
+//! Distributions of an issuer: its members prepare them, see their progress, and see no others.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Payday, Person, found, wallet};
+use crate::installation::{Answer, PayoutFixture, Person, register_issuer, wallet};
 use crate::portfolio::holder;
 
-/// A member of the organisation whose offering it is.
-async fn member(day: &Payday, name: &str) -> Person {
-    let person = day.site.person(&day.server, name, Role::Issuer).await;
-    let (offering, id) = (&day.site.offerings[0], &person.id);
+/// A member of the issuer of the offering.
+async fn member(fixture: &PayoutFixture, name: &str) -> Person {
+    let person = fixture.site.person(&fixture.server, name, Role::Issuer).await;
+    let (offering, id) = (&fixture.site.offerings[0], &person.id);
     let organisation = format!("(select issuer_id from offerings where id = '{offering}')");
-    day.site.write(&format!("update users set issuer_id = {organisation} where id = '{id}'")).await;
+    fixture.site.write(&format!("update users set issuer_id = {organisation} where id = '{id}'")).await;
     person
 }
 
@@ -30,37 +30,37 @@ fn has(answer: &Value, field: &str) -> bool {
 
 on_both_databases! {
     async fn an_issuer_prepares_a_distribution_and_sees_its_payments(database: Database) {
-        let day = Payday::new(database, 3).await;
-        let ida = member(&day, "ida").await;
-        let draft = day.body("direct_payout", "300.00").await;
+        let fixture = PayoutFixture::new(database, 3).await;
+        let ida = member(&fixture, "ida").await;
+        let draft = fixture.body("direct_payout", "300.00").await;
         let drafted = ida.client().post("/v1/distributions", "draft", draft.clone()).await.unwrap();
         assert_eq!((drafted.status, drafted.text("/status")), (201, "draft".to_owned()), "{drafted:?}");
         let again = ida.client().post("/v1/distributions", "draft", draft).await.unwrap();
         assert_eq!((again.body == drafted.body, again.headers.contains_key("idempotent-replayed")), (true, true));
         let id = drafted.text("/id");
-        // The answer is forgotten after a day, and that the key was spent never.
-        day.site.write("delete from idempotency_keys").await;
-        let spent = ida.client().post("/v1/distributions", "draft", day.body("direct_payout", "300.00").await).await.unwrap();
+        // The stored response is deleted after a day; the used key never is.
+        fixture.site.write("delete from idempotency_keys").await;
+        let spent = ida.client().post("/v1/distributions", "draft", fixture.body("direct_payout", "300.00").await).await.unwrap();
         assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), format!("/v1/distributions/{id}")));
-        assert_eq!(day.site.count("distributions").await, 1);
+        assert_eq!(fixture.site.count("distributions").await, 1);
         assert_eq!(act(&ida, "early", &id, "calculate", json!({})).await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(act(&ida, "snapshot", &id, "snapshot", json!({})).await.status, 202);
-        day.site.until("the balances are known", async || status(&ida, &id).await == "snapshotted").await;
+        fixture.site.until("the balances are known", async || status(&ida, &id).await == "snapshotted").await;
         for (verb, reached) in [("calculate", "calculated"), ("submit", "approved")] {
             let moved = act(&ida, verb, &id, verb, json!({})).await;
             assert_eq!((moved.status, moved.text("/status")), (200, reached.to_owned()), "{moved:?}");
         }
-        // Money takes the platform's word, and what pays it is the platform's.
+        // Moving money needs the platform, and the paying operations are the platform's.
         assert_eq!(act(&ida, "execute", &id, "execute", json!({})).await.problem(), (403, "role_forbidden".to_owned()));
-        assert_eq!(day.act("execute", &id, "execute").await.status, 202);
-        day.reaches(&id, "completed").await;
+        assert_eq!(fixture.act("execute", &id, "execute").await.status, 202);
+        fixture.reaches(&id, "completed").await;
         let shown = ida.get(&format!("/v1/distributions/{id}")).await;
         assert_eq!((shown.text("/totals/paid"), shown.body["operation_count"].clone()), ("300.00".to_owned(), json!(3)), "{shown:?}");
         for field in ["funding_wallet", "operations", "created_by"] {
-            assert!(has(&day.shown(&id).await.body, field) && !has(&shown.body, field), "{field}");
+            assert!(has(&fixture.shown(&id).await.body, field) && !has(&shown.body, field), "{field}");
         }
         let lines = format!("/v1/distributions/{id}/entitlements");
-        let (full, org) = (day.server.get(&lines).await, ida.get(&lines).await);
+        let (full, org) = (fixture.server.get(&lines).await, ida.get(&lines).await);
         for place in 0..3 {
             let (full, org) = (&full.body["data"][place], &org.body["data"][place]);
             assert_eq!((&org["id"], &org["net_amount"], &org["status"]), (&full["id"], &full["net_amount"], &json!("paid")));
@@ -69,14 +69,14 @@ on_both_databases! {
             assert!(has(full, "note") && has(full, "operation_id") && !has(org, "note") && !has(org, "operation_id"));
         }
         assert_eq!(ida.get(&format!("/v1/distributions/{id}/report")).await.problem(), (403, "role_forbidden".to_owned()));
-        assert_eq!(day.sums_agree().await, 3);
+        assert_eq!(fixture.sums_agree().await, 3);
     }
 
     async fn an_issuer_sees_no_other_issuer_and_no_other_holders(database: Database) {
-        let day = Payday::new(database, 2).await;
-        let (ida, (eve, _)) = (member(&day, "ida").await, found(&day.server, "eve").await);
-        let loose = day.site.person(&day.server, "loose", Role::Issuer).await;
-        let id = day.calculated("direct_payout", "20.00").await;
+        let fixture = PayoutFixture::new(database, 2).await;
+        let (ida, (eve, _)) = (member(&fixture, "ida").await, register_issuer(&fixture.server, "eve").await);
+        let loose = fixture.site.person(&fixture.server, "loose", Role::Issuer).await;
+        let id = fixture.calculated("direct_payout", "20.00").await;
         let (nobody, none) = ("dist_01jc0000000000000000000000", (404, "not_found".to_owned()));
         for stranger in [&eve, &loose] {
             for id in [id.as_str(), nobody] {
@@ -88,45 +88,45 @@ on_both_databases! {
                     assert_eq!(act(stranger, verb, id, verb, body).await.problem(), none, "{verb}");
                 }
             }
-            let draft = day.body("direct_payout", "1.00").await;
+            let draft = fixture.body("direct_payout", "1.00").await;
             assert_eq!(stranger.client().post("/v1/distributions", "draft", draft).await.unwrap().problem(), none);
             assert_eq!(stranger.get("/v1/distributions").await.body["pagination"]["total"], json!(0));
         }
-        let shown = day.shown(&id).await;
-        assert_eq!((shown.text("/status"), day.site.count("distributions").await), ("calculated".to_owned(), 1));
+        let shown = fixture.shown(&id).await;
+        assert_eq!((shown.text("/status"), fixture.site.count("distributions").await), ("calculated".to_owned(), 1));
         let own = ida.get("/v1/distributions").await;
         assert_eq!((own.body["pagination"]["total"].clone(), own.text("/data/0/id")), (json!(1), id.clone()), "{own:?}");
 
-        // An investor sees what is his of it. Whoever is both sees the organisation's whole, and of others his own part.
-        let (ada, _) = holder(&day.site, &day.server, 0).await;
+        // An investor sees their own part. A person who is both sees the issuer's whole list, and elsewhere only their part.
+        let (ada, _) = holder(&fixture.site, &fixture.server, 0).await;
         let part = ada.get(&format!("/v1/distributions/{id}")).await;
         assert_eq!(part.text("/my_entitlement/wallet_address"), wallet(0).to_checksum(None), "{part:?}");
         assert_eq!((part.body["my_entitlements"].as_array().unwrap().len(), has(&part.body, "totals")), (1, false));
         assert_eq!(ada.get(&format!("/v1/distributions/{id}/entitlements")).await.problem().0, 403);
         let join = |of: &str| format!("update users set roles = 'investor issuer', issuer_id = ({of}) where id = '{}'", ada.id);
-        day.site.write(&join(&format!("select issuer_id from users where id = '{}'", eve.id))).await;
+        fixture.site.write(&join(&format!("select issuer_id from users where id = '{}'", eve.id))).await;
         let both = ada.get(&format!("/v1/distributions/{id}")).await;
         assert_eq!((both.body["my_entitlement"] == part.body["my_entitlement"], has(&both.body, "totals")), (true, false));
-        assert_eq!(act(&ada, "mine", &id, "submit", json!({})).await.problem(), none, "holding a share is not running it");
-        day.site.write(&join(&format!("select issuer_id from users where id = '{}'", ida.id))).await;
+        assert_eq!(act(&ada, "mine", &id, "submit", json!({})).await.problem(), none, "a holder cannot manage the distribution");
+        fixture.site.write(&join(&format!("select issuer_id from users where id = '{}'", ida.id))).await;
         assert!(has(&ada.get(&format!("/v1/distributions/{id}")).await.body, "totals"));
-        // Who is no issuer any more has no organisation, whatever the row says.
-        day.site.write(&format!("update users set roles = 'investor' where id = '{}'", ida.id)).await;
+        // A user without the issuer role has no issuer, whatever the row says.
+        fixture.site.write(&format!("update users set roles = 'investor' where id = '{}'", ida.id)).await;
         assert_eq!(ida.get(&format!("/v1/distributions/{id}")).await.problem(), none);
     }
 
     async fn one_of_two_concurrent_submissions_succeeds(database: Database) {
-        let day = Payday::new(database, 2).await;
-        let (ida, isa) = (member(&day, "ida").await, member(&day, "isa").await);
-        let id = day.calculated("direct_payout", "20.00").await;
+        let fixture = PayoutFixture::new(database, 2).await;
+        let (ida, isa) = (member(&fixture, "ida").await, member(&fixture, "isa").await);
+        let id = fixture.calculated("direct_payout", "20.00").await;
         let (one, other) = futures::join!(act(&ida, "a", &id, "submit", json!({})), act(&isa, "b", &id, "submit", json!({})));
-        let mut found = [one.status, other.status];
-        found.sort_unstable();
-        assert_eq!(found, [200, 409], "{one:?} {other:?}");
+        let mut statuses = [one.status, other.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409], "{one:?} {other:?}");
         let called_off = act(&isa, "c", &id, "cancel", json!({ "reason": "no money" })).await;
         assert_eq!((called_off.status, called_off.text("/status")), (200, "cancelled".to_owned()), "{called_off:?}");
-        let told = day.site.rows(&format!("select type from events where subject_id = '{id}' order by sequence")).await;
-        let wanted = ["created", "snapshotting", "snapshotted", "calculated", "approved", "cancelled"];
-        assert_eq!(told.concat(), wanted.map(|w| format!("distribution.{w}")));
+        let events = fixture.site.rows(&format!("select type from events where subject_id = '{id}' order by sequence")).await;
+        let expected = ["created", "snapshotting", "snapshotted", "calculated", "approved", "cancelled"];
+        assert_eq!(events.concat(), expected.map(|w| format!("distribution.{w}")));
     }
 }

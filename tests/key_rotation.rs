@@ -1,20 +1,20 @@
-//! The keys of tokens and seals are exchanged while the platform runs: nobody logs in again, and nothing that was sealed is lost.
+//! Token and encryption keys are rotated while the platform runs: sessions continue, and encrypted data stays readable.
 
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, PATIENCE, Person, Server, later, register};
+use crate::installation::{Answer, ApiFixture, PATIENCE, Person, Server, later, register};
 
 const ENDPOINTS: &str = "/v1/webhooks/endpoints";
 
-fn rotate(door: &Door) -> String {
-    let (status, printed) = door.launch_as(&["admin", "keys", "rotate"]).output();
+fn rotate(api: &ApiFixture) -> String {
+    let (status, printed) = api.launch_as(&["admin", "keys", "rotate"]).output();
     assert!(status.success(), "{printed}");
     printed
 }
 
 async fn published(server: &Server) -> Vec<String> {
-    let jwks = server.anybody().get("/.well-known/jwks.json").await.unwrap();
+    let jwks = server.anonymous().get("/.well-known/jwks.json").await.unwrap();
     jwks.body["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -30,64 +30,64 @@ async fn rename(person: &Person, name: &str) -> u16 {
 
 on_both_databases! {
     async fn keys_rotate_while_sessions_stay_valid(database: Database) {
-        let mut door = Door::new(database).await;
-        let server = door.open().await;
+        let mut api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
         let made = endpoint(&ada, "once").await;
         assert_eq!(made.status, 201, "{made:?}");
         let old = published(&server).await;
-        let yesterday = door.copy_secrets("yesterday.json");
+        let yesterday = api.copy_secrets("yesterday.json");
 
-        let printed = rotate(&door);
-        let next = door.secrets()["generations"][1].clone();
-        door.until("the next key is published", async || published(&server).await.len() == 2).await;
+        let printed = rotate(&api);
+        let next = api.secrets()["generations"][1].clone();
+        api.until("the next key is published", async || published(&server).await.len() == 2).await;
         let both = published(&server).await;
         assert!(both[0] == old[0] && printed.contains(&both[1]), "{both:?} {printed}");
-        assert!(rotate(&door).contains("Nothing was changed"), "one waits already");
-        assert_eq!(door.secrets()["generations"][1], next);
+        assert!(rotate(&api).contains("Nothing was changed"), "a key is already waiting");
+        assert_eq!(api.secrets()["generations"][1], next);
         let bruno = Person::of(&server, &ada.refresh().await).await;
         let head = bruno.access_token.split('.').next().unwrap().to_owned();
 
-        // The day passes.
-        let mut file = door.secrets();
+        // A day passes.
+        let mut file = api.secrets();
         file["generations"][1]["from"] = json!(later(0));
         file["generations"][0]["from"] = json!(later(-1));
-        door.replace_secrets(&file);
-        door.until("the next key signs", async || published(&server).await[0] == both[1]).await;
-        // Tokens of before hold: of access, of changes and of the session, whose next pair is of today.
-        assert_eq!((rename(&bruno, "Bruno").await, bruno.standing().await.0), (200, 200));
+        api.replace_secrets(&file);
+        api.until("the next key signs", async || published(&server).await[0] == both[1]).await;
+        // Earlier tokens stay valid: access, CSRF and refresh tokens; a refreshed pair is signed by the new key.
+        assert_eq!((rename(&bruno, "Bruno").await, bruno.session_status().await.0), (200, 200));
         let today = Person::of(&server, &bruno.refresh().await).await;
         assert_ne!(today.access_token.split('.').next().unwrap(), head);
         assert_eq!((rename(&today, "Today").await, rename(&Person { access_token: today.access_token.clone(), ..bruno.clone() }, "Both").await), (200, 200));
-        // What was sealed opens, and a request of before is known as the same.
+        // Encrypted data opens, and an earlier request is recognised as the same.
         let id = made.text("/id");
         assert_eq!(today.get(&format!("{ENDPOINTS}/{id}")).await.body["headers"], json!({ "x-portal": "•••" }));
         let again = endpoint(&today, "once").await;
-        assert_eq!((again.status, &again.body, door.count("webhook_endpoints").await), (201, &made.body, 1));
-        let sealed = async || door.rows("select headers_sealed from webhook_endpoints").await;
+        assert_eq!((again.status, &again.body, api.count("webhook_endpoints").await), (201, &made.body, 1));
+        let sealed = async || api.rows("select headers_sealed from webhook_endpoints").await;
         let before = sealed().await;
         let changed = today.change("PATCH", &format!("{ENDPOINTS}/{id}"), Some(json!({ "headers": { "x-portal": "own" } }))).await;
         assert_eq!((changed.status, sealed().await == before), (200, false), "{changed:?}");
 
-        // Whoever has the file of yesterday reads what was made until then, and nothing of today.
+        // An old key file reads data from before the rotation and nothing newer.
         drop(server);
-        door.set("auth", "key_file", &format!("{:?}", yesterday));
-        let server = door.open().await;
-        let standing = async |token: &str| server.anybody().with_key(token).get("/v1/auth/me").await.unwrap().problem();
+        api.set("auth", "key_file", &format!("{:?}", yesterday));
+        let server = api.start().await;
+        let standing = async |token: &str| server.anonymous().with_key(token).get("/v1/auth/me").await.unwrap().problem();
         assert_eq!((standing(&bruno.access_token).await.0, standing(&today.access_token).await), (200, (401, "token_invalid".to_owned())));
         assert_eq!(published(&server).await, old);
     }
 
     async fn a_damaged_key_file_is_not_loaded(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
-        door.replace_secrets(&Value::String("spoilt".to_owned()));
-        server.process.line_with("stay in use", PATIENCE).expect("the operator is told");
-        assert_eq!((ada.standing().await.0, rename(&ada, "Ada").await), (200, 200));
-        let (status, printed) = door.launch_as(&["admin", "keys", "rotate"]).output();
+        api.replace_secrets(&Value::String("spoilt".to_owned()));
+        server.process.line_with("stay in use", PATIENCE).expect("the operator gets instructions");
+        assert_eq!((ada.session_status().await.0, rename(&ada, "Ada").await), (200, 200));
+        let (status, printed) = api.launch_as(&["admin", "keys", "rotate"]).output();
         assert!(!status.success() && printed.contains("auth.key_file"), "{printed}");
     }
 }

@@ -1,4 +1,4 @@
-//! `kill -9`, again and again, while hundreds of operations are in flight: a seed says when.
+//! `kill -9` again and again while hundreds of operations are in flight; a seed chooses the moments.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use crate::installation::{Installation, Lacks, Server, Terms};
 const SEED: u64 = 20_260_713;
 /// Kills and offerings, in every run and in the whole campaign.
 const SIZE: ((usize, usize), (usize, usize)) = ((14, 35), (56, 110));
-/// Four pages each, so that with its deployment every offering is five operations.
+/// Four mint pages each, so that an offering with its deployment is five operations.
 const HOLDERS: usize = 8;
 const HOLDERS_PER_PAGE: u64 = 2;
-/// How many wishes each life of the process hears at most.
-const WISHES: usize = 5;
+/// Maximum number of requests to each process.
+const REQUESTS_MAX: usize = 5;
 
-/// Asks for what some offerings lack; the keys make a repetition harmless.
-async fn ask(site: &Installation, server: &Server, wishes: usize) {
+/// Requests what some offerings lack; idempotency keys make a repetition harmless.
+async fn request_missing(site: &Installation, server: &Server, requests: usize) {
     let lacking = "select id, token_status from offerings o where not exists (select 1 from operations p where p.offering_id = o.id \
         and p.kind = case when o.token_status = 'deployed' then 'mint' else 'deploy_token' end) order by token_status, id";
     let client = server.client();
-    for row in site.rows(lacking).await.into_iter().take(wishes) {
+    for row in site.rows(lacking).await.into_iter().take(requests) {
         let [id, status] = row.try_into().unwrap();
         let (path, wish) = match status.as_str() {
             "deployed" => ("/blockchain/trigger-mint", "mint"),
             _ => ("/blockchain/deploy-token", "deploy"),
         };
-        // An answer may be lost; the row tells.
+        // A response may be lost; the row is what counts.
         _ = client.post(path, &format!("{wish}-{id}"), json!({ "offering_id": id })).await;
     }
 }
@@ -43,9 +43,9 @@ async fn kills_with_work_in_flight_lose_nothing_and_double_nothing() {
     let (mut in_flight, mut submitted) = (Vec::new(), Vec::new());
     for _ in 0..kills {
         let mut server = site.start().await;
-        // The kill comes while it is asked, or after.
+        // The kill comes during or after the requests.
         let life = Duration::from_millis(80 + seed.below(500));
-        _ = tokio::time::timeout(life, ask(&site, &server, WISHES)).await;
+        _ = tokio::time::timeout(life, request_missing(&site, &server, REQUESTS_MAX)).await;
         tokio::time::sleep(Duration::from_millis(seed.below(250))).await;
         server.process.kill();
         in_flight.push(site.unfinished().await);
@@ -63,13 +63,13 @@ async fn kills_with_work_in_flight_lose_nothing_and_double_nothing() {
         "{kills} kills, seed {SEED}: in flight at each {in_flight:?}, of these submitted {submitted:?}; {report:?}"
     );
     assert_eq!((report.deployed, report.minted, report.attention), (offerings, 4 * offerings, 0));
-    assert!(operations >= campaign((175, 500)), "{operations} operations are too few to be a proof");
+    assert!(operations >= campaign((175, 500)), "{operations} operations are too few for a proof");
     assert!(
         in_flight.iter().filter(|open| **open > 0).count() >= kills * 6 / 7,
-        "too few kills hit anything: {in_flight:?}"
+        "too few kills interrupted an operation: {in_flight:?}"
     );
     assert!(
         submitted.iter().filter(|sent| **sent > 0).count() >= kills / 2,
-        "too few hit what was sent: {submitted:?}"
+        "too few kills interrupted a submitted operation: {submitted:?}"
     );
 }

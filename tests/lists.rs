@@ -1,4 +1,4 @@
-//! Lists are found by indexes, whichever way they are sorted and narrowed: what a list costs is what its page costs.
+//! Lists use indexes for every sort order and filter: reading a page costs only that page.
 
 use chrono::DateTime;
 use muniment_domain::clock::Clock;
@@ -19,7 +19,7 @@ use world::{Database, Engine, on_both_databases};
 
 use crate::statements::Statements;
 
-/// Past the first page, so that what has to be counted is counted.
+/// A page after the first, so that the count runs too.
 const OFFSET: i64 = 40;
 const LIMIT: i64 = 20;
 
@@ -72,7 +72,7 @@ async fn subscriptions(tx: &mut Tx) {
     }
 }
 
-/// Everybody's lists that grow with the platform, in every combination of what they can be asked for.
+/// Lists that grow with the platform, in every combination of filters.
 async fn ask(tx: &mut Tx) {
     offerings(tx).await;
     subscriptions(tx).await;
@@ -101,7 +101,7 @@ async fn ask(tx: &mut Tx) {
     }
 }
 
-/// The lists of the desk, and those of one's own.
+/// Lists of operators, and lists of a user's own rows.
 async fn desk(tx: &mut Tx, lately: Created) {
     for created in [Created::default(), lately] {
         for status in [None, Some(approval::Status::Pending)] {
@@ -150,7 +150,7 @@ async fn distributions(tx: &mut Tx, created: Created) {
     }
 }
 
-/// What is forgotten is found by its age.
+/// Expired rows are found by age.
 async fn forget(tx: &mut Tx) {
     idempotency::prune(tx, LIMIT).await.unwrap();
     login_attempt::prune(tx, LIMIT).await.unwrap();
@@ -160,16 +160,16 @@ async fn forget(tx: &mut Tx) {
     wallet_challenge::prune(tx, LIMIT).await.unwrap();
 }
 
-/// Tables that are read from their beginning to their end, by SQLite's plan.
+/// Tables that SQLite's plan scans completely.
 async fn walked_by_sqlite(connection: &mut SqliteConnection, statement: &str) -> Vec<String> {
     let plan = connection.fetch_all(AssertSqlSafe(format!("explain query plan {statement}"))).await.unwrap();
     let lines = plan.iter().map(|row| row.get::<String, _>("detail"));
-    // The page and what is counted are rows that were found already.
+    // The page and its count are rows that were found already.
     let found = |line: &str| ["SCAN page", "SCAN counted", "SCAN CONSTANT"].iter().any(|start| line.starts_with(start));
     lines.filter(|line| line.starts_with("SCAN ") && !line.contains(" USING ") && !found(line)).collect()
 }
 
-/// The same by PostgreSQL's, which walks only where it finds no other way.
+/// Tables that PostgreSQL's plan scans, when scans are discouraged.
 async fn walked_by_postgres(connection: &mut PgConnection, statement: &str) -> Vec<String> {
     let parameters = (1..).take_while(|number| statement.contains(&format!("${number}"))).count();
     let values = if parameters == 0 { String::new() } else { format!("({})", vec!["null"; parameters].join(", ")) };
@@ -194,7 +194,7 @@ async fn every_list_uses_an_index_on_both_databases() {
     assert!(texts.len() > 250, "{} statements", texts.len());
     let mut sqlite = SqliteConnection::connect(&file.url()).await.unwrap();
     let mut postgres = PgConnection::connect(&server.url()).await.unwrap();
-    // A plan for any values, not for those that stand there.
+    // A generic plan, independent of the parameter values.
     postgres.execute("set enable_seqscan = off; set plan_cache_mode = force_generic_plan").await.unwrap();
     let mut walked = Vec::new();
     for text in &texts {
@@ -202,7 +202,7 @@ async fn every_list_uses_an_index_on_both_databases() {
         walked.extend(lines.iter().map(|line| format!("{line}: {text}")));
     }
     assert_eq!(walked, Vec::<String>::new());
-    // Both would say so.
+    // Both planners would report a scan.
     let unserved = "select id from subscriptions where reference = $1";
     assert_eq!(walked_by_sqlite(&mut sqlite, unserved).await, ["SCAN subscriptions"]);
     assert_eq!(walked_by_postgres(&mut postgres, unserved).await.len(), 1);

@@ -1,4 +1,4 @@
-//! Locking units of a holder: once for its operation id, never above what is held.
+//! Locking a holder's units: once per operation, never more than the balance.
 
 use muniment_activities::registry::Roles;
 use muniment_domain::operation::Status;
@@ -30,7 +30,7 @@ on_both_databases! {
         site.settled().await;
         assert_eq!(site.tranches_of(token, wallet(0), 1).await, [(alloy::primitives::U256::from(25_050), FAR_SECONDS)]);
         assert_eq!(lock(&site, &server, "lock-1", "250.5").await.text("/id"), accepted.text("/id"));
-        // Holder 0 has 1000.00; what is locked cannot be locked again.
+        // Holder 0 has 1000.00 units; locked units cannot be locked again.
         let above = lock(&site, &server, "lock-2", "749.51").await;
         assert_eq!((above.text("/errors/0/pointer"), above.text("/errors/0/code")), ("/quantity".into(), "insufficient_balance".into()));
         assert_eq!(lock(&site, &server, "lock-3", "749.50").await.status, 202);
@@ -47,13 +47,13 @@ on_both_databases! {
         assert_eq!(lock(&site, &server, "lock", "10").await.status, 202);
         site.settled().await;
         let body = site.about(json!({ "address": wallet(0).to_checksum(None), "partition": "1" }));
-        let id = server.two(&second, "/blockchain/unlock", "unlock", body).await.text("/id");
+        let id = server.request_and_approve(&second, "/blockchain/unlock", "unlock", body).await.text("/id");
         site.settled().await;
         let early = server.get(&format!("/blockchain/operations/{id}")).await;
         assert_eq!((early.text("/status"), early.text("/error/code")), ("failed".into(), "reverts".into()));
         assert!(early.text("/error/message").ends_with("is due."), "{early:?}");
-        assert_eq!(early.body["candidates"], json!([]), "no nonce was burnt");
-        // Time on the chain is what decides.
+        assert_eq!(early.body["candidates"], json!([]), "no nonce was used");
+        // The chain's time decides.
         site.anvil.rpc().call("evm_setNextBlockTimestamp", json!([FAR_SECONDS + 1])).await;
         site.anvil.mine(1).await;
         let retried = server.post(&format!("/blockchain/operations/{id}/retry"), "retry", json!({ "reason": "it is due" })).await;
@@ -71,16 +71,16 @@ on_both_databases! {
         let id = lock(&site, &server, "lock", "10").await.text("/id");
         site.settled().await;
         server.process.kill();
-        let desk = site.desk(|_| {}).await;
-        assert_eq!(desk.operation(&id).await.status, Status::Failed);
+        let fixture = site.engine_fixture(|_| {}).await;
+        assert_eq!(fixture.operation(&id).await.status, Status::Failed);
         execute_elsewhere(&site, &id).await;
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
-        retry::retry(&desk.engine, &id, "operator", "a test").await.unwrap();
+        retry::retry(&fixture.engine, &id, "operator", "a test").await.unwrap();
         site.settled().await;
-        assert_eq!(desk.operation(&id).await.status, Status::Confirmed);
+        assert_eq!(fixture.operation(&id).await.status, Status::Confirmed);
         assert_eq!(site.tranches_of(token, wallet(0), 1).await.len(), 1, "locked once");
-        desk.close().await;
+        fixture.close().await;
     }
 }
 

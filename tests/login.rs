@@ -1,46 +1,46 @@
-//! Logging in: what guessing costs, and that no answer tells who has an account.
+//! Logging in: guessing is slowed, and no response shows whether an account exists.
 
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, PASSWORD, Person, Server, register};
+use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, register};
 
-/// What stays the same for the same refusal: everything but the request's own id.
-fn told(answer: &Answer) -> (u16, Value) {
+/// The response without the request id, to compare refusals.
+fn comparable(answer: &Answer) -> (u16, Value) {
     let mut body = answer.body.clone();
     body.as_object_mut().unwrap().remove("request_id");
     (answer.status, body)
 }
 
 async fn post(server: &Server, path: &str, body: Value) -> Answer {
-    server.anybody().change("POST", path, Some(body)).await.unwrap()
+    server.anonymous().change("POST", path, Some(body)).await.unwrap()
 }
 
 on_both_databases! {
     async fn an_unknown_address_and_a_wrong_password_give_the_same_response(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let wrong = server.log_in("ada@people.example", "wrong wrong wrong").await;
         let unknown = server.log_in("nobody@people.example", "wrong wrong wrong").await;
         assert_eq!(wrong.problem(), (401, "invalid_credentials".to_owned()));
-        assert_eq!(told(&wrong), told(&unknown));
+        assert_eq!(comparable(&wrong), comparable(&unknown));
         assert_eq!(wrong.headers.get("www-authenticate"), unknown.headers.get("www-authenticate"));
-        // Who was invited and has no password yet is no exception.
-        door.write("update users set password_hash = null").await;
-        assert_eq!(told(&server.log_in("ada@people.example", PASSWORD).await), told(&unknown));
+        // An invited user without a password gets the same response.
+        api.write("update users set password_hash = null").await;
+        assert_eq!(comparable(&server.log_in("ada@people.example", PASSWORD).await), comparable(&unknown));
     }
 
     async fn guessing_is_throttled_equally_for_known_and_unknown_addresses(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let mut refused = Vec::new();
         for email in ["ada@people.example", "nobody@people.example"] {
             for _ in 0..5 {
                 assert_eq!(server.log_in(email, "wrong wrong wrong").await.status, 401);
             }
-            // The sixth is not looked at, and would it be the right one.
+            // The sixth attempt is refused even with the right password.
             let sixth = server.log_in(email, PASSWORD).await;
             assert_eq!(sixth.problem(), (429, "login_throttled".to_owned()));
             let wait: u64 = sixth.headers["retry-after"].to_str().unwrap().parse().unwrap();
@@ -48,17 +48,17 @@ on_both_databases! {
             refused.push(sixth.text("/title"));
         }
         assert_eq!(refused[0], refused[1]);
-        // The wait is in the database: another process keeps to it, and knocking does not lengthen it.
+        // The delay is stored in the database: another process keeps it, and further attempts do not extend it.
         drop(server);
-        let server = door.open().await;
+        let server = api.start().await;
         assert_eq!(server.log_in("ada@people.example", PASSWORD).await.status, 429);
-        door.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
+        api.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
         assert_eq!(server.log_in("ada@people.example", "wrong wrong wrong").await.status, 401);
         let seventh = server.log_in("ada@people.example", PASSWORD).await;
         let wait: u64 = seventh.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((110..=120).contains(&wait), "{wait}");
-        // Once let in, all is forgotten.
-        door.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
+        // A successful login resets the counters.
+        api.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
         assert_eq!(server.log_in("ADA@people.example", PASSWORD).await.status, 200);
         for _ in 0..5 {
             assert_eq!(server.log_in("ada@people.example", "wrong wrong wrong").await.status, 401);
@@ -66,25 +66,25 @@ on_both_databases! {
     }
 
     async fn a_user_is_notified_once_after_ten_wrong_passwords(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         for email in ["ada@people.example", "nobody@people.example"] {
             for _ in 0..12 {
-                door.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
+                api.write("update attempt_counters set blocked_until = '2026-01-01T00:00:00+00:00'").await;
                 assert_eq!(server.log_in(email, "wrong wrong wrong").await.status, 401);
             }
         }
         server.mailed("notice", "ada@people.example").await;
-        assert_eq!(door.count("email_links where purpose = 'notice'").await, 1);
+        assert_eq!(api.count("email_links where purpose = 'notice'").await, 1);
     }
 
     async fn a_hundred_concurrent_guesses_all_count(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let guesses = (0..40).map(|number| {
-            let (client, password) = (server.anybody(), format!("guess number {number}"));
+            let (client, password) = (server.anonymous(), format!("guess number {number}"));
             let body = json!({ "email": "ada@people.example", "password": password });
             tokio::spawn(async move { client.change("POST", "/v1/auth/login", Some(body)).await.unwrap().status })
         });
@@ -99,49 +99,49 @@ on_both_databases! {
     }
 
     async fn a_password_reset_does_not_reveal_accounts(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let forgot = async |email: &str| post(&server, "/v1/auth/password/forgot", json!({ "email": email })).await;
         let (known, unknown) = (forgot("ada@people.example").await, forgot("nobody@people.example").await);
         assert_eq!((known.status, &known.body), (unknown.status, &unknown.body));
-        assert_eq!(door.count("email_links where purpose = 'reset_password'").await, 1);
+        assert_eq!(api.count("email_links where purpose = 'reset_password'").await, 1);
     }
 
     async fn repeated_reset_requests_keep_the_link_valid_and_send_one_mail(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let forgot = async || post(&server, "/v1/auth/password/forgot", json!({ "email": "ada@people.example" })).await;
         forgot().await;
         let first = server.mailed("reset_password", "ada@people.example").await;
-        let asked = futures::future::join_all((0..8).map(|_| forgot())).await;
-        assert!(asked.iter().all(|answer| answer.status == 202), "{asked:?}");
-        assert_eq!(door.count("email_links where purpose = 'reset_password'").await, 3);
+        let requested = futures::future::join_all((0..8).map(|_| forgot())).await;
+        assert!(requested.iter().all(|answer| answer.status == 202), "{requested:?}");
+        assert_eq!(api.count("email_links where purpose = 'reset_password'").await, 3);
         let last = server.mailed_after(&first, "reset_password", "ada@people.example").await;
         let reset = async |token: &str| {
             post(&server, "/v1/auth/password/reset", json!({ "token": token, "new_password": "another one altogether" })).await
         };
-        // Of ten that follow the mail at once, one sets the password; nobody is told that the platform is away.
-        let asked = (0..10).map(|_| {
-            let (client, body) = (server.anybody(), json!({ "token": first, "new_password": "another one altogether" }));
+        // Of ten concurrent uses of the link, one sets the password; none gets an unavailable error.
+        let requested = (0..10).map(|_| {
+            let (client, body) = (server.anonymous(), json!({ "token": first, "new_password": "another one altogether" }));
             tokio::spawn(async move { client.change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap().status })
         });
         let mut statuses = Vec::new();
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             statuses.push(answer.await.unwrap());
         }
         statuses.sort_unstable();
         assert_eq!(statuses, [&[204][..], &[422; 9]].concat());
-        assert_eq!(reset(&last).await.text("/errors/0/code"), "token_invalid", "the others went with it");
-        let resend = Person::of(&server, &server.log_in("ada@people.example", "another one altogether").await).await;
+        assert_eq!(reset(&last).await.text("/errors/0/code"), "token_invalid", "the other links were voided");
+        let resend = Person::of(&server, &server.log_in("ada@people.example", "the password is entirely new").await).await;
         assert_eq!(resend.post("/v1/auth/verify-email/resend", json!({})).await.status, 204);
-        assert_eq!(door.count("email_links where purpose = 'verify_email'").await, 1, "the address is proved");
+        assert_eq!(api.count("email_links where purpose = 'verify_email'").await, 1, "the address is verified");
     }
 
     async fn text_that_the_database_cannot_store_is_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         let answer = post(&server, "/v1/auth/login", json!({ "email": "ada\0@people.example", "password": PASSWORD })).await;
         assert_eq!(answer.field(), (422, "/email".into(), "text_format".into()));
         register(&server, "ada@people.example").await;
@@ -150,27 +150,27 @@ on_both_databases! {
     }
 
     async fn concurrent_changes_of_one_user_never_fail_with_an_outage(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
-        let asked = (0..12).map(|number| {
+        let requested = (0..12).map(|number| {
             let (client, body) = (ada.client(), json!({ "name": format!("Ada {number}") }));
             tokio::spawn(async move { client.change("PATCH", "/v1/auth/me", Some(body)).await.unwrap() })
         });
         let mut made = 0;
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let answer = answer.await.unwrap();
             made += i64::from(answer.status == 200);
             assert!(answer.status == 200 || answer.problem() == (412, "version_conflict".to_owned()), "{answer:?}");
         }
         assert!(made > 0);
-        assert_eq!(door.count("events where type = 'user.updated'").await, made);
+        assert_eq!(api.count("events where type = 'user.updated'").await, made);
     }
 
     async fn an_invalid_registration_is_refused_at_its_field(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         let sound = json!({ "email": "ada@people.example", "password": PASSWORD, "name": "Ada" });
         for (change, pointer, code) in [
             (json!({ "email": "ada" }), "/email", "email_format"),
@@ -189,38 +189,38 @@ on_both_databases! {
             let answer = post(&server, "/v1/auth/register", body).await;
             assert_eq!(answer.field(), (422, pointer.to_owned(), code.to_owned()));
         }
-        assert_eq!(door.count("users").await, 0);
+        assert_eq!(api.count("users").await, 0);
         let issuer = json!({ "email": "ines@people.example", "password": PASSWORD, "name": "Ines", "account_type": "issuer",
             "organization_name": "Harbour" });
         let registered = post(&server, "/v1/auth/register", issuer).await;
         assert_eq!((registered.status, &registered.body["roles"]), (201, &json!(["issuer"])));
-        assert_eq!(door.count("issuers where status = 'pending'").await, 1);
+        assert_eq!(api.count("issuers where status = 'pending'").await, 1);
     }
 
     async fn twenty_concurrent_registrations_make_one_account(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let asked = (0..20).map(|_| {
-            let client = server.anybody();
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let requested = (0..20).map(|_| {
+            let client = server.anonymous();
             let body = json!({ "email": "ada@people.example", "password": PASSWORD, "name": "Ada" });
             tokio::spawn(async move { client.change("POST", "/v1/auth/register", Some(body)).await.unwrap().status })
         });
         let mut made = 0;
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let status = answer.await.unwrap();
             assert!(matches!(status, 201 | 409), "{status}");
             made += u32::from(status == 201);
         }
-        assert_eq!((made, door.count("users").await, door.count("investors").await), (1, 1, 1));
+        assert_eq!((made, api.count("users").await, api.count("investors").await), (1, 1, 1));
     }
 
     async fn logins_are_limited_per_network(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("rates", "login_per_minute", "3");
-        door.set("limits", "origins", "[\"https://portal.example\"]");
-        let server = door.open().await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("rates", "login_per_minute", "3");
+        api.set("limits", "origins", "[\"https://portal.example\"]");
+        let server = api.start().await;
         let body = json!({ "email": "nobody@people.example", "password": "wrong wrong wrong" }).to_string();
-        let from = async |origin: &str| server.anybody().send("POST", "/v1/auth/login", &[("origin", origin)], Some(body.clone())).await.unwrap();
+        let from = async |origin: &str| server.anonymous().send("POST", "/v1/auth/login", &[("origin", origin)], Some(body.clone())).await.unwrap();
         let portal = from("https://portal.example").await;
         assert_eq!((portal.status, portal.headers["access-control-allow-origin"].to_str().unwrap()), (401, "https://portal.example"));
         assert_eq!(portal.headers["ratelimit-policy"], "\"login\";q=3;w=60");
@@ -232,10 +232,10 @@ on_both_databases! {
         assert_eq!(fourth.problem(), (429, "rate_limited".to_owned()));
         assert!(fourth.headers.contains_key("retry-after"));
         let asks = [("origin", "https://portal.example"), ("access-control-request-method", "POST")];
-        let preflight = server.anybody().send("OPTIONS", "/v1/auth/login", &asks, None).await.unwrap();
+        let preflight = server.anonymous().send("OPTIONS", "/v1/auth/login", &asks, None).await.unwrap();
         assert_eq!(preflight.status, 204);
         assert!(preflight.headers["access-control-allow-headers"].to_str().unwrap().contains("x-csrf-token"));
-        // Every answer is finished the same way: also one that no handler gave.
+        // Every response gets the same headers, even one without a handler.
         for answer in [&preflight, &fourth, &evil, &portal] {
             assert_eq!(answer.headers["x-content-type-options"], "nosniff");
             assert!(answer.headers.contains_key("x-request-id") && answer.headers.contains_key("content-security-policy"));
@@ -243,10 +243,10 @@ on_both_databases! {
     }
 
     async fn bulk_retries_are_rate_limited(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("rates", "bulk_retry_per_minute", "2");
-        let server = door.open().await;
-        let operator = door.person(&server, "operator", muniment_domain::user::Role::Operator).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("rates", "bulk_retry_per_minute", "2");
+        let server = api.start().await;
+        let operator = api.person(&server, "operator", muniment_domain::user::Role::Operator).await;
         let bulk = async || operator.post("/blockchain/operations/bulk-retry", json!({})).await;
         let first = bulk().await;
         assert_eq!(first.headers["ratelimit-policy"], "\"bulk-retry\";q=2;w=60");
@@ -257,15 +257,15 @@ on_both_databases! {
     }
 
     async fn a_password_with_outdated_hash_settings_is_rehashed_at_login(database: Database) {
-        let mut door = Door::new(database).await;
-        let server = door.open().await;
+        let mut api = ApiFixture::new(database).await;
+        let server = api.start().await;
         register(&server, "ada@people.example").await;
-        assert_eq!(door.count("users where password_hash like '%m=64,%'").await, 1);
+        assert_eq!(api.count("users where password_hash like '%m=64,%'").await, 1);
         drop(server);
-        door.set("auth", "password_memory_kib", "128");
-        let server = door.open().await;
+        api.set("auth", "password_memory_kib", "128");
+        let server = api.start().await;
         Person::log_in(&server, "ada@people.example").await;
-        assert_eq!(door.count("users where password_hash like '%m=128,%'").await, 1);
+        assert_eq!(api.count("users where password_hash like '%m=128,%'").await, 1);
         Person::log_in(&server, "ada@people.example").await;
     }
 }

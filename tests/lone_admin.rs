@@ -1,4 +1,4 @@
-//! Where there is one admin only, what takes two waits a day, and the whole staff is told; whoever comes meanwhile has to be asked.
+//! With a single admin, a two-person action waits a day and all staff are notified; a new admin must approve it.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::approval::{Approval, Status};
@@ -16,23 +16,23 @@ use muniment_workflows::staff::Invite;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, Person, open_at};
+use crate::installation::{Answer, ApiFixture, Person, open_at};
 
 fn invitation(name: &str) -> Value {
     json!({ "email": format!("{name}@people.example"), "name": name, "roles": ["operator"], "reason": "nights" })
 }
 
 async fn ask(admin: &Person, name: &str) -> Answer {
-    let asked = admin.post("/v1/users", invitation(name)).await;
-    assert_eq!(asked.status, 202, "{asked:?}");
-    asked
+    let requested = admin.post("/v1/users", invitation(name)).await;
+    assert_eq!(requested.status, 202, "{requested:?}");
+    requested
 }
 
-/// A day goes by, for what waits, and its mails are out.
-async fn a_day_later(door: &Door) {
+/// Moves pending approvals one day on; their mails are sent.
+async fn a_day_later(api: &ApiFixture) {
     let untold = "email_links where purpose = 'notice' and sent_at is null";
-    door.until("the staff is told", async || door.count(untold).await == 0).await;
-    door.write("update approvals set alone_from = created_at where alone_from is not null").await;
+    api.until("the staff is notified", async || api.count(untold).await == 0).await;
+    api.write("update approvals set alone_from = created_at where alone_from is not null").await;
 }
 
 fn requester(id: &str) -> Requester {
@@ -48,17 +48,17 @@ async fn approve(db: &Db, a: &Approval) -> Result<Status, Error> {
     Ok(approved.status)
 }
 
-/// What a lone admin asks for at this time, and everybody was told.
-async fn asked_alone(db: &Db, admin: &str, name: &str) -> Approval {
+/// Requests an action as the only admin and checks that all staff were notified.
+async fn requested_alone(db: &Db, admin: &str, name: &str) -> Approval {
     let mut tx = db.begin().await.unwrap();
     let (email, name, user_id) = (format!("{name}@people.example"), name.to_owned(), tx.new_id("usr"));
     let action = Action::Invite(Invite { user_id, email, name, roles: vec![Role::Operator], reason: "x".to_owned() });
-    let asked = approval::ask(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
+    let requested = approval::ask(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
     for due in email_link::due(&mut tx, 100).await.unwrap() {
         email_link::sent(&mut tx, &due.link.id).await.unwrap();
     }
     tx.commit(Point::Accept).await.unwrap();
-    asked
+    requested
 }
 
 fn is_forbidden(outcome: &Result<Status, Error>) -> bool {
@@ -72,7 +72,7 @@ on_both_databases! {
         let mut tx = db.begin().await.unwrap();
         let admin = user::insert(&mut tx, "adam@people.example", "Adam", Role::Admin).await.unwrap();
         tx.commit(Point::Account).await.unwrap();
-        let (first, late) = (asked_alone(&db, &admin, "first").await, asked_alone(&db, &admin, "late").await);
+        let (first, late) = (requested_alone(&db, &admin, "first").await, requested_alone(&db, &admin, "late").await);
         clock.advance(Duration::hours(24) - Duration::seconds(1));
         assert!(is_forbidden(&approve(&db, &first).await), "a second too early");
         clock.advance(Duration::seconds(1));
@@ -84,89 +84,89 @@ on_both_databases! {
     }
 
     async fn staff_is_notified_of_a_lone_admins_request_and_can_cancel_it(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
-        let olga = door.person(&server, "olga", Role::Operator).await;
-        let aude = door.person(&server, "aude", Role::Auditor).await;
-        door.person(&server, "ada", Role::Investor).await;
-        let asked = ask(&adam, "ben").await;
-        assert_ne!(asked.body["approval"]["alone_from"], Value::Null);
-        for told in [&adam, &olga, &aude] {
-            server.mailed("notice", &told.email).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
+        let aude = api.person(&server, "aude", Role::Auditor).await;
+        api.person(&server, "ada", Role::Investor).await;
+        let requested = ask(&adam, "ben").await;
+        assert_ne!(requested.body["approval"]["alone_from"], Value::Null);
+        for person in [&adam, &olga, &aude] {
+            server.mailed("notice", &person.email).await;
         }
-        assert_eq!(door.count("email_links where purpose = 'notice'").await, 3);
-        assert_eq!(adam.allow(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()), "at once");
-        a_day_later(&door).await;
-        door.write("update email_links set sent_at = null, try_at = null where purpose = 'notice'").await;
-        assert_eq!(adam.allow(&asked).await.problem(), (409, "invalid_state".to_owned()), "nobody was told");
-        door.write("update email_links set sent_at = created_at where purpose = 'notice'").await;
-        assert_eq!(olga.allow(&asked).await.problem(), (403, "role_forbidden".to_owned()));
-        // The refusal is given again under its key: another one asks anew.
-        door.write("delete from idempotency_keys").await;
-        let allowed = adam.allow(&asked).await;
-        assert_eq!((allowed.status, allowed.text("/status"), allowed.text("/checker")), (202, "executed".to_owned(), "break_glass".to_owned()));
-        assert_eq!(door.count("users where email = 'ben@people.example'").await, 1);
+        assert_eq!(api.count("email_links where purpose = 'notice'").await, 3);
+        assert_eq!(adam.approve(&requested).await.problem(), (403, "self_approval_forbidden".to_owned()), "before the waiting time");
+        a_day_later(&api).await;
+        api.write("update email_links set sent_at = null, try_at = null where purpose = 'notice'").await;
+        assert_eq!(adam.approve(&requested).await.problem(), (409, "invalid_state".to_owned()), "the staff was not notified");
+        api.write("update email_links set sent_at = created_at where purpose = 'notice'").await;
+        assert_eq!(olga.approve(&requested).await.problem(), (403, "role_forbidden".to_owned()));
+        // The refusal is repeated under its key; a new key makes a new request.
+        api.write("delete from idempotency_keys").await;
+        let approved = adam.approve(&requested).await;
+        assert_eq!((approved.status, approved.text("/status"), approved.text("/checker")), (202, "executed".to_owned(), "break_glass".to_owned()));
+        assert_eq!(api.count("users where email = 'ben@people.example'").await, 1);
 
         let stopped = ask(&adam, "mallory").await;
         let path = format!("{}/reject", stopped.headers["location"].to_str().unwrap());
         let rejected = olga.client().on_version(1).change("POST", &path, Some(json!({ "comment": "who is that?" }))).await.unwrap();
         assert_eq!(rejected.text("/status"), "rejected", "{rejected:?}");
-        a_day_later(&door).await;
-        assert_eq!(adam.allow(&stopped).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        a_day_later(&api).await;
+        assert_eq!(adam.approve(&stopped).await.problem(), (403, "self_approval_forbidden".to_owned()));
     }
 
     async fn a_lone_admin_gets_a_platform_key_after_the_same_wait(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
-        let asked = adam.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"] })).await;
-        a_day_later(&door).await;
-        assert_eq!(adam.allow(&asked).await.status, 202);
-        let made = adam.post(&format!("/v1/approvals/{}/api-key", asked.text("/approval/id")), json!({})).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let requested = adam.post("/v1/api-keys", json!({ "name": "k", "scopes": ["ops:read"] })).await;
+        a_day_later(&api).await;
+        assert_eq!(adam.approve(&requested).await.status, 202);
+        let made = adam.post(&format!("/v1/approvals/{}/api-key", requested.text("/approval/id")), json!({})).await;
         assert_eq!(server.client().with_key(&made.text("/key")).get("/blockchain/operations").await.unwrap().status, 200);
     }
 
     async fn a_second_admin_must_approve_even_after_leaving(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
-        let olga = door.person(&server, "olga", Role::Operator).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
         let (kept, path) = (ask(&adam, "ben").await, format!("/v1/users/{}/roles", olga.id));
         let body = json!({ "roles": ["admin"], "reason": "two are better" });
         let promoted = adam.change("PATCH", &path, Some(body)).await;
-        a_day_later(&door).await;
-        assert_eq!(adam.allow(&promoted).await.status, 202);
-        assert_eq!(door.count("approvals where alone_from is not null").await, 0);
-        assert_eq!(adam.allow(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        a_day_later(&api).await;
+        assert_eq!(adam.approve(&promoted).await.status, 202);
+        assert_eq!(api.count("approvals where alone_from is not null").await, 0);
+        assert_eq!(adam.approve(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
         assert_eq!(adam.change("POST", &format!("/v1/users/{}/disable", olga.id), None).await.status, 200);
-        door.write("delete from idempotency_keys").await;
-        assert_eq!(adam.allow(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        // With two admins nobody is ever alone.
+        api.write("delete from idempotency_keys").await;
+        assert_eq!(adam.approve(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        // With two admins no one-person approval is possible.
         assert_eq!(adam.change("POST", &format!("/v1/users/{}/enable", olga.id), None).await.status, 200);
         assert_eq!(ask(&adam, "cleo").await.body["approval"]["alone_from"], Value::Null);
     }
 
     async fn a_lone_admin_acting_while_another_is_added_is_first_or_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let adam = door.person(&server, "adam", Role::Admin).await;
-        let (eve, enable) = (door.person(&server, "eve", Role::Operator).await, "enable");
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let (eve, enable) = (api.person(&server, "eve", Role::Operator).await, "enable");
         let (disable, enable) = (format!("/v1/users/{}/disable", eve.id), format!("/v1/users/{}/{enable}", eve.id));
-        door.write(&format!("update users set roles = 'admin' where id = '{}'", eve.id)).await;
+        api.write(&format!("update users set roles = 'admin' where id = '{}'", eve.id)).await;
         for round in 0..5 {
             assert_eq!(adam.change("POST", &disable, None).await.status, 200);
-            let asked = ask(&adam, &format!("new-{round}")).await;
-            a_day_later(&door).await;
-            let (twice, allowed, came) = tokio::join!(adam.allow(&asked), adam.allow(&asked), adam.change("POST", &enable, None));
+            let requested = ask(&adam, &format!("new-{round}")).await;
+            a_day_later(&api).await;
+            let (twice, approved, came) = tokio::join!(adam.approve(&requested), adam.approve(&requested), adam.change("POST", &enable, None));
             assert_eq!(came.status, 200, "{came:?}");
-            let status = door.rows(&format!("select status from approvals where id = '{}'", asked.text("/approval/id"))).await[0][0].clone();
+            let status = api.rows(&format!("select status from approvals where id = '{}'", requested.text("/approval/id"))).await[0][0].clone();
             match status.as_str() {
-                "executed" => assert!([&twice, &allowed].iter().any(|answer| answer.status == 202), "{twice:?} {allowed:?}"),
-                "pending" => assert!([&twice, &allowed].iter().all(|answer| answer.status >= 403 && answer.status < 500), "{twice:?} {allowed:?}"),
+                "executed" => assert!([&twice, &approved].iter().any(|answer| answer.status == 202), "{twice:?} {approved:?}"),
+                "pending" => assert!([&twice, &approved].iter().all(|answer| answer.status >= 403 && answer.status < 500), "{twice:?} {approved:?}"),
                 other => panic!("{other}"),
             }
-            let made = door.count(&format!("users where email = 'new-{round}@people.example'")).await;
+            let made = api.count(&format!("users where email = 'new-{round}@people.example'")).await;
             assert_eq!(made, i64::from(status == "executed"));
         }
     }

@@ -1,4 +1,4 @@
-//! Minting through the front door: every accepted subscription once, in pages, and the books equal the chain's.
+//! Minting through the API: every accepted subscription once, in pages, and the ledger equals the chain.
 
 use alloy::primitives::U256;
 use muniment_domain::operation::Status;
@@ -16,7 +16,7 @@ async fn deployed(site: &Installation) -> Server {
     server
 }
 
-/// Every subscription as the interface shows it, compared with what the chain says of its wallet.
+/// Compares every subscription that the API shows with its wallet's balance on the chain.
 async fn shown_equals_the_chain(site: &Installation, server: &Server, offering: &str, locked: bool) -> usize {
     let [token] = site.tokens_of(offering).await.try_into().unwrap();
     let listed = server.get(&format!("/v1/offerings/{offering}/subscriptions?limit=50")).await;
@@ -87,7 +87,7 @@ on_both_databases! {
         let codes = [&ids[0], &ids[1], &ids[2], &ids[3], &unknown].map(|id| skipped(&accepted.body, id).unwrap());
         assert_eq!(codes, ["wallet_required", "quantity_missing", "not_accepted", "kyc_required", "not_found"]);
         assert_eq!(accepted.body["operations"][0]["subscription_ids"], json!([ids[4], ids[5]]));
-        // The rest may be minted beside it; those under way are not theirs to mint.
+        // A second mint may take the rest; subscriptions of the first mint are not available.
         let rest = server.mint("mint-2", offering).await;
         assert_eq!(rest.body["operations"][0]["subscription_ids"], json!([ids[6]]), "{rest:?}");
         site.settled().await;
@@ -119,13 +119,13 @@ on_both_databases! {
         assert_eq!(site.rows("select subscription_id from eligibility_checks where stage = 'mint'").await.concat(), [ids[4].clone()]);
         site.settled().await;
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
-        let told = site.rows("select cast(data as text) from events where type = 'subscription.minted'").await.concat().concat();
-        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let event = site.rows("select cast(data as text) from events where type = 'subscription.minted'").await.concat().concat();
+        let event: serde_json::Value = serde_json::from_str(&event).unwrap();
         // A unit costs a cent.
         let units = site.rows(&format!("select quantity from subscriptions where id = '{}'", ids[4])).await[0][0].clone();
         let amount = format!("{}.{}", &units[..4], &units[4..]);
-        assert_eq!((&told["offering_id"], &told["amount"], &told["currency"], &told["quantity"]), (&json!(offering), &json!(amount), &json!("EUR"), &json!(units)));
-        assert!(told["investor_id"].is_string() && told["tx_hash"].is_string(), "{told}");
+        assert_eq!((&event["offering_id"], &event["amount"], &event["currency"], &event["quantity"]), (&json!(offering), &json!(amount), &json!("EUR"), &json!(units)));
+        assert!(event["investor_id"].is_string() && event["tx_hash"].is_string(), "{event}");
     }
 
     async fn nothing_is_minted_to_a_frozen_wallet(database: Database) {
@@ -154,35 +154,35 @@ on_both_databases! {
 
     async fn a_concurrent_cancel_and_mint_leave_one_outcome(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1); 5]).await;
-        let desk = site.desk(|_| {}).await;
+        let fixture = site.engine_fixture(|_| {}).await;
         for offering in &site.offerings {
-            desk.deploy(offering).await;
+            fixture.deploy(offering).await;
         }
         site.settled().await;
         for (number, offering) in (0u64..).zip(&site.offerings) {
-            let mint = desk.mint(offering).await;
-            // A little later each time: before it is prepared, signed, sent or mined.
+            let mint = fixture.mint(offering).await;
+            // Each round ends a little later: before the operation is prepared, signed, sent or included.
             tokio::time::sleep(std::time::Duration::from_millis(number * 8)).await;
-            let cancelled = muniment_workflows::operator::cancel::cancel(&desk.engine, &mint, "operator", "a race").await;
+            let cancelled = muniment_workflows::operator::cancel::cancel(&fixture.engine, &mint, "operator", "a race").await;
             site.settled().await;
-            let op = desk.operation(&mint).await;
+            let op = fixture.operation(&mint).await;
             let minted = site.count(&format!("subscriptions where status = 'minted' and offering_id = '{offering}'")).await;
             assert_eq!(minted == 1, op.status == Status::Confirmed, "{cancelled:?}: {op:?}");
             assert!(op.status == Status::Confirmed || cancelled.is_ok(), "{cancelled:?}: {op:?}");
         }
         site.exactly_once().await;
-        desk.close().await;
+        fixture.close().await;
     }
 
     async fn concurrent_mints_never_share_a_subscription(database: Database) {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(8)]).await;
         site.config.engine("mint_page_holders", 4);
         let (server, offering) = (deployed(&site).await, site.offerings[0].clone());
-        let asked = (0..8).map(|number| {
+        let requested = (0..8).map(|number| {
             let (client, body) = (server.client(), json!({ "offering_id": offering }));
             async move { client.post("/blockchain/trigger-mint", &format!("mint-{number}"), body).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let accepted = answers.iter().filter(|answer| answer.status == 202).count();
         assert_eq!(accepted, 1, "{answers:?}");
         let refusals = ["nothing_to_mint", "operation_in_progress"];
@@ -227,7 +227,7 @@ on_both_databases! {
         site.settled().await;
         let operation = server.get(&format!("/blockchain/operations/{}", minted.text("/operations/0/id"))).await;
         assert_eq!(operation.text("/idempotency_key"), "the-same");
-        // After the day in which the answer is given again the key is still spent, on its own path.
+        // After a day the stored response is deleted, but the key stays used on its own path.
         site.write("delete from idempotency_keys").await;
         let again = server.mint("the-same", &site.offerings[0]).await;
         assert_eq!(again.problem(), (409, "idempotency_key_spent".to_owned()));

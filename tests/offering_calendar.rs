@@ -1,4 +1,4 @@
-//! What the calendar does to an offering: on time by its wake, surely by the sweep, once in any case, and never before.
+//! The calendar of an offering: on time by its wake, or by the sweep, only once and never early.
 
 use chrono::Duration;
 use muniment_domain::point::{Point, When, plan};
@@ -7,13 +7,13 @@ use muniment_workflows::engine::timer;
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::{Market, in_days, later};
+use crate::installation::{OfferingFixture, in_days, later};
 
-/// The points at which moves are ended here.
+/// Commit points at which moves are ended here.
 pub const ENDED_AT: &[Point] = &[Point::Timer];
 
-/// What follows when somebody's subscription has changed something about an offering.
-async fn look_again(engine: &Engine, id: &str) {
+/// Runs the timer of an offering at once, as after a change of a subscription.
+async fn run_timer(engine: &Engine, id: &str) {
     let mut tx = engine.db.begin().await.unwrap();
     muniment_domain::timer::hasten(&mut tx, id).await.unwrap();
     tx.commit(Point::Timer).await.unwrap();
@@ -22,104 +22,104 @@ async fn look_again(engine: &Engine, id: &str) {
 
 on_both_databases! {
     async fn an_offering_opens_on_time_and_not_before(database: Database) {
-        let mut market = Market::new(database).await;
+        let mut fixture = OfferingFixture::new(database).await;
         let opens_at = in_days(1);
         let terms = json!({ "opens_at": opens_at.to_rfc3339(), "auto_open": true });
-        let id = market.approved(terms).await;
-        let patient = market.approved(json!({ "opens_at": opens_at.to_rfc3339() })).await;
-        let early = market.act(&market.issuer, &id, "publish", json!({})).await;
+        let id = fixture.approved(terms).await;
+        let patient = fixture.approved(json!({ "opens_at": opens_at.to_rfc3339() })).await;
+        let early = fixture.act(&fixture.issuer, &id, "publish", json!({})).await;
         assert_eq!((early.status, early.text("/current_status")), (409, "approved".to_owned()), "{early:?}");
         let ring = async |engine: &Engine| timer::ring(engine, &id).await.unwrap();
-        market.with_engine(opens_at - Duration::milliseconds(1), ring).await;
-        assert_eq!(market.status(&id).await, "approved");
-        // Twice: by the wake, and by one too many.
-        market.with_engine(opens_at + Duration::milliseconds(1), async |engine| { ring(engine).await; ring(engine).await }).await;
-        assert_eq!(market.status(&id).await, "open");
-        assert_eq!(market.told(&id).await.iter().filter(|told| *told == "published").count(), 1);
-        market.at(opens_at + Duration::days(1)).await;
-        assert_eq!(market.status(&patient).await, "approved", "nobody asked for it to open by itself");
+        fixture.with_engine(opens_at - Duration::milliseconds(1), ring).await;
+        assert_eq!(fixture.status(&id).await, "approved");
+        // Once by the wake, and once by a surplus wake.
+        fixture.with_engine(opens_at + Duration::milliseconds(1), async |engine| { ring(engine).await; ring(engine).await }).await;
+        assert_eq!(fixture.status(&id).await, "open");
+        assert_eq!(fixture.events(&id).await.iter().filter(|event| *event == "published").count(), 1);
+        fixture.at(opens_at + Duration::days(1)).await;
+        assert_eq!(fixture.status(&patient).await, "approved", "auto_open is off");
     }
 
     async fn an_offering_of_a_suspended_issuer_does_not_open(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.approved(json!({ "opens_at": later(1), "auto_open": true })).await;
-        market.door.write("update issuers set status = 'suspended'").await;
-        market.at(in_days(2)).await;
-        assert_eq!((market.status(&id).await, market.door.count("timers").await), ("approved".to_owned(), 0));
-        assert_eq!(market.act(&market.olga, &id, "publish", json!({})).await.problem(), (409, "invalid_state".to_owned()));
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.approved(json!({ "opens_at": later(1), "auto_open": true })).await;
+        fixture.api.write("update issuers set status = 'suspended'").await;
+        fixture.at(in_days(2)).await;
+        assert_eq!((fixture.status(&id).await, fixture.api.count("timers").await), ("approved".to_owned(), 0));
+        assert_eq!(fixture.act(&fixture.olga, &id, "publish", json!({})).await.problem(), (409, "invalid_state".to_owned()));
     }
 
     async fn an_offering_ends_on_its_day_and_is_settled_when_nothing_is_open(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(json!({ "soft_cap": "1000.00" })).await;
-        let paused = market.open(json!({})).await;
-        assert_eq!(market.act(&market.issuer, &paused, "pause", json!({ "reason": "storm" })).await.status, 200);
-        market.subscribed(&id, &[("accepted", 150_000), ("refund_pending", 100)]).await;
-        market.at(in_days(59)).await;
-        assert_eq!(market.status(&id).await, "open");
-        // A later end counts, the earlier one does not any more.
-        let version = market.shown(&id).await.body["version"].as_i64().unwrap();
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({ "soft_cap": "1000.00" })).await;
+        let paused = fixture.open(json!({})).await;
+        assert_eq!(fixture.act(&fixture.issuer, &paused, "pause", json!({ "reason": "storm" })).await.status, 200);
+        fixture.subscribed(&id, &[("accepted", 150_000), ("refund_pending", 100)]).await;
+        fixture.at(in_days(59)).await;
+        assert_eq!(fixture.status(&id).await, "open");
+        // A later end replaces the earlier one.
+        let version = fixture.shown(&id).await.body["version"].as_i64().unwrap();
         let path = format!("/v1/offerings/{id}");
-        let moved = market.issuer.client().on_version(version).change("PATCH", &path, Some(json!({ "closes_at": later(70) }))).await.unwrap();
+        let moved = fixture.issuer.client().on_version(version).change("PATCH", &path, Some(json!({ "closes_at": later(70) }))).await.unwrap();
         assert_eq!(moved.status, 200, "{moved:?}");
-        market.at(in_days(61)).await;
-        assert_eq!((market.status(&id).await, market.status(&paused).await), ("open".to_owned(), "settled".to_owned()));
-        market.at(in_days(71)).await;
-        assert_eq!(market.status(&id).await, "closed");
-        market.door.write("update subscriptions set status = 'refunded'").await;
-        market.at(in_days(72)).await;
-        assert_eq!(market.status(&id).await, "settled");
-        assert_eq!(market.told(&id).await[5..], ["updated", "closed", "settled"]);
-        assert_eq!(market.act(&market.olga, &id, "archive", json!({})).await.text("/status"), "archived");
-        assert_eq!(market.door.count("timers").await, 0);
+        fixture.at(in_days(61)).await;
+        assert_eq!((fixture.status(&id).await, fixture.status(&paused).await), ("open".to_owned(), "settled".to_owned()));
+        fixture.at(in_days(71)).await;
+        assert_eq!(fixture.status(&id).await, "closed");
+        fixture.api.write("update subscriptions set status = 'refunded'").await;
+        fixture.at(in_days(72)).await;
+        assert_eq!(fixture.status(&id).await, "settled");
+        assert_eq!(fixture.events(&id).await[5..], ["updated", "closed", "settled"]);
+        assert_eq!(fixture.act(&fixture.olga, &id, "archive", json!({})).await.text("/status"), "archived");
+        assert_eq!(fixture.api.count("timers").await, 0);
     }
 
     async fn an_offering_below_its_soft_cap_fails_and_cannot_be_closed(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(json!({ "soft_cap": "2000.00" })).await;
-        // What can still be withdrawn counts for nothing.
-        market.subscribed(&id, &[("binding", 150_000), ("committed", 900_000)]).await;
-        let close = market.act(&market.issuer, &id, "close", json!({})).await;
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({ "soft_cap": "2000.00" })).await;
+        // A subscription that can still be withdrawn does not count.
+        fixture.subscribed(&id, &[("binding", 150_000), ("committed", 900_000)]).await;
+        let close = fixture.act(&fixture.issuer, &id, "close", json!({})).await;
         assert_eq!((close.status, close.text("/current_status")), (409, "open".to_owned()), "{close:?}");
-        market.at(in_days(61)).await;
-        let shown = market.shown(&id).await;
+        fixture.at(in_days(61)).await;
+        let shown = fixture.shown(&id).await;
         assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("failed".to_owned(), "soft_cap_missed".to_owned()));
     }
 
     async fn a_full_offering_closes_when_nobody_can_withdraw(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(json!({})).await;
-        market.subscribed(&id, &[("accepted", 40_000_000), ("committed", 10_000_000)]).await;
-        market.with_engine(in_days(0), async |engine| look_again(engine, &id).await).await;
-        assert_eq!(market.status(&id).await, "open", "some may still withdraw");
-        market.door.write("update subscriptions set status = 'binding' where status = 'committed'").await;
-        market.with_engine(in_days(0), async |engine| look_again(engine, &id).await).await;
-        let shown = market.shown(&id).await;
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({})).await;
+        fixture.subscribed(&id, &[("accepted", 40_000_000), ("committed", 10_000_000)]).await;
+        fixture.with_engine(in_days(0), async |engine| run_timer(engine, &id).await).await;
+        assert_eq!(fixture.status(&id).await, "open", "some may still withdraw");
+        fixture.api.write("update subscriptions set status = 'binding' where status = 'committed'").await;
+        fixture.with_engine(in_days(0), async |engine| run_timer(engine, &id).await).await;
+        let shown = fixture.shown(&id).await;
         assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("closed".to_owned(), "hard_cap_reached".to_owned()));
         assert_eq!(shown.text("/raised_amount"), "500000.00");
     }
 
     async fn the_sweep_recovers_from_a_crash_around_the_timer_commit(database: Database) {
-        let mut market = Market::new(database).await;
+        let mut fixture = OfferingFixture::new(database).await;
         for when in [When::Before, When::After] {
-            let id = market.open(json!({})).await;
-            market.with_engine(in_days(61), async |engine| {
+            let id = fixture.open(json!({})).await;
+            fixture.with_engine(in_days(61), async |engine| {
                 plan::crash_at(Point::Timer, when, 1);
                 timer::ring(engine, &id).await.unwrap_err();
             })
             .await;
-            assert_eq!(market.status(&id).await, if when == When::Before { "open" } else { "closed" });
-            market.at(in_days(61)).await;
-            assert_eq!(market.status(&id).await, "settled");
-            assert_eq!(market.told(&id).await[4..], ["published", "closed", "settled"]);
+            assert_eq!(fixture.status(&id).await, if when == When::Before { "open" } else { "closed" });
+            fixture.at(in_days(61)).await;
+            assert_eq!(fixture.status(&id).await, "settled");
+            assert_eq!(fixture.events(&id).await[4..], ["published", "closed", "settled"]);
         }
     }
 
     async fn a_failing_timer_delays_no_other(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(json!({})).await;
-        market.door.write("insert into timers (subject_id, due_at) select 'off_nobody', created_at from issuers").await;
-        market.at(in_days(61)).await;
-        assert_eq!((market.status(&id).await, market.door.count("timers where subject_id = 'off_nobody'").await), ("settled".to_owned(), 1));
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({})).await;
+        fixture.api.write("insert into timers (subject_id, due_at) select 'off_nobody', created_at from issuers").await;
+        fixture.at(in_days(61)).await;
+        assert_eq!((fixture.status(&id).await, fixture.api.count("timers where subject_id = 'off_nobody'").await), ("settled".to_owned(), 1));
     }
 }

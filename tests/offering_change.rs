@@ -1,4 +1,4 @@
-//! Changed terms and a moved end, and what follows for those who subscribed before: a page at a time, whatever else happens meanwhile.
+//! Changed terms and a moved end: earlier subscriptions are updated page by page, whatever else happens meanwhile.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::exemption::working_days_after;
@@ -7,7 +7,7 @@ use muniment_workflows::engine::timer;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Market, in_days, later, wallet};
+use crate::installation::{Answer, OfferingFixture, in_days, later, wallet};
 
 /// More than two pages of the calendar.
 const MANY: i64 = 450;
@@ -18,8 +18,8 @@ fn crowdfunded(change: Value) -> Value {
     terms
 }
 
-async fn subscribed(market: &Market, offering: &str, amount: &str) -> String {
-    let made = market
+async fn subscribed(fixture: &OfferingFixture, offering: &str, amount: &str) -> String {
+    let made = fixture
         .investor
         .post(
             &format!("/v1/offerings/{offering}/subscribe"),
@@ -30,147 +30,148 @@ async fn subscribed(market: &Market, offering: &str, amount: &str) -> String {
     made.text("/id")
 }
 
-/// The same subscription many times more.
-async fn multiplied(market: &Market, id: &str) {
+/// Copies a subscription many times.
+async fn multiplied(fixture: &OfferingFixture, id: &str) {
     let columns = "offering_id, investor_id, status, amount, cooling_off_expires_at, payment_due_at, terms_version, calendar_version, version, \
                    created_at, updated_at";
     let rows = format!(
         "with recursive n(i) as (select 1 union all select i + 1 from n where i < {MANY}) insert into subscriptions (id, {columns}) \
          select 'sub_0000000000000000000000' || cast(1000 + n.i as text), {columns} from subscriptions, n where id = '{id}'"
     );
-    market.door.write(&rows).await;
+    fixture.api.write(&rows).await;
     let reserved = "update offerings set committed_total = (select sum(amount) from subscriptions where offering_id = offerings.id)";
-    market.door.write(reserved).await;
+    fixture.api.write(reserved).await;
 }
 
-async fn changed(market: &Market, id: &str, changes: Value) -> Answer {
-    let answer =
-        market.act(&market.issuer, id, "material-change", json!({ "reason": "other terms", "changes": changes })).await;
+async fn changed(fixture: &OfferingFixture, id: &str, changes: Value) -> Answer {
+    let answer = fixture
+        .act(&fixture.issuer, id, "material-change", json!({ "reason": "other terms", "changes": changes }))
+        .await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer
 }
 
-async fn extended(market: &Market, id: &str, closes_at: String) {
-    let version = market.shown(id).await.body["version"].as_i64().unwrap();
+async fn extended(fixture: &OfferingFixture, id: &str, closes_at: String) {
+    let version = fixture.shown(id).await.body["version"].as_i64().unwrap();
     let change = Some(json!({ "closes_at": closes_at }));
     let path = format!("/v1/offerings/{id}");
-    let answer = market.issuer.client().on_version(version).change("PATCH", &path, change).await.unwrap();
+    let answer = fixture.issuer.client().on_version(version).change("PATCH", &path, change).await.unwrap();
     assert_eq!(answer.status, 200, "{answer:?}");
 }
 
-async fn time(market: &Market, id: &str, pointer: &str) -> DateTime<Utc> {
-    let shown = market.olga.get(&format!("/v1/subscriptions/{id}")).await.text(pointer);
+async fn time(fixture: &OfferingFixture, id: &str, pointer: &str) -> DateTime<Utc> {
+    let shown = fixture.olga.get(&format!("/v1/subscriptions/{id}")).await.text(pointer);
     shown.parse().unwrap_or_else(|e| panic!("{pointer} is {shown:?}: {e}"))
 }
 
-async fn status(market: &Market, id: &str) -> String {
-    market.olga.get(&format!("/v1/subscriptions/{id}")).await.text("/status")
+async fn status(fixture: &OfferingFixture, id: &str) -> String {
+    fixture.olga.get(&format!("/v1/subscriptions/{id}")).await.text("/status")
 }
 
-async fn how_many(market: &Market, condition: &str) -> i64 {
-    market.door.count(&format!("subscriptions where {condition}")).await
+async fn count(fixture: &OfferingFixture, condition: &str) -> i64 {
+    fixture.api.count(&format!("subscriptions where {condition}")).await
 }
 
 on_both_databases! {
     async fn subscribers_must_reconfirm_and_silence_cancels(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(json!({})).await;
-        let yes = subscribed(&market, &id, "1000.00").await;
-        multiplied(&market, &yes).await;
-        let version = changed(&market, &id, json!({ "target_amount": "450000.00" })).await.body["version"].as_i64().unwrap();
-        // It crashes after its second page, and goes on where it was.
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({})).await;
+        let subscription = subscribed(&fixture, &id, "1000.00").await;
+        multiplied(&fixture, &subscription).await;
+        let version = changed(&fixture, &id, json!({ "target_amount": "450000.00" })).await.body["version"].as_i64().unwrap();
+        // It crashes after its second page and continues there.
         let now = in_days(0);
-        market.with_engine(now, async |engine| {
+        fixture.with_engine(now, async |engine| {
             timer::ring(engine, &id).await.unwrap();
             plan::crash_at(Point::Timer, When::After, 1);
             timer::ring(engine, &id).await.unwrap_err();
         }).await;
-        assert_eq!(how_many(&market, "status = 'pending_reconfirmation'").await, 400);
+        assert_eq!(count(&fixture, "status = 'pending_reconfirmation'").await, 400);
         let asked_from = in_days(0);
-        market.at(asked_from).await;
-        assert_eq!(how_many(&market, "status = 'pending_reconfirmation'").await, MANY + 1);
-        assert_eq!(market.door.count("events where type = 'subscription.reconfirmation_required'").await, MANY + 1);
-        assert_eq!(market.door.count("timers where subject_id like 'sub%'").await, MANY + 1);
-        let deadline = time(&market, &yes, "/reconfirm_by").await;
+        fixture.at(asked_from).await;
+        assert_eq!(count(&fixture, "status = 'pending_reconfirmation'").await, MANY + 1);
+        assert_eq!(fixture.api.count("events where type = 'subscription.reconfirmation_required'").await, MANY + 1);
+        assert_eq!(fixture.api.count("timers where subject_id like 'sub%'").await, MANY + 1);
+        let deadline = time(&fixture, &subscription, "/reconfirm_by").await;
         assert!((working_days_after(now, 5)..=working_days_after(asked_from, 5) + Duration::seconds(1)).contains(&deadline), "{deadline}");
-        let path = format!("/v1/subscriptions/{yes}/reconfirm");
-        assert_eq!(market.investor.post(&path, json!({ "offering_version": version - 1 })).await.problem(), (412, "version_conflict".to_owned()));
-        let said = market.investor.post(&path, json!({ "offering_version": version })).await;
+        let path = format!("/v1/subscriptions/{subscription}/reconfirm");
+        assert_eq!(fixture.investor.post(&path, json!({ "offering_version": version - 1 })).await.problem(), (412, "version_conflict".to_owned()));
+        let said = fixture.investor.post(&path, json!({ "offering_version": version })).await;
         assert_eq!((said.status, said.text("/status")), (200, "committed".to_owned()), "{said:?}");
-        market.at(working_days_after(now, 5) - Duration::milliseconds(1)).await;
-        assert_eq!(how_many(&market, "status = 'cancelled'").await, 0, "not before its time");
-        market.at(working_days_after(asked_from, 5) + Duration::seconds(2)).await;
-        assert_eq!((how_many(&market, "status = 'cancelled'").await, status(&market, &yes).await), (MANY, "committed".to_owned()));
-        assert_eq!(market.door.rows("select cast(committed_total as text) from offerings").await, [["100000"]]);
+        fixture.at(working_days_after(now, 5) - Duration::milliseconds(1)).await;
+        assert_eq!(count(&fixture, "status = 'cancelled'").await, 0, "not before its time");
+        fixture.at(working_days_after(asked_from, 5) + Duration::seconds(2)).await;
+        assert_eq!((count(&fixture, "status = 'cancelled'").await, status(&fixture, &subscription).await), (MANY, "committed".to_owned()));
+        assert_eq!(fixture.api.rows("select cast(committed_total as text) from offerings").await, [["100000"]]);
     }
 
     async fn subscribers_not_asked_before_the_close_are_asked_afterwards(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(json!({ "soft_cap": "1500.00" })).await;
-        let first = subscribed(&market, &id, "2000.00").await;
-        market.door.write("update subscriptions set status = 'binding'").await;
-        let version = changed(&market, &id, json!({ "soft_cap": "1000.00" })).await.body["version"].as_i64().unwrap();
-        let close = async |market: &Market| market.act(&market.issuer, &id, "close", json!({})).await;
-        assert_eq!(close(&market).await.problem(), (409, "invalid_state".to_owned()), "nobody has said yes to these terms");
-        let second = subscribed(&market, &id, "1000.00").await;
-        market.door.write(&format!("update subscriptions set status = 'binding' where id = '{second}'")).await;
-        let closed = close(&market).await;
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({ "soft_cap": "1500.00" })).await;
+        let first = subscribed(&fixture, &id, "2000.00").await;
+        fixture.api.write("update subscriptions set status = 'binding'").await;
+        let version = changed(&fixture, &id, json!({ "soft_cap": "1000.00" })).await.body["version"].as_i64().unwrap();
+        let close = async |fixture: &OfferingFixture| fixture.act(&fixture.issuer, &id, "close", json!({})).await;
+        assert_eq!(close(&fixture).await.problem(), (409, "invalid_state".to_owned()), "nobody has reconfirmed these terms");
+        let second = subscribed(&fixture, &id, "1000.00").await;
+        fixture.api.write(&format!("update subscriptions set status = 'binding' where id = '{second}'")).await;
+        let closed = close(&fixture).await;
         assert_eq!(closed.text("/status"), "closed", "{closed:?}");
-        assert_eq!(status(&market, &first).await, "binding");
-        market.at(in_days(0)).await;
-        assert_eq!((status(&market, &first).await, status(&market, &second).await), ("pending_reconfirmation".to_owned(), "binding".to_owned()));
+        assert_eq!(status(&fixture, &first).await, "binding");
+        fixture.at(in_days(0)).await;
+        assert_eq!((status(&fixture, &first).await, status(&fixture, &second).await), ("pending_reconfirmation".to_owned(), "binding".to_owned()));
         let path = format!("/v1/subscriptions/{first}/reconfirm");
-        let said = market.investor.post(&path, json!({ "offering_version": version + 1 })).await;
+        let said = fixture.investor.post(&path, json!({ "offering_version": version + 1 })).await;
         assert_eq!((said.status, said.text("/status")), (200, "binding".to_owned()), "{said:?}");
     }
 
     async fn a_later_end_extends_the_time_to_withdraw_and_pay(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(crowdfunded(json!({}))).await;
-        let sub = subscribed(&market, &id, "1000.00").await;
-        multiplied(&market, &sub).await;
-        let (expires, due) = (time(&market, &sub, "/cooling_off_expires_at").await, time(&market, &sub, "/payment/due_at").await);
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(crowdfunded(json!({}))).await;
+        let sub = subscribed(&fixture, &id, "1000.00").await;
+        multiplied(&fixture, &sub).await;
+        let (expires, due) = (time(&fixture, &sub, "/cooling_off_expires_at").await, time(&fixture, &sub, "/payment/due_at").await);
         assert_eq!((in_days(58) - expires).num_minutes(), 0);
-        extended(&market, &id, later(70)).await;
-        market.at(in_days(0)).await;
-        let (moved, paid_by) = (time(&market, &sub, "/cooling_off_expires_at").await, time(&market, &sub, "/payment/due_at").await);
+        extended(&fixture, &id, later(70)).await;
+        fixture.at(in_days(0)).await;
+        let (moved, paid_by) = (time(&fixture, &sub, "/cooling_off_expires_at").await, time(&fixture, &sub, "/payment/due_at").await);
         assert_eq!(((in_days(68) - moved).num_minutes(), paid_by - due), (0, moved - expires));
-        assert_eq!(how_many(&market, "calendar_version = 2").await, MANY + 1);
-        assert_eq!(market.door.count("events where type = 'subscription.cooling_off_changed'").await, MANY + 1);
-        market.at(in_days(60)).await;
-        assert_eq!(how_many(&market, "status = 'committed'").await, MANY + 1, "the old time counts no more");
-        // One more change, of which no page has come yet: neither the calendar nor the investor goes by the old time.
-        extended(&market, &id, later(80)).await;
-        market.with_engine(in_days(69), async |engine| timer::ring(engine, &sub).await.unwrap()).await;
-        assert_eq!(status(&market, &sub).await, "committed");
-        market.door.write(&format!("update subscriptions set calendar_version = 1, cooling_off_expires_at = created_at where id = '{sub}'")).await;
-        let left = market.investor.post(&format!("/v1/subscriptions/{sub}/cancel"), json!({})).await;
+        assert_eq!(count(&fixture, "calendar_version = 2").await, MANY + 1);
+        assert_eq!(fixture.api.count("events where type = 'subscription.cooling_off_changed'").await, MANY + 1);
+        fixture.at(in_days(60)).await;
+        assert_eq!(count(&fixture, "status = 'committed'").await, MANY + 1, "the old time no longer counts");
+        // One more change, of which no page is applied yet: the old time no longer counts for the calendar or the investor.
+        extended(&fixture, &id, later(80)).await;
+        fixture.with_engine(in_days(69), async |engine| timer::ring(engine, &sub).await.unwrap()).await;
+        assert_eq!(status(&fixture, &sub).await, "committed");
+        fixture.api.write(&format!("update subscriptions set calendar_version = 1, cooling_off_expires_at = created_at where id = '{sub}'")).await;
+        let left = fixture.investor.post(&format!("/v1/subscriptions/{sub}/cancel"), json!({})).await;
         assert_eq!(left.text("/status"), "cancelled", "{left:?}");
-        market.at(in_days(79)).await;
-        assert_eq!(how_many(&market, "status = 'binding'").await, MANY);
+        fixture.at(in_days(79)).await;
+        assert_eq!(count(&fixture, "status = 'binding'").await, MANY);
     }
 
     async fn an_earlier_end_is_a_change_of_terms_and_shortens_the_time(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(crowdfunded(json!({}))).await;
-        let sub = subscribed(&market, &id, "1000.00").await;
-        let due = time(&market, &sub, "/payment/due_at").await;
-        let version = changed(&market, &id, json!({ "closes_at": later(40) })).await.body["version"].as_i64().unwrap();
-        market.at(in_days(0)).await;
-        assert_eq!(status(&market, &sub).await, "pending_reconfirmation");
-        assert_eq!((in_days(38) - time(&market, &sub, "/cooling_off_expires_at").await).num_minutes(), 0);
-        assert!(time(&market, &sub, "/payment/due_at").await >= due, "nobody has to pay sooner");
-        let said = market.investor.post(&format!("/v1/subscriptions/{sub}/reconfirm"), json!({ "offering_version": version })).await;
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(crowdfunded(json!({}))).await;
+        let sub = subscribed(&fixture, &id, "1000.00").await;
+        let due = time(&fixture, &sub, "/payment/due_at").await;
+        let version = changed(&fixture, &id, json!({ "closes_at": later(40) })).await.body["version"].as_i64().unwrap();
+        fixture.at(in_days(0)).await;
+        assert_eq!(status(&fixture, &sub).await, "pending_reconfirmation");
+        assert_eq!((in_days(38) - time(&fixture, &sub, "/cooling_off_expires_at").await).num_minutes(), 0);
+        assert!(time(&fixture, &sub, "/payment/due_at").await >= due, "no payment is due sooner");
+        let said = fixture.investor.post(&format!("/v1/subscriptions/{sub}/reconfirm"), json!({ "offering_version": version })).await;
         assert_eq!(said.text("/status"), "committed", "{said:?}");
-        market.at(in_days(39)).await;
-        assert_eq!(status(&market, &sub).await, "binding");
+        fixture.at(in_days(39)).await;
+        assert_eq!(status(&fixture, &sub).await, "binding");
     }
 
     async fn a_subscription_in_a_mint_ends_when_the_mint_is_abandoned(database: Database) {
-        let mut market = Market::new(database).await;
-        let id = market.open(json!({ "issuance_policy": "rolling", "soft_cap": "9000.00" })).await;
-        let (minting, other) = (subscribed(&market, &id, "1000.00").await, subscribed(&market, &id, "2000.00").await);
-        let (owner, token) = (format!("(select id from investors where user_id = '{}')", market.investor.id), "0x00000000000000000000000000000000000000aa");
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({ "issuance_policy": "rolling", "soft_cap": "9000.00" })).await;
+        let (minting, other) = (subscribed(&fixture, &id, "1000.00").await, subscribed(&fixture, &id, "2000.00").await);
+        let (owner, token) = (format!("(select id from investors where user_id = '{}')", fixture.investor.id), "0x00000000000000000000000000000000000000aa");
         for sql in [
             format!("update offerings set token_status = 'deployed', token_address = '{token}', token_tx_hash = '0x{}'", "7".repeat(64)),
             format!("insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at) select 31337, '{token}', 'token', id, 1, created_at from offerings"),
@@ -179,17 +180,17 @@ on_both_databases! {
             format!("update subscriptions set status = 'accepted', quantity = '100000', wallet_address = '{:#x}', received_amount = amount where id = '{minting}'", wallet(0)),
             format!("update subscriptions set status = 'binding', received_amount = amount where id = '{other}'"),
         ] {
-            market.door.write(&sql).await;
+            fixture.api.write(&sql).await;
         }
-        let asked = market.olga.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": id })).await.unwrap();
-        assert_eq!(asked.status, 202, "{asked:?}");
-        market.at(in_days(61)).await;
-        assert_eq!((market.status(&id).await, status(&market, &minting).await, status(&market, &other).await), ("failed".to_owned(), "accepted".to_owned(), "refund_pending".to_owned()));
-        market.at(in_days(62)).await;
-        assert_eq!(status(&market, &minting).await, "accepted", "what is on its way is left to itself");
-        market.door.write("update operations set status = 'failed', resolution = 'abandoned', live_key = null").await;
-        market.door.write("update operation_items set live = false").await;
-        market.at(in_days(63)).await;
-        assert_eq!((status(&market, &minting).await, market.door.count("timers").await), ("refund_pending".to_owned(), 0));
+        let requested = fixture.olga.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": id })).await.unwrap();
+        assert_eq!(requested.status, 202, "{requested:?}");
+        fixture.at(in_days(61)).await;
+        assert_eq!((fixture.status(&id).await, status(&fixture, &minting).await, status(&fixture, &other).await), ("failed".to_owned(), "accepted".to_owned(), "refund_pending".to_owned()));
+        fixture.at(in_days(62)).await;
+        assert_eq!(status(&fixture, &minting).await, "accepted", "a subscription in a mint is not changed");
+        fixture.api.write("update operations set status = 'failed', resolution = 'abandoned', live_key = null").await;
+        fixture.api.write("update operation_items set live = false").await;
+        fixture.at(in_days(63)).await;
+        assert_eq!((status(&fixture, &minting).await, fixture.api.count("timers").await), ("refund_pending".to_owned(), 0));
     }
 }

@@ -1,9 +1,9 @@
-//! Terms that cannot be right are refused at the field that is wrong, and nothing is written.
+//! Invalid terms are refused with the field's pointer, and nothing is written.
 
 use serde_json::{Value, json};
 use world::{Database, Engine};
 
-use crate::installation::{Market, later};
+use crate::installation::{OfferingFixture, later};
 
 fn bad() -> Vec<(Value, &'static str, &'static str)> {
     vec![
@@ -57,7 +57,7 @@ fn bad() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-/// What the exemption of an offering does not allow.
+/// Terms that the exemption of an offering does not allow.
 fn exempt() -> Vec<(Value, &'static str, &'static str)> {
     vec![
         (json!({ "cooling_off": { "hours": 100 } }), "/cooling_off", "exemption_limit"),
@@ -91,13 +91,13 @@ fn exempt() -> Vec<(Value, &'static str, &'static str)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_terms_are_refused_at_their_field() {
-    let market = Market::new(Database::fresh(Engine::Sqlite).await).await;
+    let fixture = OfferingFixture::new(Database::fresh(Engine::Sqlite).await).await;
     for (change, pointer, code) in bad().into_iter().chain(exempt()) {
-        let answer = market.issuer.post("/v1/offerings", Market::terms(change.clone())).await;
+        let answer = fixture.issuer.post("/v1/offerings", OfferingFixture::terms(change.clone())).await;
         let found = answer.field();
         assert_eq!(found, (422, pointer.to_owned(), code.to_owned()), "{change}: {answer:?}");
     }
-    assert_eq!(market.door.count("offerings").await, 0);
+    assert_eq!(fixture.api.count("offerings").await, 0);
     for change in [
         json!({ "exemption": "reg_cf", "lockup": { "enabled": true, "days": 365 } }),
         json!({ "exemption": "reg_s", "template": "bond", "lockup": { "enabled": true, "days": 40 } }),
@@ -105,7 +105,7 @@ async fn invalid_terms_are_refused_at_their_field() {
             "allowed_countries": ["DE", "FR"], "blocked_countries": ["US"], "payment_methods": ["card", "stablecoin"],
             "opens_at": later(1), "auto_open": true, "issuance_policy": "rolling", "kyc_requirement": "before_subscribe" }),
     ] {
-        let answer = market.issuer.post("/v1/offerings", Market::terms(change.clone())).await;
+        let answer = fixture.issuer.post("/v1/offerings", OfferingFixture::terms(change.clone())).await;
         assert_eq!(answer.status, 201, "{change}: {answer:?}");
         for (field, value) in
             change.as_object().unwrap().iter().filter(|(_, value)| value.is_string() || value.is_array())
@@ -114,5 +114,5 @@ async fn invalid_terms_are_refused_at_their_field() {
             assert!(at || answer.body[field.as_str()] == *value, "{field}: {answer:?}");
         }
     }
-    assert_eq!(market.door.count("offerings").await, 3);
+    assert_eq!(fixture.api.count("offerings").await, 3);
 }

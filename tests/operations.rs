@@ -1,4 +1,4 @@
-//! The list, the record and the overview of operations: every filter finds what it names, and what is no filter is refused.
+//! The list, record and overview of operations: every filter works, and unknown filters are refused.
 
 use muniment_activities::registry::Roles;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ on_both_databases! {
             assert_eq!(ids(&server, &query).await.len(), found, "{query}");
         }
         assert_eq!(ids(&server, &format!("q={hash}")).await.concat(), other);
-        // Page by page and id by id the same rows come, each once.
+        // Pages by number and by cursor return the same rows, each once.
         let mut pages = Vec::new();
         for page in 1..=3 {
             let answer = server.get(&format!("{PATH}?limit=2&page={page}")).await;
@@ -71,7 +71,7 @@ on_both_databases! {
             }
         }
         assert_eq!(walked, all);
-        assert_eq!(ids(&server, "page=9").await.len(), 0, "past the end there is nothing, and no error");
+        assert_eq!(ids(&server, "page=9").await.len(), 0, "a page past the end is empty, not an error");
         overview(&site, &server).await;
     }
 
@@ -115,7 +115,7 @@ on_both_databases! {
     }
 }
 
-/// The overview counts what is unfinished or waits, and knows how long finality took.
+/// The overview counts unfinished and waiting operations and measures the time to finality.
 async fn overview(site: &Installation, server: &Server) {
     let stats = server.get(&format!("{PATH}/stats")).await.body;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is signed is what was accepted: a row that somebody changed past the platform is not signed, and a person is told.
+//! Only the accepted payload is signed: a row changed past the platform is not signed, and an operator is notified.
 
 use serde_json::json;
 use world::{Mining, on_both_databases};
@@ -20,7 +20,7 @@ on_both_databases! {
         let [sound, redirected, rewritten] = mints.try_into().unwrap();
         let freeze = site.freeze(&server, "freeze", 50).await.text("/id");
         let kept = site.rows(&format!("select cast(payload as text) from operations where id = '{rewritten}'")).await[0][0].clone();
-        // The call of another operation, which the contract takes at any time; and a payload that says something else than the call.
+        // The call of another operation, which the contract would accept; and a payload that differs from the call.
         let of_freeze = format!("(select calldata from operation_steps where operation_id = '{freeze}')");
         site.write(&format!("update operation_steps set calldata = {of_freeze} where operation_id = '{redirected}'")).await;
         let other = format!("(select payload from operations where id = '{sound}')");
@@ -33,7 +33,7 @@ on_both_databases! {
         }
         assert_eq!(site.count("attempts").await, 3, "neither was signed");
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
-        // Restored, it goes on.
+        // The restored operation continues.
         site.write(&format!("update operations set payload = '{kept}' where id = '{rewritten}'")).await;
         assert_eq!(server.retry("retry", &rewritten).await.status, 202);
         site.settled().await;

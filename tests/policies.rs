@@ -1,12 +1,12 @@
-//! The business limits: shown to the staff, changed by two admins, kept version by version, and judged by from the yes on.
+//! Policies: visible to staff, changed by two admins, kept as versions, and applied from the approval on.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Answer, Door, Installation, Person, Raise, Server, Terms};
+use crate::installation::{Answer, ApiFixture, Installation, Person, Server, SubscriptionFixture, Terms};
 
-/// The limits of the configuration, with some of them changed.
+/// The configured limits with changes.
 fn limits(change: &Value) -> Value {
     let mut limits = json!({ "mint_dual_control_threshold": "250000.00", "payout_dual_control_threshold": "10000.00",
         "payout_dust_threshold": "0.01", "payment_due_days": 10, "approval_hours": 72, "kyc_months": 24, "kyc_months_at_high_risk": 12 });
@@ -25,19 +25,19 @@ async fn ask(admin: &Person, version: i64, change: Value) -> Answer {
 }
 
 async fn changed(a: &Person, b: &Person, version: i64, change: Value) {
-    let allowed = b.allow(&ask(a, version, change).await).await;
-    assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");
+    let approved = b.approve(&ask(a, version, change).await).await;
+    assert_eq!((approved.status, approved.text("/status")), (202, "executed".to_owned()), "{approved:?}");
 }
 
-async fn admins(door: &Door, server: &Server) -> (Person, Person) {
-    (door.person(server, "a", Role::Admin).await, door.person(server, "b", Role::Admin).await)
+async fn admins(api: &ApiFixture, server: &Server) -> (Person, Person) {
+    (api.person(server, "a", Role::Admin).await, api.person(server, "b", Role::Admin).await)
 }
 
 on_both_databases! {
     async fn changing_limits_takes_two_admins_and_keeps_versions(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (a, b) = admins(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (a, b) = admins(&api, &server).await;
         let read = a.get("/v1/policies").await;
         assert_eq!((read.headers["etag"].to_str().unwrap(), &read.body["limits"]), ("\"v0\"", &limits(&json!({}))));
         assert_eq!((&read.body["fixed"]["requests"]["page_limit_max"], &read.body["fixed"]["engine"]["attempts_max"]), (&json!(100), &json!(10)));
@@ -45,24 +45,24 @@ on_both_databases! {
 
         let invited = json!({ "email": "olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "x" });
         let before = a.post("/v1/users", invited).await;
-        let asked = ask(&a, 0, json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" })).await;
-        assert_eq!((asked.status, a.get("/v1/policies").await.body["version"].as_i64()), (202, Some(0)), "{asked:?}");
-        assert_eq!(a.allow(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        assert_eq!(b.allow(&asked).await.text("/status"), "executed");
+        let requested = ask(&a, 0, json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" })).await;
+        assert_eq!((requested.status, a.get("/v1/policies").await.body["version"].as_i64()), (202, Some(0)), "{requested:?}");
+        assert_eq!(a.approve(&requested).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        assert_eq!(b.approve(&requested).await.text("/status"), "executed");
         let read = b.get("/v1/policies").await;
         assert_eq!((&read.body["version"], &read.body["limits"]), (&json!(1), &limits(&json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" }))));
-        assert_eq!((read.text("/maker"), read.text("/checker"), read.text("/approval_id")), (a.id.clone(), b.id.clone(), asked.text("/approval/id")));
-        assert_eq!(read.text("/reason"), "the auditors ask for it");
+        assert_eq!((read.text("/maker"), read.text("/checker"), read.text("/approval_id")), (a.id.clone(), b.id.clone(), requested.text("/approval/id")));
+        assert_eq!(read.text("/reason"), "auditors may read it");
         let first = b.get("/v1/policies?version=0").await;
         assert_eq!((&first.body["limits"], &first.body["maker"]), (&limits(&json!({})), &Value::Null));
         assert_eq!(b.get("/v1/policies?version=2").await.problem(), (404, "not_found".to_owned()));
         assert_eq!(b.get("/v1/policies?version=-1").await.problem(), (400, "invalid_parameter".to_owned()));
 
-        let line = door.rows("select detail from audit_log where object_type = 'policy'").await.concat().concat();
+        let line = api.rows("select detail from audit_log where object_type = 'policy'").await.concat().concat();
         let line: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(line["diff_redacted"], json!({ "approval_hours": { "from": "72", "to": "48" }, "payout_dust_threshold": { "from": "0.01", "to": "1.00" } }));
-        assert_eq!(door.count("events where type = 'policy.changed'").await, 1);
-        // What waits keeps its time; what is asked for now has the new one.
+        assert_eq!(api.count("events where type = 'policy.changed'").await, 1);
+        // A pending approval keeps its expiry; a new request gets the new one.
         let hours = async |approval: &str| {
             let shown = b.get(&format!("/v1/approvals/{approval}")).await;
             let at = |field: &str| shown.text(field).parse::<chrono::DateTime<chrono::Utc>>().unwrap();
@@ -73,9 +73,9 @@ on_both_databases! {
     }
 
     async fn invalid_or_outdated_limits_are_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (a, b) = admins(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (a, b) = admins(&api, &server).await;
         let unseen = json!({ "limits": limits(&json!({ "kyc_months": 12 })), "reason": "x" });
         assert_eq!(a.change("PUT", "/v1/policies", Some(unseen)).await.problem(), (428, "precondition_required".to_owned()));
         assert_eq!(ask(&a, 1, json!({ "kyc_months": 12 })).await.problem(), (412, "version_conflict".to_owned()));
@@ -96,38 +96,38 @@ on_both_databases! {
         let mut outcomes = [first.status, second.status];
         outcomes.sort_unstable();
         assert_eq!(outcomes, [202, 409], "{first:?} {second:?}");
-        let (asked, checker) = if first.status == 202 { (first, b) } else { (second, a) };
-        // Whoever wrote the next version meanwhile was first.
-        door.write(&format!("insert into policies (version, limits, reason, created_by, created_at) values (1, '{}', 'x', '{}', '2026-01-01T00:00:00+00:00')",
-            limits(&json!({ "kyc_months": 36 })), checker.id)).await;
-        let late = checker.allow(&asked).await;
+        let (requested, approver) = if first.status == 202 { (first, b) } else { (second, a) };
+        // A concurrent change wrote the next version first.
+        api.write(&format!("insert into policies (version, limits, reason, created_by, created_at) values (1, '{}', 'x', '{}', '2026-01-01T00:00:00+00:00')",
+            limits(&json!({ "kyc_months": 36 })), approver.id)).await;
+        let late = approver.approve(&requested).await;
         assert_eq!((late.text("/status"), late.text("/error/code")), ("execution_failed".to_owned(), "version_conflict".to_owned()));
-        assert_eq!((checker.get("/v1/policies").await.body["limits"]["kyc_months"].as_i64(), door.count("policies").await), (Some(36), 1));
+        assert_eq!((approver.get("/v1/policies").await.body["limits"]["kyc_months"].as_i64(), api.count("policies").await), (Some(36), 1));
     }
 
     async fn subscriptions_and_identities_use_the_limits_of_their_time(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        let (a, b) = admins(&raise.door, &raise.server).await;
-        let path = format!("/v1/offerings/{}/subscribe?dry_run=true", raise.offering);
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let (a, b) = admins(&fixture.api, &fixture.server).await;
+        let path = format!("/v1/offerings/{}/subscribe?dry_run=true", fixture.offering);
         let days = async || {
-            let preview = raise.investor.post(&path, json!({ "amount": "1000.00" })).await;
+            let preview = fixture.investor.post(&path, json!({ "amount": "1000.00" })).await;
             let at = |field: &str| preview.text(field).parse::<chrono::DateTime<chrono::Utc>>().unwrap();
             (at("/payment_due_at") - at("/cooling_off_expires_at")).num_days()
         };
         assert_eq!(days().await, 10);
         changed(&a, &b, 0, json!({ "payment_due_days": 3, "kyc_months": 1, "kyc_months_at_high_risk": 1 })).await;
         assert_eq!(days().await, 3);
-        let carl = raise.door.person(&raise.server, "carl", Role::Investor).await;
+        let carl = fixture.api.person(&fixture.server, "carl", Role::Investor).await;
         let papers = json!({ "level": "basic", "data": { "date_of_birth": "1984-02-29", "document_number": "L01X00T47" } });
         assert_eq!(carl.post("/v1/investor/kyc", papers).await.status, 202);
         let investor = carl.get("/v1/auth/me").await.text("/investor_id");
-        let decide = async |body: Value| raise.operator.post(&format!("/v1/investors/{investor}/kyc/decision"), body).await;
+        let decide = async |body: Value| fixture.operator.post(&format!("/v1/investors/{investor}/kyc/decision"), body).await;
         assert_eq!(decide(json!({ "decision": "start_review" })).await.status, 200);
         let in_days = |days: i64| crate::installation::later(days);
-        let yes = |days: i64| json!({ "decision": "approve", "evidence_sha256": "ab".repeat(32), "screening": "clear", "expires_at": in_days(days) });
-        let refused = decide(yes(40)).await;
+        let approval = |days: i64| json!({ "decision": "approve", "evidence_sha256": "ab".repeat(32), "screening": "clear", "expires_at": in_days(days) });
+        let refused = decide(approval(40)).await;
         assert_eq!(refused.field(), (422, "/expires_at".to_owned(), "out_of_range".to_owned()), "{refused:?}");
-        assert_eq!(decide(yes(20)).await.status, 200);
+        assert_eq!(decide(approval(20)).await.status, 200);
     }
 
     async fn a_lower_threshold_applies_to_the_next_mint_only(database: Database) {
@@ -138,11 +138,11 @@ on_both_databases! {
         site.settled().await;
         let (a, b) = (site.person(&server, "a", Role::Admin).await, site.person(&server, "b", Role::Admin).await);
         changed(&a, &b, 0, json!({ "mint_dual_control_threshold": "0.00" })).await;
-        let asked = server.mint("mint", offering).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "mint".to_owned()), "{asked:?}");
+        let requested = server.mint("mint", offering).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "mint".to_owned()), "{requested:?}");
         changed(&a, &b, 1, json!({ "mint_dual_control_threshold": "9000000.00" })).await;
-        assert_eq!(site.count("operations where kind = 'mint'").await, 0, "it waits all the same");
-        assert_eq!(server.approve(&b, &asked).await.text("/status"), "executed");
+        assert_eq!(site.count("operations where kind = 'mint'").await, 0, "it waits for approval all the same");
+        assert_eq!(server.approve(&b, &requested).await.text("/status"), "executed");
         site.settled().await;
         site.exactly_once().await;
     }

@@ -1,13 +1,13 @@
-//! A portfolio: what the tokens' books say of an investor's wallets, what was promised and what was paid, and nobody else's.
+//! A portfolio: an investor's balances, claims and payments, and nobody else's.
 
 use alloy::primitives::U256;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Answer, Installation, Payday, Person, Server, Terms, wallet};
+use crate::installation::{Answer, Installation, PayoutFixture, Person, Server, Terms, wallet};
 
-/// Somebody who logs in as the investor of the wallet of this number.
+/// Logs in as the investor who owns a numbered wallet.
 pub async fn holder(site: &Installation, server: &Server, number: usize) -> (Person, String) {
     let person = site.person(server, &format!("holder-{number}"), Role::Investor).await;
     let investor = site.rows(&format!("select investor_id from wallets where address = '{:#x}'", wallet(number))).await
@@ -45,7 +45,7 @@ on_both_databases! {
         assert_eq!(locked, units);
         let at = chrono::DateTime::parse_from_rfc3339(held["locks"][0]["release_at"].as_str().unwrap()).unwrap();
         assert_eq!((held["locks"][0]["quantity"].clone(), at.timestamp()), (json!("1000.00"), i64::try_from(release).unwrap()));
-        assert_eq!(shown.body["holdings"].as_array().unwrap().len(), 1, "nobody else's");
+        assert_eq!(shown.body["holdings"].as_array().unwrap().len(), 1, "another investor's wallet");
         assert_eq!(shown.body["pending"][0]["offering_id"], json!(site.offerings[1]));
         let totals = json!({ "committed": "1000.00", "invested": "1000.00", "distributions_gross": "0.00", "withholding": "0.00", "distributions_net": "0.00" });
         assert_eq!((shown.body["currency"].clone(), &shown.body["totals"]), (json!("EUR"), &totals));
@@ -66,32 +66,32 @@ on_both_databases! {
         }
         for (name, role) in [("olga", Role::Operator), ("aude", Role::Auditor)] {
             let staff = site.person(&server, name, role).await;
-            // The block up to which it is read moves on meanwhile.
+            // The indexed block advances meanwhile.
             assert_eq!(portfolio(&staff, &id).await.body["holdings"][0]["base_units"], frozen.body["holdings"][0]["base_units"]);
             assert_eq!(portfolio(&staff, nobody).await.problem(), (404, "not_found".to_owned()));
         }
         let issuer = site.person(&server, "ines", Role::Issuer).await;
         assert_eq!(portfolio(&issuer, &id).await.problem(), (403, "role_forbidden".to_owned()));
-        let anybody = server.anybody().get(&format!("/v1/investors/{id}/portfolio")).await.unwrap();
+        let anybody = server.anonymous().get(&format!("/v1/investors/{id}/portfolio")).await.unwrap();
         assert_eq!(anybody.problem(), (401, "token_missing".to_owned()));
     }
 
     async fn a_portfolio_lists_payments(database: Database) {
-        let day = Payday::new(database, 2).await;
-        let (ada, id) = holder(&day.site, &day.server, 1).await;
-        let distribution = day.calculated("direct_payout", "200.10").await;
+        let fixture = PayoutFixture::new(database, 2).await;
+        let (ada, id) = holder(&fixture.site, &fixture.server, 1).await;
+        let distribution = fixture.calculated("direct_payout", "200.10").await;
         let before = portfolio(&ada, &id).await;
         assert_eq!((before.text("/totals/distributions_net"), before.text("/recent_distributions/0/status")), ("0.00".into(), "calculated".into()));
-        day.executed(&distribution).await;
-        day.reaches(&distribution, "completed").await;
-        let own = day.parts(&distribution).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
+        fixture.executed(&distribution).await;
+        fixture.reaches(&distribution, "completed").await;
+        let own = fixture.parts(&distribution).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
         let paid = format!("{}.{:02}", own.2 / 100, own.2 % 100);
         let shown = portfolio(&ada, &id).await;
         assert_eq!((shown.text("/totals/distributions_net"), shown.text("/totals/distributions_gross")), (paid.clone(), paid.clone()));
         let recent = &shown.body["recent_distributions"];
         assert_eq!((recent[0]["net_amount"].clone(), recent[0]["status"].clone(), recent.as_array().unwrap().len()), (json!(paid), json!("paid"), 1));
         assert!(recent[0]["tx_hash"].is_string() && shown.body["totals_by_currency"][0]["currency"] == json!("EUR"));
-        assert_eq!(U256::from(day.cents(wallet(1)).await), U256::from(own.2));
+        assert_eq!(U256::from(fixture.cents(wallet(1)).await), U256::from(own.2));
         assert_eq!(shown.body["pending"], Value::Array(Vec::new()));
     }
 }

@@ -1,4 +1,4 @@
-//! The queue's tables lose everything while work is in flight: the operations are rows of their own, and the sweep wakes them.
+//! The queue loses every job while operations run: the operations are rows of their own, and the sweep wakes them.
 
 use world::{Database, Mining, on_both_databases};
 
@@ -6,7 +6,7 @@ use crate::installation::{Installation, Terms};
 
 const OFFERINGS: usize = 5;
 
-/// From now on every job is gone as soon as it is pushed.
+/// From now on every job is deleted as soon as it is pushed.
 async fn lose_jobs(site: &Installation) {
     match &site.database {
         Database::Sqlite(_) => {
@@ -47,7 +47,7 @@ on_both_databases! {
         assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
         site.write(&format!("delete from {}", jobs(&site))).await;
         assert_eq!(site.count(jobs(&site)).await, 0);
-        assert_eq!(site.count("operations where status = 'pending'").await, OFFERINGS as i64, "all were lost");
+        assert_eq!(site.count("operations where status = 'pending'").await, OFFERINGS as i64, "every wake was lost");
         keep_jobs(&site).await;
         site.settled().await;
         let report = site.exactly_once().await;

@@ -1,19 +1,19 @@
-//! The crates have a reading order: folders import each other in one direction, and the modules of a folder nearly so.
+//! The reading order of the crates: folders import each other in one direction only, and so do most modules within a folder.
 //!
-//! A knot is a set of modules that import each other in a cycle. Nobody can read one of them without the others.
+//! A knot is a set of modules that import each other in a cycle: nobody can read one of them without the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{Source, must_be_clean, rust};
 
-/// For each crate the size of the largest knot among its top-level folders and files, and among the modules of one folder. 1 is no knot.
+/// For each crate, the largest knot allowed among its top-level folders and files, and among the modules of one folder. 1 means no knot.
 const KNOTS_MAX: &[(&str, usize, usize)] =
     &[("domain", 2, 3), ("activities", 1, 1), ("workflows", 1, 3), ("api", 1, 4)];
 
-/// Which modules each module names, by their paths: `payout::split`.
+/// Names of the modules that each module imports, by path: `payout::split`.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// The module of a source file, and the name of its crate. The roots of a crate and tests beside the code are no modules here.
+/// Returns the module of a source file and its crate. Crate roots and unit tests are not modules here.
 fn module(path: &str) -> Option<(&str, String)> {
     let (home, inner) = path.split_once("/src/")?;
     let inner = inner.strip_suffix(".rs")?;
@@ -22,7 +22,7 @@ fn module(path: &str) -> Option<(&str, String)> {
     is_module.then(|| (home, inner.replace('/', "::")))
 }
 
-/// The code of a file without comments, strings and the tests at its end.
+/// Returns the code of a file without comments, strings and the tests at its end.
 fn code(source: &Source) -> String {
     let text = source.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -31,7 +31,7 @@ fn code(source: &Source) -> String {
     lines.join("\n").split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Every path that begins at a position: `crate::a::{b, c::d}` is two of them.
+/// Returns every path that begins at a position: `crate::a::{b, c::d}` is two paths.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let mut rest = text;
     tree(&mut rest)
@@ -71,7 +71,7 @@ fn tree(rest: &mut &str) -> Vec<Vec<String>> {
     }
 }
 
-/// The places where one of the words stands as the first segment of a path.
+/// Returns the positions where a word is the first segment of a path.
 fn begins<'a>(code: &'a str, word: &str) -> Vec<&'a str> {
     let sought = format!("{word}::");
     let starts = code.match_indices(&sought).map(|(at, _)| at);
@@ -82,7 +82,7 @@ fn begins<'a>(code: &'a str, word: &str) -> Vec<&'a str> {
     starts.filter(first).map(|at| &code[at..]).collect()
 }
 
-/// What a module names of its crate, as absolute paths.
+/// Returns what a module imports of its crate, as absolute paths.
 fn named(own: &str, code: &str, children: &[&str]) -> Vec<Vec<String>> {
     let own: Vec<String> = own.split("::").map(str::to_owned).collect();
     let mut found = Vec::new();
@@ -99,7 +99,7 @@ fn named(own: &str, code: &str, children: &[&str]) -> Vec<Vec<String>> {
     found
 }
 
-/// The statements that re-export items, and the code without them. A folder that offers the items of its modules does not read them.
+/// Returns the re-exports, and the code without them. A folder that re-exports its modules' items does not import them.
 fn split_re_exports(code: &str) -> (Vec<Vec<String>>, String) {
     let (mut re_exported, mut rest) = (Vec::new(), String::new());
     let mut parts = code.split("pub use ");
@@ -112,7 +112,7 @@ fn split_re_exports(code: &str) -> (Vec<Vec<String>>, String) {
     (re_exported, rest)
 }
 
-/// The imports of one crate. An item that a folder re-exports counts as the module that has it.
+/// Returns the imports of one crate. A re-exported item counts as the module that defines it.
 fn imports(crate_name: &str, sources: &[Source]) -> Imports {
     let of_crate = sources.iter().filter_map(|source| Some((module(&source.path)?, source)));
     let modules: BTreeMap<String, (Vec<Vec<String>>, String)> = of_crate
@@ -137,7 +137,7 @@ fn imports(crate_name: &str, sources: &[Source]) -> Imports {
     imports
 }
 
-/// The imports between folders: each module counts as the folder or file at the top that it is in.
+/// Returns the imports between top-level folders; each module counts as its folder or file.
 fn between_folders(imports: &Imports) -> Imports {
     let top = |module: &String| module.split("::").next().unwrap_or_default().to_owned();
     let mut folders = Imports::new();
@@ -148,14 +148,14 @@ fn between_folders(imports: &Imports) -> Imports {
     folders
 }
 
-/// The imports among the modules of one folder.
+/// Returns the imports among the modules of one folder.
 fn within(imports: &Imports, folder: &str) -> Imports {
     let inside = |module: &String| module.split("::").next() == Some(folder);
     let own = imports.iter().filter(|(module, _)| inside(module));
     own.map(|(module, named)| (module.clone(), named.iter().filter(|m| inside(m)).cloned().collect())).collect()
 }
 
-/// Everything that a module reaches by its imports.
+/// Returns every module that a module reaches through imports.
 fn reached<'a>(imports: &'a Imports, from: &str) -> BTreeSet<&'a String> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&str> = vec![from];
@@ -169,7 +169,7 @@ fn reached<'a>(imports: &'a Imports, from: &str) -> BTreeSet<&'a String> {
     reached
 }
 
-/// The largest set of modules that all reach each other.
+/// Returns the largest set of modules that all reach each other.
 fn largest_knot(imports: &Imports) -> Vec<String> {
     let all: BTreeMap<&String, BTreeSet<&String>> = imports.keys().map(|m| (m, reached(imports, m))).collect();
     let knot = |module: &String| {

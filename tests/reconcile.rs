@@ -1,4 +1,4 @@
-//! A person confirms with proof or gives up: each check of the proof is said, and each of them alone is reason enough for a no.
+//! An operator confirms an operation with proof or abandons it: each failed check is named, and one is enough to refuse.
 
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::registry::Roles;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Answer, Installation, Payday, Server, Terms, signer_of, wallet};
+use crate::installation::{Answer, Installation, PayoutFixture, Server, Terms, signer_of, wallet};
 
 const UNKNOWN: &str = "0x0101010101010101010101010101010101010101010101010101010101010101";
 
@@ -16,7 +16,7 @@ async fn prove(server: &Server, key: &str, id: &str, hash: &str) -> Answer {
     server.act(key, id, "reconcile", json!({ "resolution": "mark_confirmed", "tx_hash": hash, "reason": "seen" })).await
 }
 
-/// The names of the checks that failed; the answer must list those that passed too.
+/// Names of the failed checks; the response must list the passed ones too.
 fn failed(answer: &Answer) -> Vec<String> {
     assert_eq!(answer.problem(), (422, "reconcile_verification_failed".to_owned()), "{answer:?}");
     let checks = answer.body["checks"].as_array().unwrap();
@@ -37,8 +37,8 @@ on_both_databases! {
         assert_eq!(failed(&prove(&server, "unknown", &mint, UNKNOWN).await), ["receipt"]);
         let other = hash_of(&site, "deploy_token").await;
         assert_eq!(failed(&prove(&server, "other", &mint, &other).await), ["unclaimed", "effect"]);
-        // Mining stops, so that what comes now stays young, even if a block was on its way.
-        site.hold_blocks().await;
+        // Mining stops, so that new transactions do not become final, even if a block was under way.
+        site.stop_blocks().await;
         let proof = execute_elsewhere(&site, &mint).await;
         site.anvil.mine(1).await;
         assert_eq!(failed(&prove(&server, "young", &mint, &proof).await), ["final"]);
@@ -67,7 +67,7 @@ on_both_databases! {
         site.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
         let proof = execute_elsewhere(&site, &mint).await;
         site.until("it waits", async || site.anvil.rpc().number("eth_getBlockTransactionCountByNumber", json!(["pending"])).await == 1).await;
-        // In the same block, after it: the agent is no agent any more.
+        // Later in the same block the agent loses its role.
         site.set_roles_of(KEYS[2], Roles(0)).await;
         site.anvil.mine(1).await;
         site.anvil.mine(4).await;
@@ -76,28 +76,28 @@ on_both_databases! {
     }
 
     async fn an_unknown_payment_proves_nothing(database: Database) {
-        let day = Payday::new(database, 2).await;
-        let first = day.calculated("direct_payout", "2.00").await;
-        day.executed(&first).await;
-        day.reaches(&first, "completed").await;
+        let fixture = PayoutFixture::new(database, 2).await;
+        let first = fixture.calculated("direct_payout", "2.00").await;
+        fixture.executed(&first).await;
+        fixture.reaches(&first, "completed").await;
         // The page is refused, and then another agent executes it.
-        let id = day.calculated("direct_payout", "20.00").await;
-        day.site.set_roles(Roles(0)).await;
-        let page = day.executed(&id).await.text("/operations/0/id");
-        day.site.settled().await;
-        assert_eq!(day.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
-        let (agent, asset) = (signer_of(KEYS[2]), day.site.platform.coin);
-        day.fund(agent, 100).await;
-        day.send_as(KEYS[2], coin::approve(agent, asset, day.token)).await;
-        let proof = execute_elsewhere(&day.site, &page).await;
-        let receipt = async || day.site.anvil.rpc().call("eth_getTransactionReceipt", json!([proof])).await;
-        day.site.until("it is mined", async || !receipt().await.is_null()).await;
+        let id = fixture.calculated("direct_payout", "20.00").await;
+        fixture.site.set_roles(Roles(0)).await;
+        let page = fixture.executed(&id).await.text("/operations/0/id");
+        fixture.site.settled().await;
+        assert_eq!(fixture.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
+        let (agent, asset) = (signer_of(KEYS[2]), fixture.site.platform.coin);
+        fixture.fund(agent, 100).await;
+        fixture.send_as(KEYS[2], coin::approve(agent, asset, fixture.token)).await;
+        let proof = execute_elsewhere(&fixture.site, &page).await;
+        let receipt = async || fixture.site.anvil.rpc().call("eth_getTransactionReceipt", json!([proof])).await;
+        fixture.site.until("it is included", async || !receipt().await.is_null()).await;
         let text = receipt().await["blockNumber"].as_str().unwrap().to_owned();
         let mined = u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
         let read = "select cast(block_number as text) from token_reads";
-        day.site.until("it is final here", async || day.site.rows(read).await[0][0].parse::<u64>().unwrap() >= mined).await;
+        fixture.site.until("it is final here", async || fixture.site.rows(read).await[0][0].parse::<u64>().unwrap() >= mined).await;
         let line = format!("operation_id = '{page}' and line_index = 1");
-        let other = day.site.rows("select min(id) from operations where kind = 'payout'").await[0][0].clone();
+        let other = fixture.site.rows("select min(id) from operations where kind = 'payout'").await[0][0].clone();
         for (name, changed, restored) in [
             ("redirected", "payee_address = '0x0000000000000000000000000000000000000007'", "payee_address = wallet_address"),
             ("less", "gross = gross - 1, net = net - 1", "gross = gross + 1, net = net + 1"),
@@ -106,23 +106,23 @@ on_both_databases! {
             ("released", "status = 'calculated'", "status = 'queued'"),
             ("another-line", "line_index = 7", "line_index = 1"),
         ] {
-            let entitlement = day.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
+            let entitlement = fixture.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
             let write = async |set: &str| {
                 let sql = format!("update entitlements set {set} where id = '{entitlement}'");
-                assert_eq!(day.site.write(&sql).await, 1);
+                assert_eq!(fixture.site.write(&sql).await, 1);
             };
             write(changed).await;
-            assert_eq!(failed(&prove(&day.server, name, &page, &proof).await), ["post_state"], "{name}");
+            assert_eq!(failed(&prove(&fixture.server, name, &page, &proof).await), ["post_state"], "{name}");
             write(restored).await;
         }
-        let entitlement = day.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
+        let entitlement = fixture.site.rows(&format!("select id from entitlements where {line}")).await[0][0].clone();
         let owned_by = |op: &str| format!("update entitlements set operation_id = '{op}' where id = '{entitlement}'");
-        day.site.write(&owned_by(&other)).await;
-        assert_eq!(failed(&prove(&day.server, "reissued", &page, &proof).await), ["post_state"]);
-        day.site.write(&owned_by(&page)).await;
-        let proved = prove(&day.server, "proof", &page, &proof).await;
+        fixture.site.write(&owned_by(&other)).await;
+        assert_eq!(failed(&prove(&fixture.server, "reissued", &page, &proof).await), ["post_state"]);
+        fixture.site.write(&owned_by(&page)).await;
+        let proved = prove(&fixture.server, "proof", &page, &proof).await;
         assert_eq!((proved.status, proved.text("/resolution")), (200, "confirmed_external".to_owned()), "{proved:?}");
-        assert_eq!((day.shown(&id).await.text("/status"), day.sums_agree().await), ("completed".to_owned(), 4));
+        assert_eq!((fixture.shown(&id).await.text("/status"), fixture.sums_agree().await), ("completed".to_owned(), 4));
     }
 
     async fn a_reverted_transaction_proves_nothing(database: Database) {
@@ -149,7 +149,7 @@ on_both_databases! {
         site.settled().await;
         assert_eq!(server.state(&freeze).await, ("failed".to_owned(), "reverts".to_owned()));
         let proof = execute_elsewhere(&site, &freeze).await;
-        // It is so for as long as nobody undoes it; then the same receipt proves nothing any more.
+        // The proof holds until the freeze is lifted; then the same receipt proves nothing.
         let agent = json!([signer_of(KEYS[2]), "latest"]);
         let nonce = site.anvil.rpc().number("eth_getTransactionCount", agent).await;
         let undo = token::unfreeze(signer_of(KEYS[2]), token, wallet(0), Bytes::new());
@@ -161,7 +161,7 @@ on_both_databases! {
         };
         site.until("both are final", async || !names(&undone).await.contains(&"final".to_owned())).await;
         assert_eq!(names(&proof).await, ["post_state"]);
-        // The books must have what the receipt tells of the token, too.
+        // The ledger must also have the token's events of that receipt.
         site.write("update token_events set tx_hash = '0x00' where kind = 'freeze'").await;
         assert_eq!(names(&proof).await, ["post_state"]);
     }
@@ -227,13 +227,13 @@ on_both_databases! {
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
         let give_up = json!({ "resolution": "abandon", "reason": "the offering is over" });
-        let asked = server.act("one", &mint, "reconcile", give_up.clone()).await;
-        assert_eq!((asked.status, asked.text("/approval/status"), asked.text("/approval/action")), (202, "pending".to_owned(), "abandon".to_owned()), "{asked:?}");
-        assert_eq!(asked.headers["location"], format!("/v1/approvals/{}", asked.text("/approval/id")));
+        let requested = server.act("one", &mint, "reconcile", give_up.clone()).await;
+        assert_eq!((requested.status, requested.text("/approval/status"), requested.text("/approval/action")), (202, "pending".to_owned(), "abandon".to_owned()), "{requested:?}");
+        assert_eq!(requested.headers["location"], format!("/v1/approvals/{}", requested.text("/approval/id")));
         let twice = server.act("two", &mint, "reconcile", give_up.clone()).await;
         assert_eq!(twice.problem(), (409, "operation_in_progress".to_owned()));
-        assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, asked.body, "one key, one answer");
-        assert_eq!(site.count("operations where resolution is not null").await, 0, "nothing is given up yet");
+        assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, requested.body, "one key, one response");
+        assert_eq!(site.count("operations where resolution is not null").await, 0, "nothing is abandoned yet");
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(3).await;
         assert_eq!(server.retry("retry", &mint).await.status, 202, "until then it can be retried");

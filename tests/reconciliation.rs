@@ -1,4 +1,4 @@
-//! Reconciliation: a healthy world has no difference, each planted one is found, and a run survives what a process does not.
+//! Reconciliation: a healthy installation has no difference, each planted one is found, and a run survives a crash.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Installation, PATIENCE, Payday, Server, Terms, signer_of};
+use crate::installation::{Installation, PATIENCE, PayoutFixture, Server, Terms, signer_of};
 
-/// The points at which these tests end a process.
+/// Commit points at which these tests end a process.
 pub const ENDED_AT: &[Point] = &[Point::Reconcile];
 
 const PATH: &str = "/blockchain/reconciliation-runs";
@@ -35,9 +35,9 @@ async fn minted(site: &Installation, server: &Server) {
 
 /// Runs a comparison to its end.
 async fn report(site: &Installation, server: &Server, key: &str, body: Value) -> Value {
-    let asked = server.post(PATH, key, body).await;
-    assert_eq!((asked.status, asked.text("/status")), (202, "running".to_owned()), "{asked:?}");
-    let location = asked.headers["location"].to_str().unwrap().to_owned();
+    let requested = server.post(PATH, key, body).await;
+    assert_eq!((requested.status, requested.text("/status")), (202, "running".to_owned()), "{requested:?}");
+    let location = requested.headers["location"].to_str().unwrap().to_owned();
     site.until("the run is over", async || server.get(&location).await.text("/status") != "running").await;
     let report = server.get(&format!("{location}?limit=100")).await.body;
     assert_eq!(report["status"], "completed", "{report}");
@@ -49,14 +49,14 @@ fn kinds(report: &Value) -> Vec<String> {
     let all: Vec<_> = found.iter().map(|finding| finding["kind"].as_str().unwrap().to_owned()).collect();
     assert!(found.iter().all(|finding| !finding["suggested_action"].as_str().unwrap().is_empty()));
     assert_eq!(report["finding_count"], all.len());
-    // Every known key is an agent here; those that are no signers are told of whenever the registry is compared.
+    // Every known key is an agent here; agents that are not signers are reported at each comparison of the registry.
     let mut kinds: Vec<_> = all.into_iter().filter(|kind| kind != "agent_unknown").collect();
     kinds.sort();
     kinds
 }
 
-/// A call of the first offering's token by an agent that is none of the platform's signers.
-async fn by_a_stranger(site: &Installation, data: Bytes) {
+/// Calls the first offering's token as an agent that is not a signer of the platform.
+async fn by_foreign_agent(site: &Installation, data: Bytes) {
     let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([signer_of(KEYS[2]), "latest"])).await;
     let token = site.tokens_of(&site.offerings[0]).await[0].address;
     let hash = send(&site.anvil, KEYS[2], nonce, token, data).await;
@@ -72,7 +72,7 @@ on_both_databases! {
             site.set_roles_of(other, Roles(0)).await;
         }
         let mined = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
-        site.until("that is final", async || site.count(&format!("chains where final_number >= {mined}")).await == 1).await;
+        site.until("it is final", async || site.count(&format!("chains where final_number >= {mined}")).await == 1).await;
         let all = report(&site, &server, "all", json!({})).await;
         assert_eq!(all["finding_count"], 0);
         assert_eq!(kinds(&all), [""; 0], "{all}");
@@ -110,7 +110,7 @@ on_both_databases! {
             let part = &shown["parts"][0];
             assert_eq!((kinds(shown), &part["block_number"], &part["compared"]), (Vec::new(), &json!(block), &json!(holders)));
         }
-        // What is wrong in the events is found at any block behind it.
+        // A wrong event is found at any later block.
         let first = "to_address = (select min(to_address) from token_events)";
         assert_eq!(site.write(&format!("update token_events set quantity = '1' where kind = 'transfer' and {first}")).await, 1);
         assert_eq!(kinds(&report(&site, &server, "planted", at(minted)).await), ["balance", "supply"]);
@@ -185,13 +185,13 @@ on_both_databases! {
     }
 
     async fn payments_are_compared_with_the_transfers_of_the_coin(database: Database) {
-        let day = Payday::new(database, 4).await;
+        let fixture = PayoutFixture::new(database, 4).await;
         for (method, total) in [("direct_payout", "40.00"), ("distributor", "44.00")] {
-            let id = day.calculated(method, total).await;
-            day.executed(&id).await;
-            day.reaches(&id, "completed").await;
+            let id = fixture.calculated(method, total).await;
+            fixture.executed(&id).await;
+            fixture.reaches(&id, "completed").await;
         }
-        let (site, server) = (&day.site, &day.server);
+        let (site, server) = (&fixture.site, &fixture.server);
         let healthy = report(site, server, "healthy", json!({})).await;
         assert_eq!(kinds(&healthy), [""; 0], "{healthy}");
         let receipt = site.rows("select entitlement_id, units, payee_address from payout_receipts order by entitlement_id limit 1").await.remove(0);
@@ -202,12 +202,12 @@ on_both_databases! {
         assert_eq!(kinds(&less), ["payout_missing", "payout_total"], "{less}");
         assert_eq!(less["findings"]["data"][0]["subject"], entitlement);
         site.write(&set("units", &units)).await;
-        // The sum is right, and somebody else has it.
+        // The sum is right, but another holder has it.
         site.write(&set("payee_address", &format!("{:#x}", Address::repeat_byte(9)))).await;
         assert_eq!(kinds(&report(site, server, "payee", json!({})).await), ["payout_missing"]);
         site.write(&set("payee_address", &payee)).await;
         let page = "where name = 'payoutForDistribution' and position = (select max(position) from operation_steps where name = 'payoutForDistribution')";
-        // A page that stands on the chain, and one that does not.
+        // One page that is on the chain and one that is not.
         site.write(&format!("update operation_steps set outcome = 'reverted' {page}")).await;
         assert_eq!(kinds(&report(site, server, "stands", json!({})).await), ["executed_not_confirmed"]);
         site.write(&format!("update operation_steps set outcome = 'success' {page}")).await;
@@ -221,13 +221,13 @@ on_both_databases! {
         minted(&site, &server).await;
         let (nobody, holder) = (Address::ZERO, site.rows("select min(wallet_address) from holdings").await[0][0].parse().unwrap());
         let page = MintPage { op_id: 9, partition: 1, release_at: 0, lines: vec![Line::new(Address::repeat_byte(7), 5).unwrap()] };
-        by_a_stranger(&site, token::mint_page(nobody, nobody, &page).data).await;
+        by_foreign_agent(&site, token::mint_page(nobody, nobody, &page).data).await;
         let minted = report(&site, &server, "mint", json!({})).await;
         assert!(kinds(&minted).contains(&"unknown_operation".to_owned()), "{minted}");
-        by_a_stranger(&site, token::freeze(nobody, nobody, holder, Bytes::new()).data).await;
-        by_a_stranger(&site, token::restrict(nobody, nobody, 1).data).await;
+        by_foreign_agent(&site, token::freeze(nobody, nobody, holder, Bytes::new()).data).await;
+        by_foreign_agent(&site, token::restrict(nobody, nobody, 1).data).await;
         let all = report(&site, &server, "all", json!({})).await;
-        // What the index took in is no difference; that nobody here asked for it is.
+        // An indexed event is no difference; that nobody here requested it is one.
         assert_eq!(kinds(&all), ["unknown_operation"], "{all}");
         let found = all["findings"]["data"].as_array().unwrap();
         let agents: Vec<_> = found.iter().filter(|found| found["kind"] == "agent_unknown").map(|found| &found["subject"]).collect();
@@ -265,12 +265,12 @@ on_both_databases! {
         server.process.kill();
         for plan in ["reconcile.before:1", "reconcile.after:2", "reconcile.before:4"] {
             let mut server = site.serve(site.launch(&["run"]).env("MUNIMENT_CRASH", plan)).await;
-            let asked = server.post(PATH, plan, json!({})).await;
-            assert_eq!(asked.status, 202, "{asked:?}");
+            let requested = server.post(PATH, plan, json!({})).await;
+            assert_eq!(requested.status, 202, "{requested:?}");
             let status = server.process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
             assert_eq!(status.signal(), Some(SIGABRT), "{plan}");
             let server = site.start().await;
-            let path = format!("{PATH}/{}", asked.text("/id"));
+            let path = format!("{PATH}/{}", requested.text("/id"));
             site.write("update reconciliation_runs set next_action_at = created_at where status = 'running'").await;
             site.until("the run is over", async || server.get(&path).await.text("/status") == "completed").await;
             let done = server.get(&path).await.body;
@@ -278,8 +278,8 @@ on_both_databases! {
         }
         let server = site.start().await;
         proxy.add(Rule::new(Fault::Status(503)).on(&["eth_call", "eth_getLogs"]));
-        let asked = server.post(PATH, "away", json!({})).await;
-        let path = format!("{PATH}/{}", asked.text("/id"));
+        let requested = server.post(PATH, "away", json!({})).await;
+        let path = format!("{PATH}/{}", requested.text("/id"));
         site.until("it waits", async || !server.get(&path).await.text("/error").is_empty()).await;
         assert_eq!(server.get(&path).await.text("/status"), "running");
         let twice = server.post(PATH, "twice", json!({})).await;
@@ -295,7 +295,7 @@ on_both_databases! {
         let server = site.start().await;
         let client = server.client().with_key(&auditor);
         assert_eq!(client.post(PATH, "x", json!({})).await.unwrap().problem(), (403, "role_forbidden".to_owned()));
-        assert_eq!(client.get(PATH).await.unwrap().status, 200, "an auditor reads");
+        assert_eq!(client.get(PATH).await.unwrap().status, 200, "an auditor may read");
         for (body, pointer) in [(json!({ "offering_id": "off_7" }), "/offering_id"), (json!({ "at": 7 }), "/at")] {
             let answer = server.post(PATH, "bad", body).await;
             assert_eq!((answer.status, answer.text("/errors/0/pointer")), (422, pointer.to_owned()), "{answer:?}");

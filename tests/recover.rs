@@ -1,4 +1,4 @@
-//! Recovery: everything of a lost wallet follows to a new one of the same investor, locks and freeze too, and the books with it.
+//! Recovery: everything of a lost wallet moves to a new wallet of the same investor, with locks and freeze, and so does the ledger.
 
 use alloy::primitives::{Address, U256};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn recovery(site: &Installation, offering: &str, new: Address) -> Value {
         "new_address": new.to_checksum(None), "evidence_document_sha256": "cd".repeat(32) })
 }
 
-/// A further accepted subscription of the first investor in an offering.
+/// Adds an accepted subscription of the first investor.
 async fn subscribe(site: &Installation, id: &str, offering: &str) {
     let columns = "investor_id, amount, quantity, wallet_address, cooling_off_expires_at, created_at, updated_at";
     let of =
@@ -36,7 +36,7 @@ async fn lock(site: &Installation, server: &Server, key: &str, partition: &str, 
     site.settled().await;
 }
 
-/// What a wallet holds, partition by partition: units and locks.
+/// Units and locks of a wallet in each partition.
 async fn held(site: &Installation, token: Address, account: Address) -> Vec<(U256, Vec<(U256, u64)>)> {
     let mut held = Vec::new();
     for partition in [1, 2] {
@@ -53,7 +53,7 @@ on_both_databases! {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(2), Terms::free(0)]).await;
         let offering = site.offerings[0].clone();
         let (in_one, later, elsewhere) = ("sub_01jc0000000000000000000001", "sub_01jc0000000000000000000002", "sub_01jc0000000000000000000003");
-        // The token has two partitions; what is minted first goes to the second one.
+        // The token has two partitions; the first mint goes to the second one.
         site.write("update offerings set partition_id = 2").await;
         let server = site.start().await;
         let second = site.second_person(&server).await;
@@ -73,17 +73,17 @@ on_both_databases! {
         let before = held(&site, token, wallet(0)).await;
         assert_eq!((before[0].1.len(), before[1].1.len()), (1, 2));
 
-        let asked = server.post(PATH, "recover", recovery(&site, "all", NEW).await).await;
-        assert_eq!((asked.status, asked.text("/approval/action")), (202, "recover".into()), "{asked:?}");
-        let allowed = server.approve(&second, &asked).await;
-        assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".into()), "{allowed:?}");
+        let requested = server.post(PATH, "recover", recovery(&site, "all", NEW).await).await;
+        assert_eq!((requested.status, requested.text("/approval/action")), (202, "recover".into()), "{requested:?}");
+        let approved = server.approve(&second, &requested).await;
+        assert_eq!((approved.status, approved.text("/status")), (202, "executed".into()), "{approved:?}");
         site.settled().await;
-        let batch = server.get(allowed.headers["location"].to_str().unwrap()).await;
-        assert_eq!(batch.body["data"].as_array().unwrap().len(), 1, "one token holds the wallet");
+        let batch = server.get(approved.headers["location"].to_str().unwrap()).await;
+        assert_eq!(batch.body["data"].as_array().unwrap().len(), 1, "one token has units in the wallet");
         assert_eq!(batch.text("/data/0/status"), "confirmed", "{batch:?}");
         assert_eq!(held(&site, token, NEW).await, before);
         assert_eq!(held(&site, token, wallet(0)).await, [(U256::ZERO, vec![]), (U256::ZERO, vec![])]);
-        assert!(site.is_frozen(token, wallet(0)).await && site.is_frozen(token, NEW).await, "a recovery launders no freeze");
+        assert!(site.is_frozen(token, wallet(0)).await && site.is_frozen(token, NEW).await, "a recovery does not remove a freeze");
         assert_eq!(site.successor_of(token, wallet(0)).await, NEW);
 
         let wallets = "select address, coalesce(successor, ''), cast(retired_at is not null as text), cast(verified_at is not null as text)";
@@ -93,14 +93,14 @@ on_both_databases! {
         let (old, new) = (format!("{:#x}", wallet(0)), format!("{NEW:#x}"));
         assert_eq!(kept, [[old.as_str(), new.as_str(), yes, yes], [new.as_str(), "", no, yes]]);
         let followed = site.rows(&format!("select id from subscriptions where wallet_address = '{new}' order by id")).await.concat();
-        assert_eq!(followed, [later, elsewhere], "what is not minted goes to the new wallet");
+        assert_eq!(followed, [later, elsewhere], "unminted units go to the new wallet");
         assert_eq!(site.count("events where type = 'wallet.recovered'").await, 1);
         let holders = server.get(&format!("/v1/offerings/{offering}/holders?limit=50")).await;
         let of_owner = holders.body["data"].as_array().unwrap().iter().filter(|h| h["investor_id"] == json!(owner));
         let shown: Vec<_> = of_owner.map(|h| (h["wallet_address"].clone(), h["base_units"].as_str().unwrap().parse::<U256>().unwrap())).collect();
         assert_eq!(shown, [(json!(NEW.to_checksum(None)), before[0].0), (json!(NEW.to_checksum(None)), before[1].0)], "{holders:?}");
 
-        // The wallet is gone for good: it cannot be freed, frozen units or not, nor recovered again.
+        // The lost wallet cannot be unfrozen, with or without frozen units, nor recovered again.
         let body = site.about(json!({ "address": wallet(0).to_checksum(None) }));
         let refused = server.post("/blockchain/unfreeze", "unfreeze", body).await;
         assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), ("/address".into(), "address_retired".into()), "{refused:?}");
@@ -115,10 +115,10 @@ on_both_databases! {
         let second = site.second_person(&server).await;
         let token = site.minted(&server).await;
         site.lanes("paused").await;
-        // Somebody else has said that the new wallet is his, and no more than that.
+        // Another investor claimed the new wallet but did not prove it.
         site.write(&format!("insert into wallets (id, investor_id, address, created_at) select 'wal_01jc0000000000000000000099', investor_id, \
             '{NEW:#x}', created_at from wallets where address = '{:#x}'", wallet(1))).await;
-        let id = server.two(&second, PATH, "recover", recovery(&site, &site.offerings[0], NEW).await).await;
+        let id = server.request_and_approve(&second, PATH, "recover", recovery(&site, &site.offerings[0], NEW).await).await;
         let busy = (409, "operation_in_progress".to_owned());
         assert_eq!(site.freeze(&server, "freeze", 0).await.problem(), busy);
         let freeze = site.about(json!({ "address": NEW.to_checksum(None) }));
@@ -128,7 +128,7 @@ on_both_databases! {
         (other["investor_id"], other["lost_address"]) = (json!(owner[0][0]), json!(wallet(1).to_checksum(None)));
         assert_eq!(server.post(PATH, "other", other).await.problem(), (409, "wallet_in_use".to_owned()));
         let verified = format!("wallets where address = '{NEW:#x}' and verified_at is not null");
-        assert_eq!(site.count(&verified).await, 0, "not before it is final: {id:?}");
+        assert_eq!(site.count(&verified).await, 0, "no change before it is final: {id:?}");
         site.lanes("active").await;
         site.settled().await;
         assert_eq!((site.count(&verified).await, site.successor_of(token, wallet(0)).await), (1, NEW));
@@ -171,7 +171,7 @@ async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing(
     let mut taken = good.clone();
     taken["new_address"] = json!(wallet(1).to_checksum(None));
     assert_eq!(server.post(PATH, "taken", taken.clone()).await.problem(), (409, "wallet_in_use".to_owned()));
-    // Their own second wallet, but with units in it: the chain would refuse it.
+    // The investor's own second wallet already has units: the chain would refuse it.
     let owner = good["investor_id"].as_str().unwrap();
     site.write(&format!(
         "update wallets set is_default = false, investor_id = '{owner}' where address = '{:#x}'",

@@ -1,11 +1,11 @@
-//! Blocks that vanish, transactions that fall out of the pool, fees that rise: nothing is told before it is final.
+//! Reorganised blocks, dropped transactions, rising fees: nothing is reported before it is final.
 
 use serde_json::json;
 use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Installation, Server, Terms};
 
-/// A site whose blocks come when the test says so, with one deployment sent.
+/// An installation whose blocks the test makes, with one deployment sent.
 async fn sent(database: Database) -> (Installation, Server) {
     let mut site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
     site.config.chain("bump_after_seconds", "600");
@@ -22,10 +22,11 @@ async fn in_pool(site: &Installation, count: u64) {
 
 async fn included(site: &Installation) {
     site.anvil.mine(1).await;
-    site.until("it is seen", async || site.count("operation_steps where state = 'included'").await == 1).await;
+    site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1)
+        .await;
 }
 
-async fn nothing_is_told(site: &Installation) {
+async fn nothing_is_reported(site: &Installation) {
     assert_eq!(site.statuses().await, [["submitted", "1"]]);
     assert_eq!(site.count("offerings where token_status = 'deployed'").await, 0);
     assert_eq!(site.count("events where type in ('offering.token_deployed', 'operation.confirmed')").await, 0);
@@ -38,13 +39,13 @@ async fn hash(site: &Installation) -> String {
 on_both_databases! {
     async fn the_domain_changes_at_finality_and_not_before(database: Database) {
         let (site, _server) = sent(database).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         included(&site).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         site.anvil.mine(1).await;
         let head = async || site.count("chains where head_number > final_number + 1").await;
         site.until("the next block is seen", async || head().await == 1).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
@@ -55,12 +56,12 @@ on_both_databases! {
         site.anvil.reorg(1).await;
         let back = "operation_steps where state = 'signed'";
         site.until("the reorganisation is seen", async || site.count(back).await == 1).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         in_pool(&site, 1).await;
         included(&site).await;
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
-        assert_eq!(site.count("attempts").await, 1, "the same bytes, not others");
+        assert_eq!(site.count("attempts").await, 1, "the same bytes are sent");
     }
 
     async fn repeated_reorganisations_deploy_and_mint_once(database: Database) {
@@ -69,7 +70,7 @@ on_both_databases! {
             included(&site).await;
             site.anvil.mine(1).await;
             site.anvil.reorg(2).await;
-            site.until("it is taken back", async || site.count("operation_steps where state = 'signed'").await == 1).await;
+            site.until("the inclusion is withdrawn", async || site.count("operation_steps where state = 'signed'").await == 1).await;
             in_pool(&site, 1).await;
         }
         site.finalised().await;
@@ -107,11 +108,11 @@ on_both_databases! {
         let fee = site.rows("select max_fee_per_gas from attempts").await[0][0].parse::<u64>().unwrap();
         site.anvil.set_base_fee(fee * 3).await;
         site.anvil.mine(1).await;
-        nothing_is_told(&site).await;
+        nothing_is_reported(&site).await;
         let raised = "attempts where kind = 'bump'";
-        site.until("it is raised", async || site.count(raised).await > 0).await;
-        // Each block is less than half full, so the market falls while the fee rises: they meet.
-        site.until("one of them is taken", async || {
+        site.until("the fee is raised", async || site.count(raised).await > 0).await;
+        // Each block is less than half full, so the base fee falls while our fee rises until they meet.
+        site.until("one attempt is included", async || {
             site.anvil.mine(1).await;
             site.count("operation_steps where state <> 'signed'").await == 1
         })
@@ -119,6 +120,6 @@ on_both_databases! {
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
         assert_eq!(site.rows("select distinct cast(nonce as text) from attempts").await, [["0"]]);
-        assert_ne!(site.rows("select tx_hash from operations").await[0][0], first, "a replacement was mined");
+        assert_ne!(site.rows("select tx_hash from operations").await[0][0], first, "a replacement was included");
     }
 }

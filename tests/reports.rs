@@ -1,4 +1,4 @@
-//! Reports: every line once, however many there are, and sums that are exactly those of the lines.
+//! Reports: each line once, however many there are, with exact sums.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Mining, on_both_databases};
 
-use crate::installation::{Installation, Raise, Terms, ledger_write, offer, open};
+use crate::installation::{Installation, SubscriptionFixture, Terms, ledger_write, offer, open};
 
 const HOLDERS: i64 = 10_000;
 const TIME: &str = "2026-03-01T00:00:00+00:00";
@@ -16,7 +16,7 @@ const HASH: &str = "0x0000000000000000000000000000000000000000000000000000000000
 const BLOCK: i64 = 40;
 const DISTRIBUTION: &str = "dist_01jc0000000000000000000001";
 
-/// An offering with ten thousand holders of ten units each, who were owed ten euros each: the even ones were paid, the others are held.
+/// An offering with ten thousand holders of ten units and an entitlement of ten euros each: even ones are paid, odd ones held.
 async fn ten_thousand(database: &Database, offering: &str) {
     let (id, numbers) = (
         "cast(100000 + n.i as text)",
@@ -62,14 +62,14 @@ async fn ten_thousand(database: &Database, offering: &str) {
             case when n.i % 2 = 0 then '{HASH}' end, 9, case when n.i % 2 = 0 then cast('{TIME}' as timestamptz) end, 1, '{TIME}', '{TIME}' from n"
         ),
     ] {
-        // To SQLite a time is a text.
+        // In SQLite a time is text.
         let sql =
             if matches!(database, Database::Sqlite(_)) { sql.replace(" as timestamptz)", " as text)") } else { sql };
         ledger_write(database, &sql).await;
     }
 }
 
-/// The cells of a table that has no comma in them but in quotes.
+/// Splits a row of a CSV file; commas occur only within quotes.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
@@ -89,12 +89,12 @@ fn cents(amount: &str) -> i64 {
 
 on_both_databases! {
     async fn ten_thousand_holders_appear_once_with_exact_sums(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        ten_thousand(&raise.door.database, &raise.offering).await;
-        let auditor = raise.door.person(&raise.server, "aude", Role::Auditor).await;
-        let of = format!("offering_id={}", raise.offering);
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        ten_thousand(&fixture.api.database, &fixture.offering).await;
+        let auditor = fixture.api.person(&fixture.server, "aude", Role::Auditor).await;
+        let of = format!("offering_id={}", fixture.offering);
 
-        let table = raise.operator.get(&format!("/v1/reports/cap-table?{of}&format=csv")).await;
+        let table = fixture.operator.get(&format!("/v1/reports/cap-table?{of}&format=csv")).await;
         assert_eq!(table.headers["content-disposition"], "attachment; filename=\"cap-table.csv\"");
         let text = table.body.as_str().unwrap();
         let lines: Vec<_> = text.trim_end().split("\r\n").map(cells).collect();
@@ -106,17 +106,17 @@ on_both_databases! {
         assert_eq!(wallets.len() as i64, HOLDERS);
         let shown = auditor.get(&format!("/v1/reports/cap-table?{of}")).await;
         assert_eq!((&shown.body["block_number"], shown.body["lines"].as_array().unwrap().len() as i64), (&json!(BLOCK), HOLDERS));
-        assert_eq!(shown.text("/lines/0/legal_name"), "=… 1…", "an auditor is told no names");
+        assert_eq!(shown.text("/lines/0/legal_name"), "=… 1…", "an auditor gets no names");
         assert_eq!(shown.body["totals"], json!([{ "partition": "1", "quantity": "100000.00", "base_units": "10000000", "holders": HOLDERS }]));
 
-        let paid = raise.operator.get("/v1/reports/distributions?year=2026").await;
+        let paid = fixture.operator.get("/v1/reports/distributions?year=2026").await;
         assert_eq!((paid.text("/lines/0/distribution_id"), paid.text("/from")), (DISTRIBUTION.to_owned(), "2026-01-01T00:00:00.000Z".to_owned()));
         let sums = |at: &str| ["gross", "withholding", "net", "paid", "held", "open"].map(|field| paid.text(&format!("/{at}/0/{field}")));
         assert_eq!(sums("totals"), ["100000.00", "15000.00", "85000.00", "42500.00", "42500.00", "0.00"]);
         assert_eq!(sums("lines"), sums("totals"));
-        assert_eq!(raise.operator.get("/v1/reports/distributions?year=2025").await.body["lines"], json!([]));
+        assert_eq!(fixture.operator.get("/v1/reports/distributions?year=2025").await.body["lines"], json!([]));
 
-        let text = raise.operator.get(&format!("/v1/reports/tax?year=2026&{of}&format=csv")).await;
+        let text = fixture.operator.get(&format!("/v1/reports/tax?year=2026&{of}&format=csv")).await;
         let lines: Vec<_> = text.body.as_str().unwrap().trim_end().split("\r\n").map(cells).collect();
         assert_eq!(lines[1][2..], ["PT", "", "w8ben", "", "EUR", "15.00", "1", "10.00", "1.50", "8.50"]);
         let (rows, total) = (&lines[1..lines.len() - 1], lines.last().unwrap());
@@ -124,11 +124,11 @@ on_both_databases! {
         for column in 9..12 {
             assert_eq!(rows.iter().map(|line| cents(&line[column])).sum::<i64>(), cents(&total[column]));
         }
-        assert_eq!(raise.operator.get("/v1/reports/tax?year=2027").await.body["totals"], json!([]));
+        assert_eq!(fixture.operator.get("/v1/reports/tax?year=2027").await.body["totals"], json!([]));
     }
 
     async fn an_invalid_report_request_explains_itself(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
         for (path, status, code) in [
             ("cap-table", 400, "invalid_parameter"),
             ("cap-table?offering_id=sub_1", 400, "invalid_parameter"),
@@ -138,10 +138,10 @@ on_both_databases! {
             ("tax?format=pdf", 400, "invalid_parameter"),
             ("transactions?page=2", 400, "unknown_parameter"),
         ] {
-            assert_eq!(raise.operator.get(&format!("/v1/reports/{path}")).await.problem(), (status, code.to_owned()), "{path}");
+            assert_eq!(fixture.operator.get(&format!("/v1/reports/{path}")).await.problem(), (status, code.to_owned()), "{path}");
         }
-        // Nothing of this token is read yet.
-        let empty = raise.operator.get(&format!("/v1/reports/cap-table?offering_id={}", raise.offering)).await;
+        // No event of this token is indexed yet.
+        let empty = fixture.operator.get(&format!("/v1/reports/cap-table?offering_id={}", fixture.offering)).await;
         assert_eq!((&empty.body["block_number"], &empty.body["lines"], &empty.body["totals"]), (&Value::Null, &json!([]), &json!([])));
     }
 
@@ -156,7 +156,7 @@ on_both_databases! {
         let (lines, mut after) = cap_table::page(&mut tx, &offering, place.block_number, &(String::new(), -1), 500).await.unwrap();
         let mut sum: u128 = lines.iter().map(|line| line.balance.0).sum();
         drop(tx);
-        // The last one gives all to the first one, and something to somebody new at the end, in later blocks.
+        // In later blocks the last holder gives all units to the first, and a new holder at the end gets some.
         let stranger = "0xff00000000000000000000000000000000000000";
         for (block, to, units) in [(BLOCK + 1, first.as_str(), 900), (BLOCK + 2, stranger, 100)] {
             ledger_write(&database, &format!(
@@ -201,6 +201,6 @@ on_both_databases! {
         let gas: u64 = lines.iter().map(|line| line["gas_used"].as_u64().unwrap()).sum();
         assert_eq!((&report.body["totals"][0]["transactions"], &report.body["totals"][0]["gas_used"]), (&json!(2), &json!(gas)));
         let other = auditor.get("/v1/reports/transactions?year=1999&format=csv").await;
-        assert_eq!(other.body.as_str().unwrap().lines().count(), 1, "the names of the columns");
+        assert_eq!(other.body.as_str().unwrap().lines().count(), 1, "column names");
     }
 }

@@ -1,4 +1,4 @@
-//! What a restored database has never heard of is imported from the chain before its lane signs again: nothing is minted twice.
+//! Operations that a restored database does not know are imported from the chain before its lane signs again: nothing is minted twice.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -8,9 +8,9 @@ use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::backup::copy;
 use crate::foreign_key::send;
-use crate::installation::{Installation, Payday, Terms, signer_of};
+use crate::installation::{Installation, PayoutFixture, Terms, signer_of};
 
-/// Runs `muniment admin lane …`; whether it succeeded, and what it printed.
+/// Runs `muniment admin lane …`; returns whether it succeeded, and its output.
 async fn lane(site: &Installation, words: &[&str]) -> (bool, String) {
     let id = site.rows("select id from lanes").await[0][0].clone();
     let words: Vec<&str> = ["admin", "lane", words[0], &id].into_iter().chain(words[1..].iter().copied()).collect();
@@ -18,7 +18,7 @@ async fn lane(site: &Installation, words: &[&str]) -> (bool, String) {
     (status.success(), printed)
 }
 
-/// Goes back to the backup, and waits until the lane is stopped and all that the key did is final there.
+/// Restores the backup, and waits until the lane is stopped and all transactions of the key are final.
 async fn restore(site: &mut Installation, backup: Database) {
     let newest = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
     site.config.database(&backup.url());
@@ -30,8 +30,8 @@ async fn restore(site: &mut Installation, backup: Database) {
     server.process.kill();
 }
 
-/// Two tokens, then a backup, then a mint of each, a third token and its mint. The backup is what is gone on with.
-async fn forgotten(database: Database) -> Installation {
+/// Two tokens, then a backup, then a mint of each, a third token and its mint. The work continues from the backup.
+async fn restored_before_mints(database: Database) -> Installation {
     let terms = [Terms::locked(2), Terms::free(3), Terms::free(2)];
     let mut site = Installation::new(database, Mining::Quick, &terms).await;
     site.config.engine("mint_page_holders", 2);
@@ -57,7 +57,7 @@ async fn forgotten(database: Database) -> Installation {
 
 on_both_databases! {
     async fn mints_after_the_backup_are_imported_and_not_repeated(database: Database) {
-        let site = forgotten(database).await;
+        let site = restored_before_mints(database).await;
         let operations = site.count("operations").await;
         let (resumed, why) = lane(&site, &["resume", "looked at it"]).await;
         assert!(!resumed && why.contains("5 calls") && why.contains("lane import"), "{why}");
@@ -78,8 +78,8 @@ on_both_databases! {
         let (again, text) = lane(&site, &["import", "--apply"]).await;
         assert!(again && !text.contains("imported as"), "{text}");
         assert_eq!(site.count("operations").await, operations + 5);
-        let told = "operation_history where reason = 'imported after a restore' and actor = 'command line'";
-        assert_eq!(site.count(told).await, 10);
+        let imported = "operation_history where reason = 'imported after a restore' and actor = 'command line'";
+        assert_eq!(site.count(imported).await, 10);
         let (resumed, why) = lane(&site, &["resume", "imported"]).await;
         assert!(resumed, "{why}");
 
@@ -91,7 +91,7 @@ on_both_databases! {
         let again = server.deploy("again", &site.offerings[2]).await;
         assert_eq!(again.problem(), (409, "token_already_deployed".to_owned()));
         assert_eq!(site.executed_once_and_held_once().await, 4);
-        // What is minted from now on gets a number that the chain has not seen.
+        // A new mint gets an operation number that the chain has not used.
         site.write("insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, \
             cooling_off_expires_at, version, created_at, updated_at) select 'sub_01jc000000000000000000000a', offering_id, investor_id, \
             'accepted', amount, '7', wallet_address, cooling_off_expires_at, 1, created_at, updated_at from subscriptions \
@@ -120,7 +120,7 @@ on_both_databases! {
         let frozen = send(&site.anvil, KEYS[1], nonce, token, freeze.data).await;
         server.process.kill();
         restore(&mut site, backup).await;
-        // The backup is from before one of them changed its mind.
+        // The backup is from before one investor cancelled.
         let changed = "update subscriptions set quantity = '1' where id = (select max(id) from subscriptions)";
         assert_eq!(site.write(changed).await, 1);
 
@@ -150,41 +150,41 @@ on_both_databases! {
     }
 
     async fn a_payout_after_the_backup_is_not_repeated(database: Database) {
-        let mut day = Payday::new(database, 2).await;
-        let id = day.calculated("direct_payout", "20.00").await;
-        assert_eq!(day.act("submit", &id, "submit").await.status, 200);
-        day.server.process.kill();
-        let backup = copy(&day.site).await;
-        day.server = day.site.start().await;
-        assert_eq!(day.act("execute", &id, "execute").await.status, 202);
-        day.reaches(&id, "completed").await;
-        let page = day.site.rows("select tx_hash from payout_receipts limit 1").await[0][0].clone();
-        day.server.process.kill();
-        restore(&mut day.site, backup).await;
-        let parts = day.parts(&id).await;
-        let (imported, text) = lane(&day.site, &["import", "--apply"]).await;
+        let mut fixture = PayoutFixture::new(database, 2).await;
+        let id = fixture.calculated("direct_payout", "20.00").await;
+        assert_eq!(fixture.act("submit", &id, "submit").await.status, 200);
+        fixture.server.process.kill();
+        let backup = copy(&fixture.site).await;
+        fixture.server = fixture.site.start().await;
+        assert_eq!(fixture.act("execute", &id, "execute").await.status, 202);
+        fixture.reaches(&id, "completed").await;
+        let page = fixture.site.rows("select tx_hash from payout_receipts limit 1").await[0][0].clone();
+        fixture.server.process.kill();
+        restore(&mut fixture.site, backup).await;
+        let parts = fixture.parts(&id).await;
+        let (imported, text) = lane(&fixture.site, &["import", "--apply"]).await;
         assert!(!imported && text.contains("batchPayout") && parts.iter().all(|part| text.contains(&part.0)), "{text}");
         let approve = text.lines().find(|line| line.contains("approve of")).unwrap();
         let approve = approve.split_whitespace().find(|word| word.starts_with("0x")).unwrap();
         let named = ["import", "--apply", "--acknowledge", &page, "--acknowledge", approve];
-        let (taken, why) = lane(&day.site, &named).await;
+        let (taken, why) = lane(&fixture.site, &named).await;
         assert!(!taken && why.contains("would be paid twice"), "{why}");
-        day.server = day.site.start().await;
+        fixture.server = fixture.site.start().await;
         for part in &parts {
-            let asked = day.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
-            assert_eq!(day.approve(&asked).await.text("/status"), "executed");
+            let requested = fixture.decide(&format!("exclude-{}", part.0), &id, &part.0, "exclude").await;
+            assert_eq!(fixture.approve(&requested).await.text("/status"), "executed");
         }
-        day.server.process.kill();
-        let (imported, text) = lane(&day.site, &named).await;
+        fixture.server.process.kill();
+        let (imported, text) = lane(&fixture.site, &named).await;
         assert!(imported, "{text}");
-        let (resumed, why) = lane(&day.site, &["resume", "seen"]).await;
+        let (resumed, why) = lane(&fixture.site, &["resume", "seen"]).await;
         assert!(resumed, "{why}");
-        day.server = day.site.start().await;
-        assert_ne!(day.act("submit-2", &id, "submit").await.status, 202);
-        _ = day.act("execute-2", &id, "execute").await;
-        day.site.settled().await;
+        fixture.server = fixture.site.start().await;
+        assert_ne!(fixture.act("submit-2", &id, "submit").await.status, 202);
+        _ = fixture.act("execute-2", &id, "execute").await;
+        fixture.site.settled().await;
         for part in parts {
-            assert_eq!(day.cents(part.1).await, part.2, "once");
+            assert_eq!(fixture.cents(part.1).await, part.2, "once");
         }
     }
 
@@ -200,7 +200,7 @@ on_both_databases! {
         site.settled().await;
         server.process.kill();
         restore(&mut site, backup).await;
-        // One of the two is asked for while the lane is stopped: another page under the same number.
+        // One of the two is requested while the lane is stopped: another page with the same operation number.
         let one = site.rows("select min(id) from subscriptions").await[0][0].clone();
         let mut server = site.start().await;
         let body = json!({ "offering_id": site.offerings[0], "subscription_ids": [one] });
@@ -208,13 +208,13 @@ on_both_databases! {
         server.process.kill();
         let (imported, text) = lane(&site, &["import", "--apply"]).await;
         assert!(!imported && text.contains(&format!("which {held} holds: cancel that first")), "{text}");
-        let desk = site.desk(|_| {}).await;
-        // The engine looks at it too, now and then, and may move it in between.
+        let fixture = site.engine_fixture(|_| {}).await;
+        // The engine examines it too from time to time, and may change it in between.
         site.until("it is cancelled", async || {
-            muniment_workflows::operator::cancel::cancel(&desk.engine, &held, "operator", "it was done before").await.is_ok()
+            muniment_workflows::operator::cancel::cancel(&fixture.engine, &held, "operator", "the move was made before").await.is_ok()
         })
         .await;
-        desk.close().await;
+        fixture.close().await;
         let (imported, text) = lane(&site, &["import", "--apply"]).await;
         assert!(imported, "{text}");
         let (resumed, why) = lane(&site, &["resume", "imported"]).await;

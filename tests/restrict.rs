@@ -1,4 +1,4 @@
-//! Restricting a partition: at once by one person, once at a time, and only a partition that there is.
+//! Restricting a partition: one person at once, one operation at a time, and only an existing partition.
 
 use alloy::primitives::Bytes;
 use muniment_activities::token;
@@ -26,7 +26,7 @@ on_both_databases! {
         site.lanes("active").await;
         site.settled().await;
         assert!(site.is_restricted(token, 1).await);
-        // Nothing of it is sold meanwhile, and nobody opens it again before the restriction is gone.
+        // Meanwhile the partition is not sold, and the offering cannot be reopened before the restriction ends.
         let operator = site.person(&server, "olga", Role::Operator).await;
         let offering = format!("/v1/offerings/{}", site.offerings[0]);
         let shown = operator.get(&offering).await;
@@ -39,13 +39,13 @@ on_both_databases! {
         assert_eq!((unknown.text("/errors/0/pointer"), unknown.text("/errors/0/code")), ("/partition".into(), "partition_unknown".into()));
         assert_eq!(site.count("operations where kind = 'restrict_partition' and status = 'confirmed'").await, 2);
         let body = site.about(json!({ "partition": "1" }));
-        let lifted = server.two(&second, "/blockchain/unrestrict", "unrestrict", body.clone()).await;
+        let lifted = server.request_and_approve(&second, "/blockchain/unrestrict", "unrestrict", body.clone()).await;
         assert_eq!((lifted.text("/type"), lifted.text("/steps/0/function")), ("unrestrict_partition".into(), "removeRestriction".into()));
         site.settled().await;
         assert!(!site.is_restricted(token, 1).await);
         assert_eq!(resume().await.text("/status"), "open");
         let free = server.post("/blockchain/unrestrict", "unrestrict-again", body).await;
-        assert_eq!(free.problem(), (409, "invalid_state".to_owned()), "it is restricted no more");
+        assert_eq!(free.problem(), (409, "invalid_state".to_owned()), "the restriction has ended");
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
@@ -65,18 +65,18 @@ on_both_databases! {
         let paused = async || operator.get(&offering).await.text("/status") == "paused";
         site.until("the offering is paused", paused).await;
         assert_eq!(operator.get(&offering).await.text("/status_reason"), "partition_restricted");
-        let told = operator.get(&format!("{offering}/timeline?limit=100")).await;
-        assert!(format!("{told:?}").contains("partition_restricted"), "{told:?}");
+        let timeline = operator.get(&format!("{offering}/timeline?limit=100")).await;
+        assert!(format!("{timeline:?}").contains("partition_restricted"), "{timeline:?}");
         let line = format!("audit_log where actor_kind = 'engine' and action = 'index' and object_id = '{}'", site.offerings[0]);
         assert_eq!(site.count(&line).await, 1);
         let resume = async || operator.post(&format!("{offering}/resume"), json!({})).await;
         assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
-        // Whatever it was paused for before.
+        // Whatever the earlier reason of the pause.
         site.write("update offerings set status_reason = 'storm'").await;
         assert_eq!(resume().await.problem(), (409, "invalid_state".to_owned()));
         elsewhere(token::unrestrict(agent, address, 1).data).await;
-        site.until("the partition is free", async || site.count("token_partitions where restricted").await == 0).await;
-        assert_eq!(operator.get(&offering).await.text("/status"), "paused", "nobody but a person resumes it");
+        site.until("the partition is unrestricted", async || site.count("token_partitions where restricted").await == 0).await;
+        assert_eq!(operator.get(&offering).await.text("/status"), "paused", "only a person resumes it");
         assert_eq!(resume().await.text("/status"), "open");
     }
 }

@@ -1,4 +1,4 @@
-//! A retry asks the chain before it does anything (guard G), and is done once however often it is asked for.
+//! A retry first passes the retry check on the chain, and happens once however often it is requested.
 
 use muniment_activities::registry::Roles;
 use muniment_domain::user::Role;
@@ -23,11 +23,11 @@ on_both_databases! {
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(2).await;
         let path = format!("/blockchain/operations/{mint}/retry");
-        let asked = (0..MANY).map(|number| {
+        let requested = (0..MANY).map(|number| {
             let (client, path) = (server.client(), path.clone());
             async move { client.post(&path, &format!("retry-{number}"), json!({ "reason": "again" })).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let accepted: Vec<_> = answers.iter().filter(|answer| answer.status == 202).collect();
         let refused = answers.iter().filter(|answer| answer.problem() == (409, "invalid_state".to_owned())).count();
         assert_eq!((accepted.len(), refused), (1, MANY - 1), "{answers:?}");
@@ -37,9 +37,9 @@ on_both_databases! {
         assert_eq!((done.text("/status"), &done.body["attempts"]["cycle"]), ("confirmed".to_owned(), &json!(2)));
         assert_eq!(done.body["suggested_action"], Value::Null);
         let retried = done.body["history"].as_array().unwrap().iter().filter(|line| line["reason"] == "again").count();
-        assert_eq!(retried, 1, "who and why stand in the history");
+        assert_eq!(retried, 1, "the history has actor and reason");
         let replays = futures::future::join_all((0..MANY).map(|number| server.retry_again(&mint, number))).await;
-        assert_eq!(replays.iter().filter(|answer| answer.status == 202).count(), 1, "each key has its first answer: {replays:?}");
+        assert_eq!(replays.iter().filter(|answer| answer.status == 202).count(), 1, "each key gets its first response: {replays:?}");
         assert_eq!(site.exactly_once().await.minted, 1);
     }
 
@@ -50,10 +50,10 @@ on_both_databases! {
         let deploy = site.stuck(&server).await;
         let same = server.retry("retry-1", &deploy).await;
         assert_eq!((same.status, same.text("/status")), (202, "submitted".to_owned()), "{same:?}");
-        assert_eq!(site.count("attempts").await, 1, "the same bytes");
-        site.until("patience ends again", async || server.state(&deploy).await.0 == "dead_letter").await;
+        assert_eq!(site.count("attempts").await, 1, "the same bytes are sent");
+        site.until("it is stuck again", async || server.state(&deploy).await.0 == "dead_letter").await;
         site.anvil.mine(1).await;
-        site.until("it is seen", async || site.count("operation_steps where state = 'included'").await == 1).await;
+        site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
         let early = server.retry("retry-2", &deploy).await;
         assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()));
         site.finalised().await;
@@ -106,7 +106,7 @@ on_both_databases! {
         let retried = server.act("more", &deploy, "retry", with((offered * 2).to_string())).await;
         assert_eq!(retried.status, 202, "{retried:?}");
         let raised = format!("attempts where kind = 'bump' and max_fee_per_gas = '{}' and sends > 0", offered * 2);
-        site.until("it is raised", async || site.count(&raised).await == 1).await;
+        site.until("the fee is raised", async || site.count(&raised).await == 1).await;
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
         site.set_roles(Roles(0)).await;
@@ -132,13 +132,13 @@ on_both_databases! {
         let mint = site.mint_refused(&server, 0).await;
         site.write(&format!("update operation_steps set state = 'final', outcome = 'reverted', block_number = 1 where operation_id = '{mint}'")).await;
         proxy.add(Rule::new(Fault::Status(503)));
-        let asked = server.retry("retry", &mint).await;
-        assert_eq!(asked.problem(), (503, "chain_unavailable".to_owned()));
-        assert_eq!(asked.headers["retry-after"], "15");
+        let requested = server.retry("retry", &mint).await;
+        assert_eq!(requested.problem(), (503, "chain_unavailable".to_owned()));
+        assert_eq!(requested.headers["retry-after"], "15");
         assert_eq!(server.state(&mint).await.0, "failed");
         proxy.heal();
         site.set_roles(Roles::ALL).await;
-        site.until("the same key is answered anew", async || server.retry("retry", &mint).await.status == 202).await;
+        site.until("the same key is evaluated again", async || server.retry("retry", &mint).await.status == 202).await;
         site.settled().await;
         assert_eq!(server.state(&mint).await.0, "confirmed");
     }

@@ -1,4 +1,4 @@
-//! The tables of error codes in `api/src/code` and the codes that the engine writes are the same. `api/src/error_page/tests.rs` checks
+//! The tables of error codes in `api/src/code` match the codes that the engine writes. `api/src/error_page/tests.rs` checks
 //! the pages themselves.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use crate::source::{Source, rust};
 const PROBLEMS: &str = "api/src/code/mod.rs";
 const REASONS: &str = "api/src/code/reason.rs";
 
-/// Where the engine writes a code: before it stands one of these.
+/// Code that precedes a code written by the engine.
 const MARKS: &[&str] =
     &["code: \"", "Stage::Preflight, \"", "Blocked(\"", "Blocked(format!(\"", "Waits(\"", "LANE_FULL: &str = \""];
 
@@ -16,7 +16,7 @@ fn is_engine(source: &Source) -> bool {
     ["workflows/src/", "activities/src/", "domain/src/"].iter().any(|folder| source.path.starts_with(folder))
 }
 
-/// The words that follow a mark, in code without its tests.
+/// Returns the words that follow a mark, in code without its tests.
 fn words(source: &Source, marks: &[&str]) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for (_, line) in source.code() {
@@ -36,7 +36,7 @@ fn file<'a>(sources: &'a [Source], path: &str) -> &'a Source {
     sources.iter().find(|source| source.path == path).unwrap_or_else(|| panic!("{path} is missing"))
 }
 
-/// The codes of both tables: of problems, and of operations alone.
+/// The codes of both tables: of problems, and of operations.
 fn tables(sources: &[Source]) -> (BTreeSet<String>, BTreeSet<String>) {
     let problems = words(file(sources, PROBLEMS), &[" = \""]);
     let reasons = words(file(sources, REASONS), &["BlockedReason \"", "ErrorCode \"", "Snapshot \""]);
@@ -63,7 +63,7 @@ fn every_row_of_the_tables_is_used() {
     let (problems, reasons) = tables(&sources);
     let engine: String = sources.iter().filter(|s| is_engine(s)).map(|s| s.text.as_str()).collect();
     for code in reasons {
-        // The mode of a lane stands behind `lane_`.
+        // The mode of a lane follows `lane_`.
         let mode = code.strip_prefix("lane_").is_some_and(|mode| engine.contains(&format!("\"{mode}\"")));
         let is_used = engine.contains(&format!("\"{code}\"")) || engine.contains(&format!("\"{code}: ")) || mode;
         assert!(is_used, "no operation shows {code}: remove its row from {REASONS}");

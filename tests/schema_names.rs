@@ -1,5 +1,5 @@
-//! Each name of the document of the interface is that of one thing: of two things under one name only one would be in it, and answers of
-//! the other would not be as the document says.
+//! Schema names in the OpenAPI document are unique: of two schemas with one name only one would be in it, and responses of
+//! the other would not match the document.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use muniment_domain::schema;
 
 use crate::source::{Source, must_be_clean, rust};
 
-/// The word behind the last place where this stands in a line.
+/// Returns the word after the last occurrence of a text in a line.
 fn word_after<'a>(line: &'a str, before: &str) -> Option<&'a str> {
     let rest = line.split(before).nth(1)?;
     rest.split(|c: char| !c.is_alphanumeric()).next().filter(|word| !word.is_empty())
 }
 
-/// What a file of the interface writes down: under its own name, or under another one.
+/// Returns the schemas that a file of the API defines, under their own names or renamed.
 fn written(source: &Source) -> Vec<String> {
     let (mut names, mut renamed, mut derived) = (Vec::new(), None, false);
     for (_, line) in source.code() {
@@ -28,7 +28,7 @@ fn written(source: &Source) -> Vec<String> {
     names
 }
 
-/// The lists of words that a file of the domain has, under the names that the document gives them.
+/// Returns the enums of a domain file, under their names in the document.
 fn words(source: &Source) -> Vec<String> {
     let module = source.path.trim_start_matches("domain/src/").trim_end_matches(".rs").trim_end_matches("/mod");
     let module = format!("muniment_domain::{}", module.replace('/', "::"));

@@ -1,4 +1,4 @@
-//! The second factor: added by who has shown the first, asked for at each login, each code taken once.
+//! The second factor: enrolled after a step-up, required at each login, and each code is accepted once.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,14 +6,14 @@ use muniment_domain::user::Role;
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, PASSWORD, Person, Server};
+use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server};
 
-/// The authenticator app of somebody.
+/// A user's authenticator app.
 struct App(Vec<u8>);
 
 impl App {
-    /// Fed with the secret that the platform shows.
-    fn fed(secret: &str) -> Self {
+    /// Enrols the app with the secret that the platform shows.
+    fn with_secret(secret: &str) -> Self {
         let (mut bytes, mut held, mut bits) = (Vec::new(), 0u32, 0);
         for letter in secret.bytes() {
             let value = if letter.is_ascii_uppercase() { letter - b'A' } else { letter - b'2' + 26 };
@@ -27,7 +27,7 @@ impl App {
         Self(bytes)
     }
 
-    /// The code of now, or of so many half minutes from now.
+    /// The current code, or the code some half minutes later.
     fn code(&self, steps: i64) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let step = i64::try_from(now / 30).unwrap() + steps;
@@ -40,11 +40,11 @@ impl App {
     }
 }
 
-/// Adds a second factor to somebody who has stepped up.
+/// Enrols a second factor for a user who has stepped up.
 async fn add(person: &Person) -> App {
     let enrolled = person.post("/v1/auth/mfa/totp", json!({})).await;
     assert_eq!(enrolled.status, 200, "{enrolled:?}");
-    let app = App::fed(&enrolled.text("/secret"));
+    let app = App::with_secret(&enrolled.text("/secret"));
     assert!(enrolled.text("/otpauth_uri").contains(&enrolled.text("/secret")));
     let confirmed = person.post("/v1/auth/mfa/totp/confirm", json!({ "code": app.code(-1) })).await;
     assert_eq!(confirmed.status, 204, "{confirmed:?}");
@@ -53,25 +53,25 @@ async fn add(person: &Person) -> App {
 
 async fn verify(server: &Server, first: &Answer, code: &str) -> Answer {
     let body = json!({ "mfa_token": first.text("/mfa_token"), "code": code });
-    server.anybody().change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap()
+    server.anonymous().change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap()
 }
 
 on_both_databases! {
     async fn a_second_factor_is_required_and_each_code_works_once(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let elsewhere = Person::log_in(&server, "ada@people.example").await;
-        // Who has not shown the password again adds nothing.
+        // Enrolment is refused without a step-up.
         assert_eq!(elsewhere.post("/v1/auth/mfa/totp", json!({})).await.problem(), (403, "step_up_required".to_owned()));
         let app = add(&ada).await;
-        assert_eq!(elsewhere.standing().await, (401, "session_revoked".to_owned()));
+        assert_eq!(elsewhere.session_status().await, (401, "session_revoked".to_owned()));
         assert_eq!(ada.get("/v1/auth/me").await.body["session"]["amr"], json!(["pwd", "otp"]));
 
         let first = server.log_in("ada@people.example", PASSWORD).await;
         assert_eq!((first.status, &first.body["mfa_required"], first.body.get("access_token")), (200, &json!(true), None));
         let wrong = (401, "mfa_invalid".to_owned());
-        assert_eq!(verify(&server, &first, &app.code(-1)).await.problem(), wrong, "it was taken when it was confirmed");
+        assert_eq!(verify(&server, &first, &app.code(-1)).await.problem(), wrong, "the code was used at enrolment");
         assert_eq!(verify(&server, &first, "12345a").await.problem(), wrong);
         let code = app.code(0);
         let second = Person::of(&server, &verify(&server, &first, &code).await).await;
@@ -80,40 +80,40 @@ on_both_databases! {
         forged.body["mfa_token"] = json!(first.text("/mfa_token").replace("usr_0", "usr_1"));
         assert_eq!(verify(&server, &forged, &app.code(1)).await.problem(), wrong);
 
-        // A password is no step-up any more.
+        // A password alone is no longer a step-up.
         let weak = second.post("/v1/auth/step-up", json!({ "password": PASSWORD })).await;
         assert_eq!((weak.status, weak.text("/errors/0/pointer")), (422, "/code".to_owned()));
         assert_eq!(second.post("/v1/auth/step-up", json!({ "code": app.code(1) })).await.status, 200);
         assert_eq!(second.post("/v1/auth/mfa/totp", json!({})).await.problem(), (409, "invalid_state".to_owned()));
 
-        // The day the phone is lost.
+        // The phone is lost.
         let codes = second.post("/v1/auth/mfa/recovery-codes", json!({})).await;
         let code = codes.text("/recovery_codes/3");
         assert_eq!(codes.body["recovery_codes"].as_array().unwrap().len(), 10);
         Person::of(&server, &verify(&server, &first, &code.to_lowercase()).await).await;
-        assert_eq!(verify(&server, &first, &code).await.problem(), wrong, "a recovery code is taken once");
+        assert_eq!(verify(&server, &first, &code).await.problem(), wrong, "a recovery code is accepted once");
         assert_eq!(second.change("DELETE", "/v1/auth/mfa/totp", None).await.status, 204);
         Person::log_in(&server, "ada@people.example").await;
     }
 
     async fn codes_cannot_be_guessed_and_one_code_opens_one_session(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let app = add(&ada).await;
         let first = server.log_in("ada@people.example", PASSWORD).await;
-        let before = door.count("sessions where revoked_at is null").await;
+        let before = api.count("sessions where revoked_at is null").await;
         let body = json!({ "mfa_token": first.text("/mfa_token"), "code": app.code(0) });
-        let asked = (0..20).map(|_| {
-            let (client, body) = (server.anybody(), body.clone());
+        let requested = (0..20).map(|_| {
+            let (client, body) = (server.anonymous(), body.clone());
             tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
         });
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let status = answer.await.unwrap();
             assert!(matches!(status, 200 | 401 | 429), "{status}");
         }
-        assert_eq!(door.count("sessions where revoked_at is null").await, before + 1);
-        door.write("delete from attempt_counters").await;
+        assert_eq!(api.count("sessions where revoked_at is null").await, before + 1);
+        api.write("delete from attempt_counters").await;
         for _ in 0..5 {
             assert_eq!(verify(&server, &first, "000000").await.status, 401);
         }
@@ -121,25 +121,25 @@ on_both_databases! {
     }
 
     async fn staff_without_a_second_factor_can_only_enrol(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("auth", "staff_second_factor", "true");
-        let server = door.open().await;
-        let operator = door.person(&server, "operator", Role::Operator).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("auth", "staff_second_factor", "true");
+        let server = api.start().await;
+        let operator = api.person(&server, "operator", Role::Operator).await;
         assert_eq!(operator.get("/blockchain/operations").await.problem(), (403, "step_up_required".to_owned()));
         assert_eq!(operator.get("/v1/auth/me").await.status, 200);
         add(&operator).await;
         assert_eq!(operator.get("/blockchain/operations").await.status, 200);
-        let investor = door.person(&server, "ada", Role::Investor).await;
+        let investor = api.person(&server, "ada", Role::Investor).await;
         assert_eq!(investor.get("/v1/auth/sessions").await.status, 200);
-        // Who takes it away again is where they began.
+        // Removing the second factor restores the initial restriction.
         assert_eq!(operator.change("DELETE", "/v1/auth/mfa/totp", None).await.status, 204);
         assert_eq!(operator.get("/blockchain/operations").await.problem(), (403, "step_up_required".to_owned()));
     }
 
     async fn a_new_password_voids_earlier_second_factors(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let app = add(&ada).await;
         let first = server.log_in("ada@people.example", PASSWORD).await;
         let changed = json!({ "current_password": PASSWORD, "new_password": "a much better one, really" });
@@ -150,23 +150,23 @@ on_both_databases! {
     }
 
     async fn a_recovery_code_works_once_under_concurrency(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         add(&ada).await;
         let code = ada.post("/v1/auth/mfa/recovery-codes", json!({})).await.text("/recovery_codes/0");
         let first = server.log_in("ada@people.example", PASSWORD).await;
         let body = json!({ "mfa_token": first.text("/mfa_token"), "code": code });
-        let asked = (0..10).map(|_| {
-            let (client, body) = (server.anybody(), body.clone());
+        let requested = (0..10).map(|_| {
+            let (client, body) = (server.anonymous(), body.clone());
             tokio::spawn(async move { client.change("POST", "/v1/auth/mfa/verify", Some(body)).await.unwrap().status })
         });
         let mut opened = 0;
-        for answer in asked.collect::<Vec<_>>() {
+        for answer in requested.collect::<Vec<_>>() {
             let status = answer.await.unwrap();
             assert!(matches!(status, 200 | 401 | 429), "{status}");
             opened += u32::from(status == 200);
         }
-        assert_eq!((opened, door.count("events where type = 'user.recovery_code_used'").await), (1, 1));
+        assert_eq!((opened, api.count("events where type = 'user.recovery_code_used'").await), (1, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! Signers: what is shown of them was seen before it was asked for, and a person stops and starts them.
+//! Signers: their chain values come from stored observations, and operators pause and resume them.
 
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::registry::Roles;
@@ -37,12 +37,12 @@ on_both_databases! {
         site.anvil.set_balance(&signer_of(KEYS[1]).to_string(), 1_000_000_000).await;
         site.set_roles(Roles(0)).await;
         site.until("the change is seen", async || lane(&server).await["is_agent"] == false).await;
-        site.until("it is low", async || lane(&server).await["low_balance"] == true).await;
+        site.until("the balance is low", async || lane(&server).await["low_balance"] == true).await;
         assert_eq!(lane(&server).await["balance_wei"], "1000000000");
         proxy.add(Rule::new(Fault::Status(503)));
         let seen = lane(&server).await["observed_at"].clone();
-        site.until("the chain is away", async || site.count("chains where blocked_reason is not null").await == 1).await;
-        assert_eq!(lane(&server).await["balance_wei"], "1000000000", "the answer does not wait for the chain");
+        site.until("the chain is unavailable", async || site.count("chains where blocked_reason is not null").await == 1).await;
+        assert_eq!(lane(&server).await["balance_wei"], "1000000000", "the response does not wait for the chain");
         assert!(lane(&server).await["observed_at"].as_str() >= seen.as_str());
     }
 
@@ -53,7 +53,7 @@ on_both_databases! {
         site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
         let paused = set(&server, "pause", "pause").await;
         assert_eq!((paused.status, paused.text("/lane_state"), &paused.body["in_flight"]), (200, "paused".to_owned(), &json!(1)));
-        assert!(paused.text("/lane_reason").ends_with(": a test"), "who and why: {}", paused.text("/lane_reason"));
+        assert!(paused.text("/lane_reason").ends_with(": a test"), "actor and reason: {}", paused.text("/lane_reason"));
         assert_eq!(set(&server, "pause-2", "pause").await.problem(), (409, "invalid_state".to_owned()));
         server.deploy("deploy-1", &site.offerings[1]).await;
         let waits = "operations where status = 'pending' and blocked_reason like 'lane_paused%'";
@@ -81,7 +81,7 @@ on_both_databases! {
         site.until("the lane is stopped", async || lane(&server).await["lane_state"] == "quarantined").await;
         assert_eq!(set(&server, "pause", "pause").await.problem(), (409, "invalid_state".to_owned()));
         let early = set(&server, "early", "resume").await;
-        assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()), "what the stranger sent is not final yet");
+        assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()), "the foreign transaction is not final yet");
         site.anvil.mine(4).await;
         site.until("it is final", async || set(&server, "resume", "resume").await.status == 200).await;
         assert_eq!(lane(&server).await["next_nonce"], 1);
@@ -97,7 +97,7 @@ on_both_databases! {
         let server = site.start().await;
         let id = lane(&server).await["id"].as_str().unwrap().to_owned();
         let client = server.client().with_key(&auditor);
-        assert_eq!(client.get("/blockchain/signers").await.unwrap().status, 200, "an auditor reads");
+        assert_eq!(client.get("/blockchain/signers").await.unwrap().status, 200, "an auditor may read");
         for act in ["pause", "resume"] {
             let path = format!("/blockchain/signers/{id}/{act}");
             let refused = client.post(&path, act, json!({ "reason": "x" })).await.unwrap();

@@ -1,4 +1,4 @@
-//! Snapshots: the balances of the record date and of no other moment, found by a job that may be ended anywhere.
+//! Snapshots: exactly the balances of the record date, computed by a job that may crash at any point.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -8,7 +8,7 @@ use muniment_activities::token;
 use serde_json::json;
 use world::on_both_databases;
 
-use crate::installation::{PATIENCE, Payday, Server, wallet};
+use crate::installation::{PATIENCE, PayoutFixture, Server, wallet};
 
 alloy::sol! {
     function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data);
@@ -16,11 +16,11 @@ alloy::sol! {
 
 const SIGABRT: i32 = 6;
 
-/// A holder sends units to another one, as holders do.
-async fn transfer(day: &Payday, from: usize, to: usize, units: u64) {
-    let (rpc, sender) = (day.site.anvil.rpc(), wallet(from).to_checksum(None));
+/// Sends units from one holder to another, past the platform.
+async fn transfer(fixture: &PayoutFixture, from: usize, to: usize, units: u64) {
+    let (rpc, sender) = (fixture.site.anvil.rpc(), wallet(from).to_checksum(None));
     rpc.call("anvil_impersonateAccount", json!([sender])).await;
-    day.site.anvil.set_balance(&sender, u64::MAX).await;
+    fixture.site.anvil.set_balance(&sender, u64::MAX).await;
     let call = safeTransferFromCall {
         from: wallet(from),
         to: wallet(to),
@@ -28,72 +28,72 @@ async fn transfer(day: &Payday, from: usize, to: usize, units: u64) {
         value: U256::from(units),
         data: Bytes::new(),
     };
-    let sent = json!([{ "from": sender, "to": day.token, "data": hex::encode_prefixed(call.abi_encode()) }]);
+    let sent = json!([{ "from": sender, "to": fixture.token, "data": hex::encode_prefixed(call.abi_encode()) }]);
     let hash = rpc.call("eth_sendTransaction", sent).await;
-    day.site.mined(hash.as_str().unwrap()).await;
+    fixture.site.mined(hash.as_str().unwrap()).await;
 }
 
 on_both_databases! {
     async fn the_record_date_takes_a_snapshot_without_excluded_and_frozen_holders(database: Database) {
-        let day = Payday::new(database, 3).await;
-        let mut body = day.body("direct_payout", "10.00").await;
+        let fixture = PayoutFixture::new(database, 3).await;
+        let mut body = fixture.body("direct_payout", "10.00").await;
         let soon = (chrono::Utc::now() + chrono::Duration::seconds(3)).to_rfc3339();
         body["record_date"] = json!(soon);
         body["payment_date"] = json!(soon);
         body["excluded_addresses"] = json!([wallet(0).to_checksum(None)]);
-        let drafted = day.server.post("/v1/distributions", "draft", body).await;
+        let drafted = fixture.server.post("/v1/distributions", "draft", body).await;
         assert_eq!((drafted.status, drafted.text("/status")), (201, "draft".to_owned()), "{drafted:?}");
         assert_eq!(drafted.body["excluded_addresses"], json!([wallet(0).to_checksum(None)]));
         let id = drafted.text("/id");
-        day.stranger(token::freeze(Address::ZERO, day.token, wallet(1), Bytes::new())).await;
-        day.site.until("it is in the books", async || day.site.count("token_accounts where frozen").await == 1).await;
-        day.reaches(&id, "snapshotted").await;
-        assert_eq!(day.shown(&id).await.body["holder_count"], 3, "the proof is over everybody");
-        assert_eq!(day.act("calculate", &id, "calculate").await.status, 200);
-        let parts = day.parts(&id).await;
+        fixture.send_foreign(token::freeze(Address::ZERO, fixture.token, wallet(1), Bytes::new())).await;
+        fixture.site.until("the ledger shows it", async || fixture.site.count("token_accounts where frozen").await == 1).await;
+        fixture.reaches(&id, "snapshotted").await;
+        assert_eq!(fixture.shown(&id).await.body["holder_count"], 3, "the proof covers all holders");
+        assert_eq!(fixture.act("calculate", &id, "calculate").await.status, 200);
+        let parts = fixture.parts(&id).await;
         let of = |n: usize| parts.iter().find(|part| part.1 == wallet(n)).map(|part| (part.3.as_str(), part.4.as_str()));
         assert_eq!((of(0), of(1), of(2)), (None, Some(("held", "frozen")), Some(("calculated", ""))));
-        assert_eq!(parts.iter().map(|part| part.2).sum::<u64>(), 1_000, "the others share all of it");
-        assert_eq!(day.site.count("timers where subject_id like 'dist_%'").await, 0);
+        assert_eq!(parts.iter().map(|part| part.2).sum::<u64>(), 1_000, "the others share the whole total");
+        assert_eq!(fixture.site.count("timers where subject_id like 'dist_%'").await, 0);
     }
 
     async fn transfers_after_the_record_date_change_nothing(database: Database) {
-        let day = Payday::new(database, 2).await;
-        let before = day.site.rows("select wallet_address, balance from holdings order by wallet_address").await;
-        let body = day.body("direct_payout", "10.00").await;
+        let fixture = PayoutFixture::new(database, 2).await;
+        let before = fixture.site.rows("select wallet_address, balance from holdings order by wallet_address").await;
+        let body = fixture.body("direct_payout", "10.00").await;
         let record = body["record_date"].as_str().unwrap().to_owned();
-        day.site.until("the record date is over", async || day.chain_time().await > record).await;
-        transfer(&day, 0, 1, 500).await;
-        let id = day.server.post("/v1/distributions", "draft", body).await.text("/id");
-        assert_eq!(day.act("snapshot", &id, "snapshot").await.status, 202);
-        day.reaches(&id, "snapshotted").await;
+        fixture.site.until("the record date is over", async || fixture.chain_time().await > record).await;
+        transfer(&fixture, 0, 1, 500).await;
+        let id = fixture.server.post("/v1/distributions", "draft", body).await.text("/id");
+        assert_eq!(fixture.act("snapshot", &id, "snapshot").await.status, 202);
+        fixture.reaches(&id, "snapshotted").await;
         let of = format!("select wallet_address, balance from snapshot_balances where distribution_id = '{id}' order by wallet_address");
-        assert_eq!(day.site.rows(&of).await, before);
-        // What moved before the next record date counts there.
-        let later = day.snapshotted("direct_payout", "11.00").await;
+        assert_eq!(fixture.site.rows(&of).await, before);
+        // A later transfer counts at the next record date.
+        let later = fixture.snapshotted("direct_payout", "11.00").await;
         let of = format!("select wallet_address, balance from snapshot_balances where distribution_id = '{later}' order by wallet_address");
-        assert_ne!(day.site.rows(&of).await, before);
-        let supply = day.site.rows("select distinct total_supply from snapshots").await;
+        assert_ne!(fixture.site.rows(&of).await, before);
+        let supply = fixture.site.rows("select distinct total_supply from snapshots").await;
         assert_eq!(supply.len(), 1, "{supply:?}");
     }
 
     async fn crash_around_the_snapshot(database: Database) {
-        let mut day = Payday::new(database, 3).await;
+        let mut fixture = PayoutFixture::new(database, 3).await;
         for side in ["before", "after"] {
-            let body = day.body("direct_payout", "10.00").await;
-            let id = day.server.post("/v1/distributions", &format!("draft-{side}"), body).await.text("/id");
-            day.server.process.kill();
+            let body = fixture.body("direct_payout", "10.00").await;
+            let id = fixture.server.post("/v1/distributions", &format!("draft-{side}"), body).await.text("/id");
+            fixture.server.process.kill();
             let plan = format!("snapshot.{side}:1");
-            let process = day.site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();
-            let Ok(server) = Server::of(process, &day.site.key).await else { panic!("it does not listen") };
-            day.server = server;
-            assert_eq!(day.act(&format!("snapshot-{side}"), &id, "snapshot").await.status, 202);
-            let status = day.server.process.wait(PATIENCE).unwrap();
+            let process = fixture.site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();
+            let Ok(server) = Server::of(process, &fixture.site.key).await else { panic!("it does not listen") };
+            fixture.server = server;
+            assert_eq!(fixture.act(&format!("snapshot-{side}"), &id, "snapshot").await.status, 202);
+            let status = fixture.server.process.wait(PATIENCE).unwrap();
             assert_eq!(status.signal(), Some(SIGABRT), "{plan}");
-            day.server = day.site.start().await;
-            day.reaches(&id, "snapshotted").await;
+            fixture.server = fixture.site.start().await;
+            fixture.reaches(&id, "snapshotted").await;
         }
-        assert_eq!((day.site.count("snapshots").await, day.site.count("snapshot_balances").await), (2, 6));
-        assert_eq!(day.site.count("events where type = 'distribution.snapshotted'").await, 2);
+        assert_eq!((fixture.site.count("snapshots").await, fixture.site.count("snapshot_balances").await), (2, 6));
+        assert_eq!(fixture.site.count("events where type = 'distribution.snapshotted'").await, 2);
     }
 }

@@ -9,7 +9,7 @@ pub struct Source {
     pub text: String,
 }
 
-/// Built, fetched or generated: not written by anyone, so no rule of style is for it.
+/// Built, fetched or generated files: no style rule applies to them.
 const SKIP: &[&str] = &["target", "data", "contracts/out", "contracts/cache", "contracts/artifacts"];
 
 impl Source {
@@ -17,7 +17,7 @@ impl Source {
         Self { path: path.to_owned(), text: text.to_owned() }
     }
 
-    /// The folder of its crate.
+    /// The folder of the file's crate.
     pub fn home(&self) -> &str {
         let depth = if self.path.starts_with("ops/") { 2 } else { 1 };
         let end = self.path.match_indices('/').nth(depth - 1).map_or(0, |(at, _)| at);
@@ -29,7 +29,7 @@ impl Source {
         extension.is_some_and(|extension| extensions.contains(&extension))
     }
 
-    /// Numbered lines that are neither comments nor tests beside the code.
+    /// Numbered lines that are neither comments nor unit tests.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().enumerate().take_while(|(_, line)| *line != "#[cfg(test)]");
         lines.map(|(at, line)| (at + 1, line)).filter(|(_, line)| !is_comment(line))
@@ -40,7 +40,7 @@ pub fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }
 
-/// Every readable file that somebody wrote, in order.
+/// Every text file of the repository, in order.
 pub fn everything() -> Vec<Source> {
     let mut found = Vec::new();
     walk(&world::repository(), "", &mut found);
@@ -49,12 +49,12 @@ pub fn everything() -> Vec<Source> {
     found
 }
 
-/// The Rust files.
+/// Every Rust file.
 pub fn rust() -> Vec<Source> {
     everything().into_iter().filter(|source| source.has_extension(&["rs"])).collect()
 }
 
-/// The manifests of the members, by the name of their package.
+/// The manifests of the members, by package name.
 pub fn manifests() -> BTreeMap<String, toml::Table> {
     let read = |path: &str| -> toml::Table {
         let text = std::fs::read_to_string(world::repository().join(path)).expect(path);
@@ -78,7 +78,7 @@ fn walk(root: &Path, folder: &str, found: &mut Vec<Source>) {
         }
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => walk(root, &path, found),
-            // What is no text has no style.
+            // Files that are not text have no style.
             Ok(kind) if kind.is_file() => {
                 if let Ok(text) = std::fs::read_to_string(entry.path()) {
                     found.push(Source { path, text });

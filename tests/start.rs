@@ -1,15 +1,15 @@
-//! What cannot work is said clearly, with what to do, at start or on the operation, and nothing is lost by it.
+//! An error in the installation is reported clearly, with what to do, at start or on the operation, and loses nothing.
 
 use muniment_workflows::operator::abandon;
 use world::{Database, Engine, Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Terms};
 
-async fn small(mining: Mining) -> Installation {
+async fn small_site(mining: Mining) -> Installation {
     Installation::new(Database::fresh(Engine::Sqlite).await, mining, &[Terms::free(1)]).await
 }
 
-/// Starts it, which must fail, and gives what it said.
+/// Starts the installation, which must fail, and returns its output.
 async fn refusal(site: &Installation) -> String {
     let mut process = site.launch(&["run"]).spawn();
     let status = process.wait(PATIENCE).unwrap();
@@ -17,7 +17,7 @@ async fn refusal(site: &Installation) -> String {
     process.log()
 }
 
-/// The same installation works when the mistake is corrected.
+/// Checks that the installation works after the correction.
 async fn works(site: &Installation) {
     let mut server = site.start().await;
     assert!(site.drive(&mut server, &site.offerings[0]).await);
@@ -25,9 +25,9 @@ async fn works(site: &Installation) {
     assert_eq!((report.deployed, report.minted, report.attention), (1, 1, 0));
 }
 
-fn says(text: &str, words: &[&str]) {
+fn assert_says(text: &str, words: &[&str]) {
     for word in words {
-        assert!(text.contains(word), "{word:?} is not said:\n{text}");
+        assert!(text.contains(word), "{word:?} is missing in:\n{text}");
     }
 }
 
@@ -37,7 +37,7 @@ on_both_databases! {
         let newer = "insert into muniment_migrations (version, description, success, checksum, execution_time) \
             select 9999, 'later', success, checksum, 0 from muniment_migrations where version = 1";
         assert_eq!(site.write(newer).await, 1);
-        says(&refusal(&site).await, &["9999", "newer", "Start a binary of at least that version"]);
+        assert_says(&refusal(&site).await, &["9999", "newer", "Start a binary of at least that version"]);
         assert_eq!(site.count("operations").await, 0);
         site.write("delete from muniment_migrations where version = 9999").await;
         works(&site).await;
@@ -51,7 +51,7 @@ on_both_databases! {
         let accepted = server.deploy(&format!("deploy-{}", site.offerings[0]), &site.offerings[0]).await;
         assert_eq!(accepted.status, 202);
         let path = format!("/blockchain/operations/{}", accepted.text("/id"));
-        site.until("it says why it waits", async || {
+        site.until("it is blocked with its reason", async || {
             let shown = server.get(&path).await.body.to_string().to_lowercase();
             shown.contains("fund")
         })
@@ -67,16 +67,16 @@ on_both_databases! {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_chain_id_behind_an_endpoint_is_refused_at_start() {
-    let mut site = small(Mining::Quick).await;
+    let mut site = small_site(Mining::Quick).await;
     site.config.chain("chain_id", "11155111");
-    says(&refusal(&site).await, &["chain id 31337", "chain id 11155111", "correct the URL or the chain id"]);
+    assert_says(&refusal(&site).await, &["chain id 31337", "chain id 11155111", "correct the URL or the chain id"]);
     site.config.chain("chain_id", "31337");
     works(&site).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreadable_keystore_is_refused_at_start() {
-    let mut site = small(Mining::Quick).await;
+    let mut site = small_site(Mining::Quick).await;
     let good = site.config.clone();
     let folder = tempfile::tempdir().unwrap();
     let (missing, broken) = (folder.path().join("missing.json"), folder.path().join("broken.json"));
@@ -84,18 +84,21 @@ async fn an_unreadable_keystore_is_refused_at_start() {
     for (path, word) in [(&missing, "missing.json"), (&broken, "broken.json")] {
         let signer = format!("[{{ kind = \"keystore\", path = {path:?}, password_env = \"HOME\" }}]");
         site.config.chain("signers", &signer);
-        says(&refusal(&site).await, &[word, "cannot be opened", "check the path, its permissions and the password"]);
+        assert_says(
+            &refusal(&site).await,
+            &[word, "cannot be opened", "check the path, its permissions and the password"],
+        );
     }
     let signer = format!("[{{ kind = \"keystore\", path = {broken:?}, password_env = \"NO_SUCH_VARIABLE\" }}]");
     site.config.chain("signers", &signer);
-    says(&refusal(&site).await, &["NO_SUCH_VARIABLE", "is not set", "password_file"]);
+    assert_says(&refusal(&site).await, &["NO_SUCH_VARIABLE", "is not set", "password_file"]);
     site.config = good;
     works(&site).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_offering_on_an_unconfigured_chain_is_refused() {
-    let site = small(Mining::Quick).await;
+    let site = small_site(Mining::Quick).await;
     site.write("update offerings set chain_id = 999").await;
     let mut server = site.start().await;
     let refused = server.deploy("deploy-1", &site.offerings[0]).await;
@@ -108,10 +111,10 @@ async fn an_offering_on_an_unconfigured_chain_is_refused() {
     works(&site).await;
 }
 
-/// Accepted by an interface that knows the chain, found by a worker that does not.
+/// Accepted by an API process that knows the chain, found by a worker that does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operation_on_a_chain_unknown_to_the_worker_waits() {
-    let site = small(Mining::Quick).await;
+    let site = small_site(Mining::Quick).await;
     let mut server = site.start().await;
     site.write("update lanes set mode = 'paused'").await;
     assert_eq!(server.deploy("deploy-early", &site.offerings[0]).await.status, 202);
@@ -120,17 +123,17 @@ async fn an_operation_on_a_chain_unknown_to_the_worker_waits() {
     site.write("update operations set chain_id = 999").await;
     let mut server = site.start().await;
     let waits = "operations where status = 'pending' and blocked_reason like 'unknown_chain%999%'";
-    site.until("it says so", async || site.count(waits).await == 1).await;
+    site.until("the reason is recorded", async || site.count(waits).await == 1).await;
     assert_eq!(site.count("operations where faults > 0").await, 0);
     server.process.kill();
     site.write("update operations set chain_id = 31337").await;
     works(&site).await;
 }
 
-/// No code stands at the address of the factory: a call of nothing would succeed and do nothing.
+/// The factory's address has no code: a call to it would succeed and do nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_factory_is_reported_before_signing() {
-    let mut site = small(Mining::Quick).await;
+    let mut site = small_site(Mining::Quick).await;
     let (good, nowhere) = (site.platform.factory.to_string(), "0x00000000000000000000000000000000000000fa");
     site.config.chain("factory", &format!("{nowhere:?}"));
     let mut server = site.start().await;
@@ -139,12 +142,12 @@ async fn a_missing_factory_is_reported_before_signing() {
     site.settled().await;
     let said = site.rows("select status, error_code, error_message from operations").await.concat();
     assert_eq!(said[..2], ["failed", "contract_missing"]);
-    says(&said[2].to_lowercase(), &[nowhere, "the address in the configuration"]);
+    assert_says(&said[2].to_lowercase(), &[nowhere, "the address in the configuration"]);
     assert_eq!(site.count("attempts").await, 0, "nothing was signed");
     server.process.kill();
-    let desk = site.desk(|_| {}).await;
-    abandon::abandon(&desk.engine, &accepted.text("/id"), "operator", "the address was wrong").await.unwrap();
-    desk.close().await;
+    let fixture = site.engine_fixture(|_| {}).await;
+    abandon::abandon(&fixture.engine, &accepted.text("/id"), "operator", "the address was wrong").await.unwrap();
+    fixture.close().await;
     site.config.chain("factory", &format!("{good:?}"));
     works(&site).await;
 }

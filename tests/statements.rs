@@ -1,4 +1,4 @@
-//! The statements that this thread makes of a server. SQLite's are made on a thread of its own: of them there is none to be seen.
+//! Records the PostgreSQL statements of this thread. SQLite statements run on a thread of their own and are not seen.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -6,36 +6,36 @@ use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Dispatch, Event, Metadata, Subscriber, span};
 
-/// Those of the program's own so far, not the beginnings and ends of transactions.
+/// The statements so far, without begin and commit.
 #[derive(Clone, Default)]
 pub struct Statements(Arc<Mutex<Vec<String>>>);
 
-/// Lives as long as the tests: where a follower is the only one, the library asks the thread that comes first to a statement whether anybody
-/// wants to hear of it, and another test's thread says no for all.
+/// A second subscriber that lives as long as the tests. With a single one, tracing caches the interest of the first thread that
+/// reaches a statement, and another test's thread has none.
 static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Statements::default()));
 
 impl Statements {
-    /// From now on, until the guard is dropped.
+    /// Records until the guard is dropped.
     pub fn follow() -> (Self, DefaultGuard) {
         LazyLock::force(&ANOTHER);
         let statements = Self::default();
         (statements.clone(), tracing::subscriber::set_default(statements))
     }
 
-    /// Their texts.
+    /// The recorded texts.
     pub fn texts(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-/// What the driver says of one: its first words, and the whole where it is longer.
+/// The driver's fields of one statement: a summary, and the full text if it is longer.
 #[derive(Default)]
-struct Told {
+struct Fields {
     summary: String,
     whole: String,
 }
 
-impl Visit for Told {
+impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "summary" => value.clone_into(&mut self.summary),
@@ -61,9 +61,9 @@ impl Subscriber for Statements {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut told = Told::default();
-        event.record(&mut told);
-        let text = if told.whole.is_empty() { told.summary } else { told.whole };
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let text = if fields.whole.is_empty() { fields.summary } else { fields.whole };
         if ["select", "update", "insert", "delete", "with"].iter().any(|word| text.starts_with(word)) {
             self.0.lock().unwrap().push(text);
         }

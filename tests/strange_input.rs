@@ -1,5 +1,5 @@
-//! What no portal would send: every route gets what parsers and databases trip over, in its path, its query, its headers and its body. Each is
-//! taken or refused with its code; none is our fault, none leaves half of anything. The seed is fixed, so that a failure comes again.
+//! Strange input: every route gets values that break parsers and databases, in path, query, headers and body. Each request is
+//! accepted or refused with its code; none causes a server error or a partial write. The seed is fixed, so that failures repeat.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use world::{Seed, on_both_databases};
 
-use crate::installation::{Answer, Person, Raise, Remote};
+use crate::installation::{Answer, Person, Remote, SubscriptionFixture};
 
-/// How many requests each route gets from each caller that it admits.
+/// Requests to each route by each permitted caller.
 const TRIES: u64 = 4;
 
 const TEXTS: &[&str] = &[
@@ -47,10 +47,10 @@ const TEXTS: &[&str] = &[
     "null",
 ];
 
-/// Bodies that are no sound JSON object.
+/// Bodies that are not a valid JSON object.
 const NO_OBJECTS: &[&str] = &["{", "[]", "\"", "{}", "1e999", "{\"a\":1,\"a\":2}", "\u{feff}{}"];
 
-/// Paths, as they stand in the first line of a request.
+/// Paths as in the first line of a request.
 const PATHS: &[&str] = &[
     "%00",
     "%FF",
@@ -73,7 +73,7 @@ fn text(chance: &mut Seed) -> String {
     }
 }
 
-/// Something that may stand nowhere, or only elsewhere.
+/// A value that is valid nowhere, or only for other fields.
 fn value(chance: &mut Seed) -> Value {
     match chance.below(16) {
         0 => Value::Null,
@@ -93,9 +93,9 @@ fn value(chance: &mut Seed) -> Value {
     }
 }
 
-/// A sound body of which one place is something else now: a field, one inside a field, or one that nobody knows.
-fn spoil(chance: &mut Seed, sound: &Value) -> Value {
-    let mut body = sound.clone();
+/// Changes one place of a valid body: a field, a nested field, or an unknown field.
+fn corrupt(chance: &mut Seed, valid: &Value) -> Value {
+    let mut body = valid.clone();
     let mut place = &mut body;
     for _ in 0..3 {
         let inside: Vec<String> = match &*place {
@@ -118,7 +118,7 @@ fn spoil(chance: &mut Seed, sound: &Value) -> Value {
     body
 }
 
-/// One route of the document: its method, its path, a sound body, and the parameters of its query.
+/// A route of the OpenAPI document: method, path, a valid body and query parameters.
 struct Route {
     method: String,
     path: String,
@@ -146,32 +146,32 @@ fn routes() -> Vec<Route> {
             });
         }
     }
-    // What ends the session that everything is asked in, or takes its rights, is asked of elsewhere.
+    // Routes that end the caller's session or remove roles are tested elsewhere.
     routes.retain(|route| {
         !["/v1/auth/logout", "/v1/auth/sessions", "/v1/users/{id}/disable"].contains(&route.path.as_str())
     });
     routes
 }
 
-/// The things that there are, by the word of the path before their id.
-async fn ids(raise: &Raise) -> Map<String, Value> {
-    let subscription = raise.committed("1500.00").await;
-    let endpoint = raise
+/// Ids of existing objects, by the path segment before the id.
+async fn ids(fixture: &SubscriptionFixture) -> Map<String, Value> {
+    let subscription = fixture.committed("1500.00").await;
+    let endpoint = fixture
         .investor
         .post("/v1/webhooks/endpoints", json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] }))
         .await;
-    let wallet = raise
+    let wallet = fixture
         .investor
         .post("/v1/investor/wallets", json!({ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }))
         .await;
-    let investor = raise.investor.get("/v1/auth/me").await.text("/investor_id");
+    let investor = fixture.investor.get("/v1/auth/me").await.text("/investor_id");
     assert_eq!((endpoint.status, wallet.status), (201, 201), "{endpoint:?} {wallet:?}");
-    let ids = json!({ "offerings": raise.offering, "subscriptions": subscription, "investors": investor, "users": raise.investor.id,
+    let ids = json!({ "offerings": fixture.offering, "subscriptions": subscription, "investors": investor, "users": fixture.investor.id,
         "endpoints": endpoint.text("/id"), "wallets": wallet.text("/id") });
     ids.as_object().unwrap().clone()
 }
 
-/// Asks, and says what is wrong with the answer, if anything is.
+/// Sends a request and returns what is wrong with the response.
 async fn ask(
     client: &Remote,
     route: &Route,
@@ -182,27 +182,35 @@ async fn ask(
     let send = || client.send(&route.method, path, headers, body.clone());
     let answer: Answer = match send().await {
         Some(answer) => answer,
-        // It was refused by its length, and the connection with it, while the rest was still on its way.
+        // Refused by its length; the server closed the connection during the upload.
         None if body.as_ref().is_some_and(|body| body.len() > 256 * 1024) => return None,
-        // A connection that nobody used for a while is closed; a new one is answered.
-        None => send().await.expect("an answer"),
+        // The server closes an idle connection; a new one is answered.
+        None => send().await.expect("no response"),
     };
     let problem = answer.headers.get("content-type").is_some_and(|kind| kind == "application/problem+json");
-    let told = problem && !answer.text("/code").is_empty();
-    let sound = match answer.status {
+    let explained = problem && !answer.text("/code").is_empty();
+    let valid = match answer.status {
         200..400 => true,
-        // Some chains are not there; everything else of this kind is a fault.
+        // Some chains do not exist; every other 5xx status is an error.
         500.. => matches!(answer.text("/code").as_str(), "chain_unavailable" | "chain_timeout"),
-        // A field is named; the empty pointer is the body itself.
-        422 if answer.text("/code") == "validation_failed" => told && answer.body["errors"][0]["pointer"].is_string(),
-        _ => told,
+        // The pointer names a field; an empty pointer means the body.
+        422 if answer.text("/code") == "validation_failed" => {
+            explained && answer.body["errors"][0]["pointer"].is_string()
+        }
+        _ => explained,
     };
     let mut shown = body.unwrap_or_default();
     shown.truncate(shown.char_indices().nth(400).map_or(shown.len(), |(at, _)| at));
-    (!sound).then(|| format!("{} {path} {headers:?} {shown}\n    {} {}", route.method, answer.status, answer.body))
+    (!valid).then(|| format!("{} {path} {headers:?} {shown}\n    {} {}", route.method, answer.status, answer.body))
 }
 
-async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, Value>, chance: &mut Seed) -> String {
+async fn strange(
+    fixture: &SubscriptionFixture,
+    person: &Person,
+    role: &str,
+    ids: &Map<String, Value>,
+    chance: &mut Seed,
+) -> String {
     let mut wrong = String::new();
     for route in routes() {
         if !route.roles.is_empty() && !route.roles.iter().any(|admitted| admitted == role) {
@@ -231,7 +239,7 @@ async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, V
             }
             let body = match (&route.body, chance.below(8)) {
                 (Some(_), 0) => Some((*chance.pick(NO_OBJECTS)).to_owned()),
-                (Some(sound), _) => Some(spoil(chance, sound).to_string()),
+                (Some(valid), _) => Some(corrupt(chance, valid).to_string()),
                 (None, _) => None,
             };
             let key = format!("{role}-{}-{number}", chance.draw());
@@ -250,31 +258,31 @@ async fn strange(raise: &Raise, person: &Person, role: &str, ids: &Map<String, V
             }
         }
     }
-    assert_eq!(raise.server.get("/readyz").await.status, 200);
+    assert_eq!(fixture.server.get("/readyz").await.status, 200);
     wrong
 }
 
 on_both_databases! {
     async fn strange_input_never_causes_a_server_error(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        let ids = ids(&raise).await;
-        let admin = raise.door.person(&raise.server, "adam", Role::Admin).await;
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let ids = ids(&fixture).await;
+        let admin = fixture.api.person(&fixture.server, "adam", Role::Admin).await;
         let mut wrong = String::new();
-        let people = [(&raise.investor, "investor"), (&raise.issuer, "issuer"), (&raise.operator, "operator"), (&admin, "admin")];
+        let people = [(&fixture.investor, "investor"), (&fixture.issuer, "issuer"), (&fixture.operator, "operator"), (&admin, "admin")];
         for (seed, (person, role)) in (1..).zip(people) {
-            wrong += &strange(&raise, person, role, &ids, &mut Seed::new(seed)).await;
+            wrong += &strange(&fixture, person, role, &ids, &mut Seed::new(seed)).await;
         }
         assert!(wrong.is_empty(), "{wrong}");
-        assert!(raise.reserved().await.ends_with(".00"), "the books are whole");
+        assert!(fixture.reserved().await.ends_with(".00"), "the database is consistent");
     }
 }
 
-/// Sends bytes as they are, and gives the first line of the answer; empty if the connection was closed without one.
-async fn raw(raise: &Raise, request: &[u8]) -> String {
-    let address = raise.server.url.trim_start_matches("http://");
+/// Sends raw bytes and returns the first line of the response; empty if the connection was closed without one.
+async fn raw(fixture: &SubscriptionFixture, request: &[u8]) -> String {
+    let address = fixture.server.url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).await.unwrap();
     let mut answer = Vec::new();
-    // A server that has said no may close before it has read everything.
+    // A server that refuses may close before it has read everything.
     _ = stream.write_all(request).await;
     _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
@@ -282,14 +290,14 @@ async fn raw(raise: &Raise, request: &[u8]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_requests_and_tokens_are_refused() {
-    let raise = Raise::new(world::Database::fresh(world::Engine::Sqlite).await, |_| {}).await;
+    let fixture = SubscriptionFixture::new(world::Database::fresh(world::Engine::Sqlite).await, |_| {}).await;
     let line = |path: &str, header: &[u8]| {
         let mut request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n").into_bytes();
         request.extend(header);
         request.extend(b"\r\n\r\n");
         request
     };
-    let token = raise.investor.access_token.as_bytes();
+    let token = fixture.investor.access_token.as_bytes();
     let with = |before: &[u8], after: &[u8]| [b"authorization: Bearer ".as_slice(), before, token, after].concat();
     for (header, status) in [
         (with(b"", b""), "200"),
@@ -305,7 +313,7 @@ async fn malformed_requests_and_tokens_are_refused() {
         ([with(b"", b""), b"\r\nx-request-id: \xff\xff\r\nuser-agent: \xf0".to_vec()].concat(), "200"),
         (b"a b: c".to_vec(), "400"),
     ] {
-        let answer = raw(&raise, &line("/v1/auth/me", &header)).await;
+        let answer = raw(&fixture, &line("/v1/auth/me", &header)).await;
         assert!(
             answer.split(' ').nth(1) == Some(status),
             "{answer} {}",
@@ -321,8 +329,8 @@ async fn malformed_requests_and_tokens_are_refused() {
         "/v1/auth/../auth/me",
         "*",
     ] {
-        let answer = raw(&raise, &line(path, &with(b"", b""))).await;
+        let answer = raw(&fixture, &line(path, &with(b"", b""))).await;
         assert!(["404", "400"].contains(&answer.split(' ').nth(1).unwrap_or_default()), "{path}: {answer}");
     }
-    assert_eq!(raise.investor.get("/v1/auth/me").await.status, 200);
+    assert_eq!(fixture.investor.get("/v1/auth/me").await.status, 200);
 }

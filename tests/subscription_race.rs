@@ -1,65 +1,65 @@
-//! Many at once, through the door: the hard cap holds to the cent, a key makes one subscription, and of two moves one is made.
+//! Concurrent requests through the API: the hard cap holds to the cent, a key makes one subscription, and one of two moves wins.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Installation, Raise, Terms};
+use crate::installation::{Installation, SubscriptionFixture, Terms};
 
 on_both_databases! {
     async fn one_of_two_hundred_gets_the_last_place(database: Database) {
-        let raise = Raise::new(database, |o| o.hard_cap = 300_000).await;
-        raise.committed("1500.00").await;
-        let asked = (0..200).map(|_| {
-            let (client, path) = (raise.investor.client(), raise.path());
+        let fixture = SubscriptionFixture::new(database, |o| o.hard_cap = 300_000).await;
+        fixture.committed("1500.00").await;
+        let requested = (0..200).map(|_| {
+            let (client, path) = (fixture.investor.client(), fixture.path());
             async move { client.change("POST", &path, Some(json!({ "amount": "1500.00" }))).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let made = answers.iter().filter(|answer| answer.status == 201).count();
         let refused = answers.iter().filter(|answer| answer.text("/errors/0/code") == "hard_cap_exceeded").count();
         assert_eq!((made, refused), (1, 199), "{:?}", answers.iter().map(|a| a.problem()).collect::<BTreeSet<_>>());
-        assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (2, "3000.00".to_owned()));
+        assert_eq!((fixture.api.count("subscriptions").await, fixture.reserved().await), (2, "3000.00".to_owned()));
     }
 
     async fn one_idempotency_key_makes_one_subscription(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        let path = raise.path();
-        let asked = (0..50).map(|_| {
-            let (client, path) = (raise.investor.client(), path.clone());
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let path = fixture.path();
+        let requested = (0..50).map(|_| {
+            let (client, path) = (fixture.investor.client(), path.clone());
             async move { client.post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let ids: BTreeSet<_> = answers.iter().filter(|a| a.status == 201).map(|a| a.text("/subscription_id")).collect();
         let busy = answers.iter().filter(|a| a.problem() == (409, "idempotency_in_progress".to_owned())).count();
         assert_eq!((ids.len(), answers.iter().filter(|a| a.status == 201).count() + busy), (1, 50), "{answers:?}");
-        let again = raise.investor.client().post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap();
+        let again = fixture.investor.client().post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap();
         assert_eq!((again.status, again.text("/subscription_id")), (201, ids.first().unwrap().clone()));
         assert!(again.headers.contains_key("idempotent-replayed"));
-        let other = raise.investor.client().post(&path, "once", json!({ "amount": "1600.00" })).await.unwrap();
+        let other = fixture.investor.client().post(&path, "once", json!({ "amount": "1600.00" })).await.unwrap();
         assert_eq!(other.problem(), (422, "idempotency_key_reuse".to_owned()));
-        // The answer is forgotten after its day, what it did is not.
-        raise.write("delete from idempotency_keys").await;
-        let late = raise.investor.client().post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap();
+        // The stored response is deleted after a day; its effect stays.
+        fixture.write("delete from idempotency_keys").await;
+        let late = fixture.investor.client().post(&path, "once", json!({ "amount": "1500.00" })).await.unwrap();
         assert_eq!((late.problem(), late.text("/resource")), ((409, "idempotency_key_spent".to_owned()), format!("/v1/subscriptions/{}", ids.first().unwrap())));
-        assert_eq!((raise.door.count("subscriptions").await, raise.reserved().await), (1, "1500.00".to_owned()));
+        assert_eq!((fixture.api.count("subscriptions").await, fixture.reserved().await), (1, "1500.00".to_owned()));
     }
 
     async fn a_concurrent_cancel_and_acceptance_leave_one_outcome(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
         for round in 0..6 {
-            let id = raise.binding("1500.00").await;
-            raise.pay(&id, "1500.00", &format!("bank-{round}")).await;
-            let cancel = raise.act(&raise.operator, &id, "cancel", json!({ "reason": "a race" }));
-            let accept = raise.act(&raise.issuer, &id, "accept", json!({}));
+            let id = fixture.binding("1500.00").await;
+            fixture.pay(&id, "1500.00", &format!("bank-{round}")).await;
+            let cancel = fixture.act(&fixture.operator, &id, "cancel", json!({ "reason": "a race" }));
+            let accept = fixture.act(&fixture.issuer, &id, "accept", json!({}));
             let (cancelled, accepted) = tokio::join!(cancel, accept);
-            // An acceptance may be cancelled, a cancellation is never accepted.
-            assert_eq!((cancelled.status, raise.status(&id).await), (200, "refund_pending".to_owned()), "{cancelled:?}");
+            // An accepted subscription may be cancelled; a cancelled one is never accepted.
+            assert_eq!((cancelled.status, fixture.status(&id).await), (200, "refund_pending".to_owned()), "{cancelled:?}");
             assert!(accepted.status == 200 || accepted.problem() == (409, "invalid_state".to_owned()), "{accepted:?}");
-            let told = raise.told(&id).await;
-            assert_eq!(told.contains(&"subscription.accepted".to_owned()), accepted.status == 200, "{told:?}");
+            let events = fixture.events(&id).await;
+            assert_eq!(events.contains(&"subscription.accepted".to_owned()), accepted.status == 200, "{events:?}");
         }
-        assert_eq!(raise.reserved().await, "0.00");
+        assert_eq!(fixture.reserved().await, "0.00");
     }
 
     async fn a_cancelled_subscription_is_never_minted(database: Database) {
@@ -83,7 +83,7 @@ on_both_databases! {
                 _ => assert_eq!((answer.problem().0, status.as_str()), (409, "minted"), "{answer:?}"),
             }
         }
-        // A minted one stays what it is, and its place stays taken.
+        // A minted subscription stays minted and keeps its place.
         let sums = "select cast(committed_total - (select cast(coalesce(sum(amount), 0) as bigint) from subscriptions where status = 'minted') \
             as text) from offerings";
         assert_eq!(site.rows(sums).await[0][0], "0");

@@ -1,11 +1,11 @@
-//! Every status of a subscription against every move at the door: what the table allows is done, everything else is refused by name.
+//! Every status of a subscription against every move through the API: moves of the table succeed, others are refused with their error.
 
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Person, Raise};
+use crate::installation::{Person, SubscriptionFixture};
 
-/// All but `minted`, which the chain alone makes: its cell is the test of the mint.
+/// Every status except `minted`, which only the chain sets; the mint tests cover it.
 const STATUSES: [&str; 9] = [
     "committed",
     "pending_reconfirmation",
@@ -18,8 +18,8 @@ const STATUSES: [&str; 9] = [
     "refunded",
 ];
 
-/// What each status becomes by each act; what is not here is refused.
-fn wanted(status: &str, act: &str) -> Option<&'static str> {
+/// The next status by status and move; a missing pair is refused.
+fn expected_status(status: &str, act: &str) -> Option<&'static str> {
     match (status, act) {
         ("committed" | "pending_reconfirmation", "withdraw")
         | ("committed" | "pending_reconfirmation" | "binding" | "accepted", "cancel") => Some("cancelled"),
@@ -31,8 +31,8 @@ fn wanted(status: &str, act: &str) -> Option<&'static str> {
     }
 }
 
-/// Puts a subscription into a status, with what a row in that status has.
-async fn put(raise: &Raise, id: &str, status: &str, act: &str) {
+/// Sets a status, with the columns that a row in that status has.
+async fn set_status(fixture: &SubscriptionFixture, id: &str, status: &str, act: &str) {
     let paid = act == "accept" || status == "refund_pending";
     let money = if paid { "amount" } else { "0" };
     let reserved = if ["cancelled", "rejected", "expired", "refund_pending", "refunded"].contains(&status) {
@@ -40,42 +40,42 @@ async fn put(raise: &Raise, id: &str, status: &str, act: &str) {
     } else {
         "150000"
     };
-    raise
+    fixture
         .write(&format!(
             "update subscriptions set status = '{status}', received_amount = {money}, refunded_amount = 0, previous_status = 'committed', \
              reconfirm_by = cooling_off_expires_at where id = '{id}'"
         ))
         .await;
-    raise.write(&format!("update offerings set committed_total = {reserved}")).await;
+    fixture.write(&format!("update offerings set committed_total = {reserved}")).await;
 }
 
-fn asked<'a>(raise: &'a Raise, act: &str) -> (&'a Person, &'static str, Value) {
+fn request_for<'a>(fixture: &'a SubscriptionFixture, act: &str) -> (&'a Person, &'static str, Value) {
     match act {
-        "withdraw" => (&raise.investor, "cancel", json!({})),
-        "cancel" => (&raise.operator, "cancel", json!({ "reason": "a test" })),
-        "reconfirm" => (&raise.investor, "reconfirm", json!({ "offering_version": 1 })),
-        "accept" => (&raise.operator, "accept", json!({})),
-        "reject" => (&raise.issuer, "reject", json!({ "reason_code": "unsuitable" })),
-        _ => (&raise.operator, "refund", json!({ "method": "bank_transfer", "external_reference": "back" })),
+        "withdraw" => (&fixture.investor, "cancel", json!({})),
+        "cancel" => (&fixture.operator, "cancel", json!({ "reason": "a test" })),
+        "reconfirm" => (&fixture.investor, "reconfirm", json!({ "offering_version": 1 })),
+        "accept" => (&fixture.operator, "accept", json!({})),
+        "reject" => (&fixture.issuer, "reject", json!({ "reason_code": "unsuitable" })),
+        _ => (&fixture.operator, "refund", json!({ "method": "bank_transfer", "external_reference": "back" })),
     }
 }
 
 on_both_databases! {
     async fn every_status_allows_exactly_its_moves(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        let id = raise.committed("1500.00").await;
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let id = fixture.committed("1500.00").await;
         for status in STATUSES {
             for act in ["withdraw", "cancel", "reconfirm", "accept", "reject", "refund"] {
-                put(&raise, &id, status, act).await;
-                raise.write("delete from payments").await;
-                raise.write("delete from eligibility_checks where stage = 'accept'").await;
-                let before = raise.rows("select cast(count(*) as text) from events").await;
-                let (person, path, body) = asked(&raise, act);
-                let answer = raise.act(person, &id, path, body).await;
-                let now = raise.status(&id).await;
-                match wanted(status, act) {
+                set_status(&fixture, &id, status, act).await;
+                fixture.write("delete from payments").await;
+                fixture.write("delete from eligibility_checks where stage = 'accept'").await;
+                let before = fixture.rows("select cast(count(*) as text) from events").await;
+                let (person, path, body) = request_for(&fixture, act);
+                let answer = fixture.act(person, &id, path, body).await;
+                let now = fixture.status(&id).await;
+                match expected_status(status, act) {
                     Some(to) => {
-                        // What has money ends when the money is back.
+                        // A paid subscription ends when the money is refunded.
                         let to = if status == "refund_pending" { "refunded" } else { to };
                         assert_eq!((answer.status, now.as_str()), (200, to), "{status} {act} {answer:?}");
                     }
@@ -88,7 +88,7 @@ on_both_databases! {
                             assert!(answer.body["allowed_transitions"].is_array(), "{answer:?}");
                         }
                         assert_eq!(now, status, "{act}");
-                        assert_eq!(raise.rows("select cast(count(*) as text) from events").await, before, "{status} {act}");
+                        assert_eq!(fixture.rows("select cast(count(*) as text) from events").await, before, "{status} {act}");
                     }
                 }
             }

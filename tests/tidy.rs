@@ -1,4 +1,4 @@
-//! The style of the repository, as far as a program can read it.
+//! Style rules of the repository, as far as a program can check them.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ const FILE_LINES_MEDIAN: usize = 110;
 const FILE_LINES_NINE_OF_TEN: usize = 250;
 const FUNCTION_LINES_MAX: usize = 70;
 const COMMENT_PERCENT: std::ops::RangeInclusive<usize> = 6..=20;
-/// Below this a share says nothing.
+/// Below this number of lines a share means nothing.
 const COMMENT_LINES_MIN: usize = 150;
 const WRITTEN: &[&str] = &["rs", "sol", "sql", "sh", "js", "css", "html", "toml"];
 
 /// Names that say where a thing was put instead of what it is.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "models", "types", "services", "helpers", "misc", "shared"];
 
-/// In two halves, so that this file does not find itself.
+/// Split in two, so that this file does not match.
 const UNFINISHED: &[(&str, &str)] = &[
     ("to", "do!("),
     ("FIX", "ME"),
@@ -58,7 +58,7 @@ fn over_budget(sources: &[Source]) -> Vec<String> {
     findings
 }
 
-/// The code is formatted, so a function ends at the first brace that stands where its `fn` stands.
+/// The code is formatted, so a function ends at the first closing brace with the indentation of its `fn`.
 fn long_functions(source: &Source) -> Vec<String> {
     let lines: Vec<_> = source.text.lines().collect();
     let mut findings = Vec::new();
@@ -103,7 +103,7 @@ fn forbidden(source: &Source, words: &[(&str, &str)], why: &str) -> Vec<String> 
     findings
 }
 
-/// Comments say why; too few leave riddles, too many repeat the code.
+/// Comments say why. Too few leave code unexplained; too many repeat it.
 fn comment_shares(sources: &[Source]) -> Vec<String> {
     let mut crates: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for source in sources {
@@ -120,7 +120,7 @@ fn comment_shares(sources: &[Source]) -> Vec<String> {
         .collect()
 }
 
-/// A migration begins with why it is there.
+/// A migration begins with its reason.
 fn silent_migrations(sources: &[Source]) -> Vec<String> {
     let migrations =
         sources.iter().filter(|source| source.path.starts_with("migrations/") && source.has_extension(&["sql"]));
@@ -142,7 +142,7 @@ fn modules_are_named_by_nouns_that_say_something() {
 
 #[test]
 fn nothing_is_left_unfinished_or_switched_off() {
-    let find = |source: &Source| forbidden(source, UNFINISHED, "is work for an issue");
+    let find = |source: &Source| forbidden(source, UNFINISHED, "belongs in an issue");
     must_be_clean("unfinished", &rust().iter().flat_map(find).collect::<Vec<_>>());
 }
 
@@ -150,7 +150,7 @@ fn nothing_is_left_unfinished_or_switched_off() {
 fn nothing_depends_on_one_machine() {
     let find = |source: &Source| forbidden(source, LOCAL, "exists on some machines only");
     let sources = everything();
-    // A lock names what it locks, in a form that is not ours to choose.
+    // Lock files name package sources in a fixed format.
     let ours = sources.iter().filter(|source| !source.path.ends_with(".lock"));
     must_be_clean("machine paths", &ours.flat_map(find).collect::<Vec<_>>());
 }

@@ -1,4 +1,4 @@
-//! What it costs to read the tokens of a chain: the same for one as for a thousand. And what they tell is in the books either way.
+//! Reading tokens costs the same for a thousand as for one, and every event reaches the ledger.
 
 use alloy::primitives::{Address, U256};
 use muniment_domain::offering::{self, Offering};
@@ -13,7 +13,7 @@ use world::{Database, FaultProxy, Mining, on_both_databases};
 use crate::installation::{CHAIN_ID, Installation, Terms};
 use crate::statements::Statements;
 
-/// What reading one block came to.
+/// The cost of reading one block.
 #[derive(Debug, PartialEq, Eq)]
 struct Cost {
     statements: usize,
@@ -21,58 +21,58 @@ struct Cost {
     rows: usize,
 }
 
-/// An engine that moves by hand, and its node.
-struct Hand {
+/// An engine that the test moves by manual, and its node.
+struct ManualEngine {
     site: Installation,
     engine: Engine,
     node: FaultProxy,
 }
 
-impl Hand {
-    /// With one token, that is minted.
+impl ManualEngine {
+    /// With one minted token.
     async fn new(database: Database) -> Self {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(2), Terms::free(3)]).await;
         let node = FaultProxy::start(site.anvil.url(), 1);
-        let desk = site.desk(|config| config.endpoints = vec![node.url().to_owned()]).await;
-        desk.deploy(&site.offerings[0]).await;
+        let fixture = site.engine_fixture(|config| config.endpoints = vec![node.url().to_owned()]).await;
+        fixture.deploy(&site.offerings[0]).await;
         site.finalised().await;
-        desk.mint(&site.offerings[0]).await;
+        fixture.mint(&site.offerings[0]).await;
         site.finalised().await;
-        let engine = desk.engine.clone();
-        desk.halt().await;
-        let hand = Self { site, engine, node };
-        hand.block().await;
-        ledger::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
-        hand
+        let engine = fixture.engine.clone();
+        fixture.halt().await;
+        let manual = Self { site, engine, node };
+        manual.block().await;
+        ledger::index(&manual.engine, manual.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        manual
     }
 
-    /// One more block, that is followed and makes one more final.
+    /// Mines a block and follows it, which makes one more block final.
     async fn block(&self) {
         self.site.anvil.mine(1).await;
         while follow::follow(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap() != Pass::Still {}
     }
 
-    async fn places(&self) -> Vec<Vec<String>> {
+    async fn cursors(&self) -> Vec<Vec<String>> {
         let tokens = "select offering_id, pace, cast(block_number as text), cast(read_at as text) from token_cursors order by offering_id";
         let chains =
             "select cast(chain_id as text), cast(block_number as text), cast(read_at as text) from token_reads";
         [self.site.rows(tokens).await, self.site.rows(chains).await].concat()
     }
 
-    /// What it costs to read the tokens of one more final block.
+    /// Measures the cost of reading the tokens of one more final block.
     async fn cost(&self) -> Cost {
         self.block().await;
-        let (before, called) = (self.places().await, self.node.trace().calls.values().sum::<u64>());
+        let (before, called) = (self.cursors().await, self.node.trace().calls.values().sum::<u64>());
         let (statements, counting) = Statements::follow();
         ledger::index(&self.engine, self.engine.network(CHAIN_ID).unwrap()).await.unwrap();
         drop(counting);
-        let rows = self.places().await.iter().zip(&before).filter(|(after, before)| after != before).count();
+        let rows = self.cursors().await.iter().zip(&before).filter(|(after, before)| after != before).count();
         let calls = self.node.trace().calls.values().sum::<u64>() - called;
         Cost { statements: statements.texts().len(), calls, rows }
     }
 
-    /// So many more tokens, as if they had been made in a block that is not read yet.
-    async fn more(&self, count: u64) {
+    /// Adds tokens, as if they were made in a block that is not read yet.
+    async fn add_tokens(&self, count: u64) {
         let mut tx = self.engine.db.begin().await.unwrap();
         let made_in = chain::find(&mut tx, CHAIN_ID).await.unwrap().unwrap().final_number + 1;
         let one = offering::find(&mut tx, &self.site.offerings[0]).await.unwrap();
@@ -90,18 +90,18 @@ impl Hand {
 on_both_databases! {
     async fn reading_a_block_costs_the_same_for_a_thousand_tokens(database: Database) {
         let shared = matches!(database, Database::Postgres(_));
-        let hand = Hand::new(database).await;
-        let one = hand.cost().await;
+        let manual = ManualEngine::new(database).await;
+        let one = manual.cost().await;
         assert_eq!((one.rows, one.calls), (1, 1), "{one:?}");
         assert_eq!(one.statements > 0, shared, "{one:?}");
-        hand.more(1_000).await;
-        // They are read with the others for the first time, and are with them from then on.
-        hand.block().await;
-        ledger::index(&hand.engine, hand.engine.network(CHAIN_ID).unwrap()).await.unwrap();
-        assert_eq!(hand.site.count("token_cursors where pace = 'chain'").await, 1_001);
-        assert_eq!(hand.cost().await, one);
-        // Among so many everybody's events are asked for; what is not ours is dropped, and ours is in the books.
-        let Hand { site, engine, node } = hand;
+        manual.add_tokens(1_000).await;
+        // First their past events are read, then they are read with the others.
+        manual.block().await;
+        ledger::index(&manual.engine, manual.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        assert_eq!(manual.site.count("token_cursors where pace = 'chain'").await, 1_001);
+        assert_eq!(manual.cost().await, one);
+        // With this many tokens the query names no address; foreign events are dropped, and ours reach the ledger.
+        let ManualEngine { site, engine, node } = manual;
         engine.db.close().await;
         drop((engine, node));
         let server = site.start().await;

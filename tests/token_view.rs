@@ -1,4 +1,4 @@
-//! Reads of a token: the chain's own words at one block that the answer names, asked of the node once however many ask.
+//! Token reads: each returns the chain's state at a named block, and concurrent reads ask the node once.
 
 use alloy::primitives::{Address, U256, keccak256};
 use chrono::{Duration, Utc};
@@ -15,7 +15,7 @@ use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 
 use crate::installation::{Answer, CHAIN_ID, Installation, Terms, open_at, wallet};
 
-/// The hash of a block as the node has it.
+/// The hash of a block from the node.
 async fn hash_of(site: &Installation, answer: &Answer) -> serde_json::Value {
     let number = answer.body["block"]["number"].as_u64().unwrap();
     site.anvil.rpc().call("eth_getBlockByNumber", json!([format!("{number:#x}"), false])).await["hash"].clone()
@@ -27,7 +27,7 @@ on_both_databases! {
         let server = site.start().await;
         let token = site.minted(&server).await;
         let path = format!("/v1/offerings/{}/token", site.offerings[0]);
-        let facts = server.anybody().get(&path).await.unwrap();
+        let facts = server.anonymous().get(&path).await.unwrap();
         assert_eq!(facts.status, 200, "{facts:?}");
         let (supply, symbol) = (site.balance_of(token, wallet(0)).await + site.balance_of(token, wallet(1)).await, site.symbol_of(token).await);
         assert_eq!((facts.text("/offering_id_onchain"), facts.text("/token_symbol")), (keccak256(&site.offerings[0]).to_string(), symbol));
@@ -55,7 +55,7 @@ on_both_databases! {
         }
         assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
         site.settled().await;
-        // Within a second the block that was seen is the newest one.
+        // Within a second the last seen block counts as the newest.
         site.until("the freeze is seen", async || server.get(&format!("{path}/frozen/{from}")).await.body["isFrozen"] == json!(true)).await;
         assert_eq!(ask(&from, &to, "1.00").await.text("/reason_code"), "from_frozen");
         assert_eq!(ask(&to, &from, "1.00").await.text("/reason_code"), "to_frozen");
@@ -63,7 +63,7 @@ on_both_databases! {
         assert_eq!(server.post("/blockchain/restrict", "restrict", body).await.status, 202);
         site.settled().await;
         let restriction = format!("{path}/partitions/1/restriction");
-        site.until("the restriction is seen", async || server.anybody().get(&restriction).await.unwrap().body["isRestricted"] == json!(true)).await;
+        site.until("the restriction is seen", async || server.anonymous().get(&restriction).await.unwrap().body["isRestricted"] == json!(true)).await;
         assert_eq!(ask(&to, &stranger, "1.00").await.text("/reason_code"), "partition_restricted");
     }
 
@@ -82,11 +82,11 @@ on_both_databases! {
             let transfer = format!("{path}/can-transfer?from={of}&to={other}&partition=1&quantity=1.00");
             for read in [format!("{path}/balances/{of}"), format!("{path}/frozen/{of}"), transfer] {
                 assert_eq!(ada.get(&read).await.problem(), whose, "{read}");
-                assert_eq!(server.anybody().get(&read).await.unwrap().problem().0, 401);
+                assert_eq!(server.anonymous().get(&read).await.unwrap().problem().0, 401);
             }
         }
         let issuer = site.person(&server, "ines", Role::Issuer).await;
-        assert_eq!(issuer.get(&format!("{path}/balances/{other}")).await.problem().0, 403, "of another organisation");
+        assert_eq!(issuer.get(&format!("{path}/balances/{other}")).await.problem().0, 403, "a token of another issuer");
         site.write(&format!("update users set issuer_id = (select issuer_id from offerings where id = '{}') where id = '{}'", site.offerings[0], issuer.id)).await;
         assert_eq!(issuer.get(&format!("{path}/balances/{other}")).await.status, 200);
         for (read, problem) in [
@@ -103,7 +103,7 @@ on_both_databases! {
             let answer = server.get(&read).await;
             assert_eq!(answer.problem(), (problem.0, problem.1.to_owned()), "{read}");
         }
-        // Tokens come back all the time, but never as fast as this asks.
+        // The bucket refills all the time, but slower than these requests.
         let mut last = ada.get(&format!("{path}/frozen/{mine}")).await;
         for _ in 0..40 {
             if last.status != 429 {
@@ -113,24 +113,24 @@ on_both_databases! {
         }
         assert_eq!((last.problem(), last.headers.contains_key("retry-after")), ((429, "rate_limited".to_owned()), true));
         assert!(last.headers["ratelimit-policy"].to_str().unwrap().starts_with("\"token-read\""));
-        assert_eq!(ada.get("/v1/investor/profile").await.status, 200, "other reads are counted apart");
+        assert_eq!(ada.get("/v1/investor/profile").await.status, 200, "other reads have a limit of their own");
         drop(server);
         site.config.node("http://127.0.0.1:1");
         let server = site.serve(site.launch(&["api"])).await;
-        let away = server.anybody().get(&path).await.unwrap();
+        let away = server.anonymous().get(&path).await.unwrap();
         assert_eq!((away.problem(), away.headers.contains_key("retry-after")), ((503, "chain_unavailable".to_owned()), true));
         drop(server);
-        // Somebody is there and says nothing.
+        // An endpoint that accepts connections and never answers.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         site.config.node(&format!("http://{}", silent.local_addr().unwrap()));
         site.config.chain("request_timeout_seconds", "1");
         let server = site.serve(site.launch(&["api"])).await;
-        let late = server.anybody().get(&path).await.unwrap();
+        let late = server.anonymous().get(&path).await.unwrap();
         assert_eq!((late.problem(), late.headers.contains_key("retry-after")), ((504, "chain_timeout".to_owned()), true));
     }
 }
 
-/// A coin answers this by a revert, which is an answer like any other to be kept.
+/// A coin reverts on this call, which is an answer that can be cached.
 fn transfer_of(coin: Address) -> Read<Verdict> {
     token_view::can_transfer(coin, Address::ZERO, Address::ZERO, 1, U256::ZERO, Default::default())
 }
@@ -159,7 +159,7 @@ async fn concurrent_reads_ask_the_node_once_per_block() {
     now += Duration::seconds(1);
     assert_eq!(ask(&reads, now).await.unwrap().0, first + 1);
     assert_eq!((calls("eth_call"), calls("eth_getBlockByNumber") - before), (2, 2));
-    // What one process may ask in a second has an end; what is known costs nothing.
+    // A process has a limit of reads per second; cached reads do not count.
     let busy = TokenViews::new(2);
     assert!(ask(&busy, now).await.is_ok() && ask(&busy, now).await.is_ok());
     let other = token_view::is_frozen(site.platform.coin, Address::ZERO);
@@ -183,7 +183,7 @@ async fn a_failed_read_is_not_cached() {
     let rule = proxy.add(Rule::new(Fault::Status(500)).on(&["eth_call"]).times(1));
     assert!(matches!(ask().await, Err(NoAnswer::Fault(_))));
     assert_eq!(proxy.hits(rule), 1);
-    let asked = async || (ask().await.is_ok(), proxy.calls("eth_call"));
-    // The node counts what it was asked, the question that was lost among it.
-    assert_eq!([asked().await, asked().await], [(true, 2), (true, 2)]);
+    let requested = async || (ask().await.is_ok(), proxy.calls("eth_call"));
+    // The node's count includes the lost request.
+    assert_eq!([requested().await, requested().await], [(true, 2), (true, 2)]);
 }

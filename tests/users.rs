@@ -1,35 +1,35 @@
-//! Staff: invited and given roles by two admins, shut out by one, and never without an admin left.
+//! Staff: invited and given roles by two admins, disabled by one, and never without an admin.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, PASSWORD, Person, Server};
+use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server};
 
 async fn ask(person: &Person, method: &str, path: &str, key: &str, body: Value) -> Answer {
     let headers = [("idempotency-key", key)];
     person.client().send(method, path, &headers, Some(body.to_string())).await.unwrap()
 }
 
-async fn admins(door: &Door, server: &Server) -> (Person, Person) {
-    (door.person(server, "admin-a", Role::Admin).await, door.person(server, "admin-b", Role::Admin).await)
+async fn admins(api: &ApiFixture, server: &Server) -> (Person, Person) {
+    (api.person(server, "admin-a", Role::Admin).await, api.person(server, "admin-b", Role::Admin).await)
 }
 
 on_both_databases! {
     async fn inviting_staff_takes_two_admins(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (a, b) = admins(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (a, b) = admins(&api, &server).await;
         let body = json!({ "email": "Olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "nights" });
-        let asked = ask(&a, "POST", "/v1/users", "invite", body.clone()).await;
-        assert_eq!(door.count("users where email = 'olga@people.example'").await, 0);
-        // Who asks again after a day is told what came of the key.
-        door.write("delete from idempotency_keys").await;
+        let requested = ask(&a, "POST", "/v1/users", "invite", body.clone()).await;
+        assert_eq!(api.count("users where email = 'olga@people.example'").await, 0);
+        // A repetition after a day gets the outcome of its key.
+        api.write("delete from idempotency_keys").await;
         let spent = ask(&a, "POST", "/v1/users", "invite", body).await;
-        assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), asked.headers["location"].to_str().unwrap().to_owned()));
-        assert_eq!(a.allow(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        let allowed = b.allow(&asked).await;
-        assert!(allowed.status < 300, "{allowed:?}");
+        assert_eq!((spent.problem(), spent.text("/resource")), ((409, "idempotency_key_spent".to_owned()), requested.headers["location"].to_str().unwrap().to_owned()));
+        assert_eq!(a.approve(&requested).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        let approved = b.approve(&requested).await;
+        assert!(approved.status < 300, "{approved:?}");
         assert_eq!(server.log_in("olga@people.example", PASSWORD).await.problem(), (401, "invalid_credentials".to_owned()));
         let users = a.get("/v1/users?limit=1").await;
         assert_eq!((users.text("/data/0/status"), users.text("/data/0/email")), ("pending_verification".to_owned(), "olga@people.example".to_owned()));
@@ -39,7 +39,7 @@ on_both_databases! {
         let second = server.mailed_after(&first, "invitation", "olga@people.example").await;
         for (token, status) in [(first, 422), (second, 204)] {
             let body = json!({ "token": token, "new_password": PASSWORD });
-            let set = server.anybody().change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap();
+            let set = server.anonymous().change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap();
             assert_eq!(set.status, status, "{set:?}");
         }
         let olga = Person::log_in(&server, "olga@people.example").await;
@@ -49,49 +49,49 @@ on_both_databases! {
     }
 
     async fn a_role_change_takes_two_admins_and_ends_sessions(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (a, b) = admins(&door, &server).await;
-        let olga = door.person(&server, "olga", Role::Operator).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (a, b) = admins(&api, &server).await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
         let path = format!("/v1/users/{}/roles", olga.id);
         let wrong = ask(&a, "PATCH", &path, "1", json!({ "roles": ["operator", "investor"], "reason": "x" })).await;
         assert_eq!((wrong.status, wrong.text("/errors/0/pointer")), (422, "/roles".to_owned()));
-        let asked = ask(&a, "PATCH", &path, "2", json!({ "roles": ["auditor"], "reason": "moves on" })).await;
+        let requested = ask(&a, "PATCH", &path, "2", json!({ "roles": ["auditor"], "reason": "moves on" })).await;
         assert_eq!(olga.get("/blockchain/operations").await.status, 200);
-        let allowed = b.allow(&asked).await;
-        assert!(allowed.status < 300, "{allowed:?}");
-        assert_eq!(olga.standing().await, (401, "session_revoked".to_owned()));
+        let approved = b.approve(&requested).await;
+        assert!(approved.status < 300, "{approved:?}");
+        assert_eq!(olga.session_status().await, (401, "session_revoked".to_owned()));
         let auditor = Person::log_in(&server, &olga.email).await;
         let users = auditor.get("/v1/users").await;
         assert!(users.body.to_string().contains("…@people.example") && !users.body.to_string().contains("admin-a@"), "{users:?}");
         assert_eq!(users.text("/data/0/name"), "S…");
-        // Who people are is shown to an auditor whom two admins let see it, and to nobody else by this.
+        // The new role lets this auditor, and nobody else, see personal data.
         let body = |role: &str| json!({ "roles": [role], "pii_read": true, "reason": "the yearly audit" });
         let refused = ask(&a, "PATCH", &path, "3", body("operator")).await;
         assert_eq!(refused.field(), (422, "/pii_read".to_owned(), "unexpected".to_owned()));
-        let asked = ask(&a, "PATCH", &path, "4", body("auditor")).await;
+        let requested = ask(&a, "PATCH", &path, "4", body("auditor")).await;
         assert_eq!(auditor.get("/v1/users").await.text("/data/0/name"), "S…");
-        assert!(b.allow(&asked).await.status < 300);
-        assert_eq!(auditor.standing().await, (401, "session_revoked".to_owned()));
+        assert!(b.approve(&requested).await.status < 300);
+        assert_eq!(auditor.session_status().await, (401, "session_revoked".to_owned()));
         let auditor = Person::log_in(&server, &olga.email).await;
         assert_eq!(auditor.get("/v1/auth/me").await.body["pii_read"], true);
         let users = auditor.get("/v1/users").await.body.to_string();
         assert!(users.contains("admin-a@people.example") && !users.contains('…'), "{users}");
         assert_eq!(auditor.change("POST", &format!("/v1/users/{}/disable", a.id), None).await.status, 403);
-        // Other roles take it away.
+        // Another role change removes it.
         let back = ask(&a, "PATCH", &path, "5", json!({ "roles": ["operator"], "reason": "back" })).await;
-        assert!(b.allow(&back).await.status < 300);
-        assert_eq!(door.count("users where pii_read").await, 0);
+        assert!(b.approve(&back).await.status < 300);
+        assert_eq!(api.count("users where pii_read").await, 0);
     }
 
     async fn an_admin_disables_a_user_but_never_the_last_admin(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (a, b) = admins(&door, &server).await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (a, b) = admins(&api, &server).await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let act = async |who: &Person, id: &str, verb: &str| who.change("POST", &format!("/v1/users/{id}/{verb}"), None).await;
         assert_eq!(act(&a, &ada.id, "revoke-sessions").await.status, 204);
-        assert_eq!(ada.standing().await, (401, "session_revoked".to_owned()));
+        assert_eq!(ada.session_status().await, (401, "session_revoked".to_owned()));
         assert_eq!(act(&a, &ada.id, "disable").await.status, 200);
         assert_eq!(server.log_in(&ada.email, PASSWORD).await.problem(), (403, "account_disabled".to_owned()));
         assert_eq!(act(&a, &ada.id, "disable").await.problem(), (409, "invalid_state".to_owned()));
@@ -105,15 +105,15 @@ on_both_databases! {
     }
 
     async fn two_admins_disabling_each_other_leave_one(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (a, b) = admins(&door, &server).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (a, b) = admins(&api, &server).await;
         for _ in 0..5 {
             let (at_b, at_a) = (format!("/v1/users/{}/disable", b.id), format!("/v1/users/{}/disable", a.id));
             let (first, second) = tokio::join!(a.change("POST", &at_b, None), b.change("POST", &at_a, None));
             assert!(first.status < 500 && second.status < 500, "{first:?} {second:?}");
-            assert_eq!(door.count("users where roles like '%admin%' and status = 'active'").await, 1);
-            door.write("update users set status = 'active'").await;
+            assert_eq!(api.count("users where roles like '%admin%' and status = 'active'").await, 1);
+            api.write("update users set status = 'active'").await;
         }
     }
 }

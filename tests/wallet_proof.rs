@@ -1,4 +1,4 @@
-//! A wallet is whose key was shown: under a text of the platform, once, in time, by exactly the signature that was made.
+//! A wallet is proved by a signature of its key over the platform's text, once and in time.
 
 use alloy::primitives::{Address, B256, Signature, U256, eip191_hash_message, hex};
 use alloy::signers::SignerSync;
@@ -7,11 +7,11 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Answer, Door, Installation, Person, Raise, Terms, wallet};
+use crate::installation::{Answer, ApiFixture, Installation, Person, SubscriptionFixture, Terms, wallet};
 
 const WALLETS: &str = "/v1/investor/wallets";
 
-/// Somebody's key.
+/// A test key.
 fn key(number: u8) -> PrivateKeySigner {
     PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap()
 }
@@ -28,12 +28,12 @@ async fn verify(person: &Person, wallet_id: &str, signature: &str) -> Answer {
     person.post(&format!("{WALLETS}/{wallet_id}/verify"), json!({ "signature": signature })).await
 }
 
-/// Shows a key, and gives the wallet's id.
+/// Proves a wallet and returns its id.
 async fn prove(person: &Person, key: &PrivateKeySigner) -> String {
-    let asked = claim(person, key.address()).await;
-    assert_eq!(asked.status, 201, "{asked:?}");
-    let id = asked.text("/id");
-    let shown = verify(person, &id, &signed(key, &asked.text("/challenge/message"))).await;
+    let requested = claim(person, key.address()).await;
+    assert_eq!(requested.status, 201, "{requested:?}");
+    let id = requested.text("/id");
+    let shown = verify(person, &id, &signed(key, &requested.text("/challenge/message"))).await;
     assert_eq!((shown.status, &shown.body["verified"]), (200, &json!(true)), "{shown:?}");
     id
 }
@@ -44,10 +44,10 @@ fn refused(code: &str) -> (u16, String, String) {
 
 on_both_databases! {
     async fn a_wallet_is_proved_once_by_its_signature(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("auth", "public_url", "\"https://portal.example/app\"");
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let mut api = ApiFixture::new(database).await;
+        api.set("auth", "public_url", "\"https://portal.example/app\"");
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let own = key(7);
         let first = claim(&ada, own.address()).await;
         let second = claim(&ada, own.address()).await;
@@ -77,7 +77,7 @@ on_both_databases! {
         }
         assert_eq!(ada.get(WALLETS).await.body["data"][0]["verified"], json!(false));
 
-        // The right one, from twenty tabs at once: one of them has it.
+        // The right signature from twenty tabs at once: one succeeds.
         let right = signed(&own, &text);
         let tabs = (0..20).map(|_| {
             let (ada, id, right) = (ada.clone(), id.clone(), right.clone());
@@ -91,62 +91,62 @@ on_both_databases! {
                 _ => assert_eq!(answer.field(), refused("challenge_over"), "{answer:?}"),
             }
         }
-        assert_eq!((taken, door.count("events where type = 'wallet.verified'").await), (1, 1));
+        assert_eq!((taken, api.count("events where type = 'wallet.verified'").await), (1, 1));
         assert_eq!(verify(&ada, &id, &right).await.field(), refused("challenge_over"), "a replay");
-        assert_eq!(claim(&ada, own.address()).await.problem(), (409, "invalid_state".to_owned()), "it is hers");
+        assert_eq!(claim(&ada, own.address()).await.problem(), (409, "invalid_state".to_owned()), "the wallet belongs to her");
         assert_eq!(ada.get("/v1/investor/profile").await.body["wallets"][0]["default"], json!(true));
     }
 
     async fn a_challenge_expires_after_ten_minutes(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let asked = claim(&ada, key(7).address()).await;
-        let at = |pointer: &str| chrono::DateTime::parse_from_rfc3339(&asked.text(pointer)).unwrap();
-        let text = asked.text("/challenge/message");
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let requested = claim(&ada, key(7).address()).await;
+        let at = |pointer: &str| chrono::DateTime::parse_from_rfc3339(&requested.text(pointer)).unwrap();
+        let text = requested.text("/challenge/message");
         let issued = text.split("Issued At: ").nth(1).unwrap().lines().next().unwrap();
         assert_eq!((at("/challenge/expires_at") - chrono::DateTime::parse_from_rfc3339(issued).unwrap()).num_minutes(), 10);
-        assert!(text.contains(&format!("Expiration Time: {}", asked.text("/challenge/expires_at"))));
-        door.write("update wallet_challenges set expires_at = created_at").await;
-        assert_eq!(verify(&ada, &asked.text("/id"), &signed(&key(7), &text)).await.field(), refused("challenge_over"));
+        assert!(text.contains(&format!("Expiration Time: {}", requested.text("/challenge/expires_at"))));
+        api.write("update wallet_challenges set expires_at = created_at").await;
+        assert_eq!(verify(&ada, &requested.text("/id"), &signed(&key(7), &text)).await.field(), refused("challenge_over"));
         prove(&ada, &key(7)).await;
     }
 
     async fn an_unproved_claim_takes_no_address(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let (ada, bruno) = (door.person(&server, "ada", Role::Investor).await, door.person(&server, "bruno", Role::Investor).await);
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, bruno) = (api.person(&server, "ada", Role::Investor).await, api.person(&server, "bruno", Role::Investor).await);
         let squatted = claim(&bruno, key(7).address()).await;
         let id = prove(&ada, &key(7)).await;
         assert_ne!(id, squatted.text("/id"));
         assert_eq!(bruno.get(WALLETS).await.body["data"], json!([]));
         assert_eq!(claim(&bruno, key(7).address()).await.problem(), (409, "wallet_in_use".to_owned()));
         let late = verify(&bruno, &squatted.text("/id"), &signed(&key(7), &squatted.text("/challenge/message"))).await;
-        assert_eq!(late.problem(), (409, "wallet_in_use".to_owned()), "even with the key: it is hers now");
-        // What is somebody else's is not there.
+        assert_eq!(late.problem(), (409, "wallet_in_use".to_owned()), "even with the key: the wallet belongs to her now");
+        // Another user's wallet is not found.
         let missing = (404, "not_found".to_owned());
         for other in [id.as_str(), "wal_01jc0000000000000000000000", "wal_1"] {
             assert_eq!(verify(&bruno, other, "0x01").await.problem(), missing);
             assert_eq!(bruno.change("POST", &format!("{WALLETS}/{other}/default"), None).await.problem(), missing);
             assert_eq!(bruno.change("DELETE", &format!("{WALLETS}/{other}"), None).await.problem(), missing);
         }
-        let olga = door.person(&server, "olga", Role::Operator).await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
         assert_eq!(claim(&olga, key(9).address()).await.problem(), (403, "role_forbidden".to_owned()));
     }
 
     async fn an_unproved_claim_blocks_nobody(database: Database) {
-        let raise = Raise::new(database, |_| {}).await;
-        let (ines, bruno, own) = (&raise.investor, raise.another("bruno").await, key(7));
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let (ines, bruno, own) = (&fixture.investor, fixture.another("bruno").await, key(7));
         assert_eq!(claim(&bruno, own.address()).await.status, 201);
         let body = json!({ "amount": "1000.00", "wallet_address": own.address().to_checksum(None) });
-        let first = ines.post(&raise.path(), body.clone()).await;
+        let first = ines.post(&fixture.path(), body.clone()).await;
         assert_eq!((first.status, first.text("/wallet_address")), (201, own.address().to_checksum(None)), "{first:?}");
-        let second = raise.committed("1000.00").await;
+        let second = fixture.committed("1000.00").await;
         let other = json!({ "wallet_address": own.address().to_checksum(None) });
         let changed = ines.change("PATCH", &format!("/v1/subscriptions/{second}"), Some(other.clone())).await;
         assert_eq!(changed.status, 200, "{changed:?}");
-        // Two say so, and neither has shown it.
-        let his = bruno.post(&raise.path(), body.clone()).await;
+        // Two users claim it, and neither has proved it.
+        let his = bruno.post(&fixture.path(), body.clone()).await;
         assert_eq!(his.status, 201, "{his:?}");
         let proved = async |person: &Person, id: &str| {
             let shown = person.get(&format!("/v1/subscriptions/{id}")).await;
@@ -156,25 +156,25 @@ on_both_databases! {
         assert!(!proved(ines, &first.text("/id")).await && !proved(&bruno, &his.text("/id")).await);
         prove(ines, &own).await;
         assert!(proved(ines, &first.text("/id")).await && proved(ines, &second).await && !proved(&bruno, &his.text("/id")).await);
-        assert_eq!(raise.door.count("events where type = 'wallet.removed'").await, 1);
+        assert_eq!(fixture.api.count("events where type = 'wallet.removed'").await, 1);
         let in_use = (409, "wallet_in_use".to_owned());
-        assert_eq!(bruno.post(&raise.path(), body).await.problem(), in_use);
-        let path = format!("/v1/subscriptions/{}", raise.subscribe(&bruno, "1000.00").await.text("/id"));
+        assert_eq!(bruno.post(&fixture.path(), body).await.problem(), in_use);
+        let path = format!("/v1/subscriptions/{}", fixture.subscribe(&bruno, "1000.00").await.text("/id"));
         assert_eq!(bruno.change("PATCH", &path, Some(other)).await.problem(), in_use);
     }
 
     async fn one_wallet_is_the_default_and_unused_ones_can_be_removed(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let (first, second) = (prove(&ada, &key(7)).await, prove(&ada, &key(8)).await);
         let named = ada.post(WALLETS, json!({ "address": key(9).address(), "label": "cold" })).await;
         let early = ada.change("POST", &format!("{WALLETS}/{}/default", named.text("/id")), None).await;
-        assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "its key was not shown");
+        assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "it is not proved");
         let (one, other) = (format!("{WALLETS}/{first}/default"), format!("{WALLETS}/{second}/default"));
         let both = futures::join!(ada.change("POST", &one, None), ada.change("POST", &other, None));
         assert_eq!((both.0.status, both.1.status), (200, 200), "{both:?}");
-        assert_eq!(door.count("wallets where is_default").await, 1);
+        assert_eq!(api.count("wallets where is_default").await, 1);
         assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 204);
         assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 404);
         let left = ada.get(WALLETS).await;
@@ -204,11 +204,11 @@ on_both_databases! {
         assert_eq!(nowhere.problem(), (409, "unknown_chain".to_owned()));
 
         let safe = Address::repeat_byte(0x5a);
-        let asked = claim(&ada, safe).await;
-        let id = asked.text("/id");
+        let requested = claim(&ada, safe).await;
+        let id = requested.text("/id");
         assert_eq!(verify(&ada, &id, "0x1234").await.field(), refused("signature_invalid"), "no code, no key");
-        let hash = eip191_hash_message(asked.text("/challenge/message"));
-        // One that reverts, one that says yes to another text, and one that says yes to this one.
+        let hash = eip191_hash_message(requested.text("/challenge/message"));
+        // Contracts that revert, accept another text, and accept this text.
         let accepts = |hash: B256| format!("0x6004357f{}14631626ba7e0260e01b60005260206000f3", hex::encode(hash));
         for code in ["0x60006000fd".to_owned(), accepts(B256::repeat_byte(1))] {
             site.anvil.rpc().call("anvil_setCode", json!([safe, code])).await;
@@ -217,7 +217,7 @@ on_both_databases! {
         site.anvil.rpc().call("anvil_setCode", json!([safe, accepts(hash)])).await;
         assert_eq!(verify(&ada, &id, "0x1234").await.status, 200);
 
-        // What has a history stays.
+        // A wallet with history stays.
         let owner = ada.get("/v1/auth/me").await.text("/investor_id");
         site.write(&format!("update wallets set is_default = false, investor_id = '{owner}' where address = '{:#x}'", wallet(0))).await;
         let held = ada.get(WALLETS).await.body["data"].as_array().unwrap().iter().find(|w| w["address"] == json!(wallet(0).to_checksum(None))).unwrap()["id"].clone();

@@ -1,15 +1,15 @@
-//! Webhook endpoints and events through the door: each owner has their own, nowhere that leads into a neighbour's network.
+//! Webhook endpoints and events through the API: each owner has their own, and none reaches a private network.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Door, Person};
+use crate::installation::{ApiFixture, Person};
 
 const ENDPOINTS: &str = "/v1/webhooks/endpoints";
 const URL: &str = "https://hooks.portal.example/in";
 
-/// Where no endpoint may be.
+/// Addresses where no endpoint is allowed.
 const HOSTILE: &[&str] = &[
     "",
     "hooks.portal.example",
@@ -65,15 +65,15 @@ const HOSTILE: &[&str] = &[
     "https://127。0。0。1/",
 ];
 
-async fn make(person: &Person, url: &str) -> crate::installation::Answer {
+async fn create(person: &Person, url: &str) -> crate::installation::Answer {
     person.post(ENDPOINTS, json!({ "url": url, "event_types": ["*"] })).await
 }
 
 on_both_databases! {
     async fn the_secret_of_an_endpoint_is_shown_once(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         let body = json!({ "url": URL, "description": "portal", "event_types": ["subscription.*", "wallet.frozen"],
             "headers": { "x-portal": "its-own-secret" }, "rate_limit_per_minute": 60 });
         let made = ada.post(ENDPOINTS, body).await;
@@ -84,11 +84,11 @@ on_both_databases! {
         assert_eq!((made.headers["location"].to_str().unwrap(), made.headers["etag"].to_str().unwrap()), (path.as_str(), "\"v1\""));
         let read = ada.get(&path).await;
         assert_eq!((read.status, read.body.get("secret"), &read.body["headers"]), (200, None, &json!({ "x-portal": "•••" })));
-        // Neither secret stands in the database as it is.
+        // No secret is in the database in clear.
         for column in ["webhook_endpoints where headers_sealed like '%secret%'", "webhook_secrets where secret_sealed like '%whsec%'"] {
-            assert_eq!(door.count(column).await, 0);
+            assert_eq!(api.count(column).await, 0);
         }
-        assert_eq!((door.count("webhook_secrets").await, door.count("webhook_endpoints where headers_sealed is not null").await), (1, 1));
+        assert_eq!((api.count("webhook_secrets").await, api.count("webhook_endpoints where headers_sealed is not null").await), (1, 1));
 
         let changed = ada.change("PATCH", &path, Some(json!({ "status": "disabled", "rate_limit_per_minute": null }))).await;
         assert_eq!((changed.status, changed.text("/status"), &changed.body["rate_limit_per_minute"]), (200, "disabled".to_owned(), &Value::Null));
@@ -100,48 +100,48 @@ on_both_databases! {
 
         let rotated = ada.post(&format!("{path}/rotate-secret"), json!({ "overlap_hours": 1 })).await;
         assert!(rotated.status == 200 && rotated.text("/secret") != secret, "{rotated:?}");
-        assert_eq!(door.count("webhook_secrets where expires_at is not null").await, 1);
+        assert_eq!(api.count("webhook_secrets where expires_at is not null").await, 1);
         ada.post(&format!("{path}/rotate-secret"), json!({})).await;
-        assert_eq!(door.count("webhook_secrets").await, 2);
+        assert_eq!(api.count("webhook_secrets").await, 2);
         let wrong = ada.post(&format!("{path}/rotate-secret"), json!({ "overlap_hours": 73 })).await;
         assert_eq!(wrong.text("/errors/0/pointer"), "/overlap_hours");
 
         assert_eq!(ada.change("DELETE", &path, None).await.status, 204);
         assert_eq!(ada.get(&path).await.problem(), (404, "not_found".to_owned()));
         assert_eq!(ada.change("DELETE", &path, None).await.problem(), (404, "not_found".to_owned()));
-        assert_eq!((ada.get(ENDPOINTS).await.body["pagination"]["total"].clone(), door.count("webhook_secrets").await), (json!(0), 0));
+        assert_eq!((ada.get(ENDPOINTS).await.body["pagination"]["total"].clone(), api.count("webhook_secrets").await), (json!(0), 0));
     }
 
     async fn an_endpoint_in_a_private_network_is_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let made = make(&ada, URL).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let made = create(&ada, URL).await;
         let path = format!("{ENDPOINTS}/{}", made.text("/id"));
         for url in HOSTILE {
-            for refused in [make(&ada, url).await, ada.change("PATCH", &path, Some(json!({ "url": url }))).await] {
+            for refused in [create(&ada, url).await, ada.change("PATCH", &path, Some(json!({ "url": url }))).await] {
                 assert_eq!(refused.field(), (422, "/url".to_owned(), "url_forbidden".to_owned()), "{url}");
             }
         }
         let long = format!("{URL}/{}", "a".repeat(2_048));
-        assert_eq!(make(&ada, &long).await.text("/errors/0/code"), "url_forbidden");
+        assert_eq!(create(&ada, &long).await.text("/errors/0/code"), "url_forbidden");
         assert_eq!(ada.get(&path).await.body["version"], 1);
-        assert_eq!(door.count("webhook_endpoints").await, 1);
+        assert_eq!(api.count("webhook_endpoints").await, 1);
     }
 
     async fn development_can_allow_private_endpoints(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("webhooks", "allow_insecure", "true");
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        assert_eq!(make(&ada, "http://127.0.0.1:9999/in").await.status, 201);
-        assert_eq!(make(&ada, "http://user@127.0.0.1:9999/in").await.status, 422);
+        let mut api = ApiFixture::new(database).await;
+        api.set("webhooks", "allow_insecure", "true");
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        assert_eq!(create(&ada, "http://127.0.0.1:9999/in").await.status, 201);
+        assert_eq!(create(&ada, "http://user@127.0.0.1:9999/in").await.status, 422);
     }
 
     async fn invalid_endpoints_are_refused_and_their_number_is_limited(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
         for (field, value, pointer, code) in [
             ("event_types", json!([]), "/event_types", "required"),
             ("event_types", json!(["*", "subscription.sold"]), "/event_types/1", "event_type_unknown"),
@@ -158,41 +158,41 @@ on_both_databases! {
             let found = refused.field();
             assert_eq!(found, (422, pointer.to_owned(), code.to_owned()));
         }
-        // Seven at once, for five places.
-        let made = futures::future::join_all((0..7).map(|_| make(&ada, URL))).await;
+        // Seven requests at once for five places.
+        let made = futures::future::join_all((0..7).map(|_| create(&ada, URL))).await;
         let mut statuses: Vec<_> = made.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, [201, 201, 201, 201, 201, 409, 409]);
-        assert_eq!(door.count("webhook_endpoints").await, 5);
+        assert_eq!(api.count("webhook_endpoints").await, 5);
         let first = made.iter().find(|answer| answer.status == 201).unwrap().text("/id");
         assert_eq!(ada.change("DELETE", &format!("{ENDPOINTS}/{first}"), None).await.status, 204);
-        assert_eq!(make(&ada, URL).await.status, 201);
+        assert_eq!(create(&ada, URL).await.status, 201);
     }
 
     async fn an_unverified_user_has_no_endpoint(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("auth", "email_verification", "\"required\"");
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        assert_eq!(make(&ada, URL).await.problem(), (403, "email_not_verified".to_owned()));
+        let mut api = ApiFixture::new(database).await;
+        api.set("auth", "email_verification", "\"required\"");
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        assert_eq!(create(&ada, URL).await.problem(), (403, "email_not_verified".to_owned()));
         assert_eq!(ada.get(ENDPOINTS).await.body["pagination"]["total"], 0);
         let token = server.mailed("verify_email", &ada.email).await;
-        server.anybody().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
-        assert_eq!(make(&ada, URL).await.status, 201);
-        // Staff was invited by a mail.
-        let operator = door.person(&server, "operator", Role::Operator).await;
-        assert_eq!(make(&operator, URL).await.status, 201);
+        server.anonymous().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
+        assert_eq!(create(&ada, URL).await.status, 201);
+        // A staff user was verified by the invitation mail.
+        let operator = api.person(&server, "operator", Role::Operator).await;
+        assert_eq!(create(&operator, URL).await.status, 201);
     }
 
     async fn endpoints_belong_to_their_owner_and_auditors_change_none(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let bruno = door.person(&server, "bruno", Role::Investor).await;
-        let operator = door.person(&server, "operator", Role::Operator).await;
-        let auditor = door.person(&server, "auditor", Role::Auditor).await;
-        let path = format!("{ENDPOINTS}/{}", make(&ada, URL).await.text("/id"));
-        let platform = format!("{ENDPOINTS}/{}", make(&operator, URL).await.text("/id"));
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let bruno = api.person(&server, "bruno", Role::Investor).await;
+        let operator = api.person(&server, "operator", Role::Operator).await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
+        let path = format!("{ENDPOINTS}/{}", create(&ada, URL).await.text("/id"));
+        let platform = format!("{ENDPOINTS}/{}", create(&operator, URL).await.text("/id"));
         for stranger in [&bruno, &operator, &auditor] {
             assert_eq!(stranger.get(&path).await.problem(), (404, "not_found".to_owned()));
         }
@@ -204,20 +204,20 @@ on_both_databases! {
     }
 
     async fn events_are_delivered_to_the_affected_owners(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ada = door.person(&server, "ada", Role::Investor).await;
-        let bruno = door.person(&server, "bruno", Role::Investor).await;
-        let operator = door.person(&server, "operator", Role::Operator).await;
-        let issuer = door.person(&server, "issuer", Role::Issuer).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let bruno = api.person(&server, "bruno", Role::Investor).await;
+        let operator = api.person(&server, "operator", Role::Operator).await;
+        let issuer = api.person(&server, "issuer", Role::Issuer).await;
         let investor = ada.get("/v1/auth/me").await.text("/investor_id");
         let now = "2026-01-01T00:00:00+00:00";
         let wallet = "wal_01jc0000000000000000000001";
-        door.write(&format!("insert into wallets (id, investor_id, address, created_at) values ('{wallet}', '{investor}', '0x01', '{now}')")).await;
+        api.write(&format!("insert into wallets (id, investor_id, address, created_at) values ('{wallet}', '{investor}', '0x01', '{now}')")).await;
         let evt = |number: usize| format!("evt_0000000000000000000000000{number}");
         for (number, kind, subject, id) in [(1, "wallet.frozen", "wallet", wallet), (2, "operation.failed", "operation", "op_1"),
             (3, "wallet.frozen", "wallet", "wal_2"), (4, "user.updated", "user", &ada.id)] {
-            door.write(&format!("insert into events (id, type, subject_type, subject_id, sequence, data, created_at) \
+            api.write(&format!("insert into events (id, type, subject_type, subject_id, sequence, data, created_at) \
                 values ('{}', '{kind}', '{subject}', '{id}', 1, '{{}}', '{now}')", evt(number))).await;
         }
         let ids = async |person: &Person, query: &str| {
@@ -236,11 +236,11 @@ on_both_databases! {
         for other in [evt(2), evt(3), evt(4), "evt_1".to_owned()] {
             assert_eq!(ada.get(&format!("/v1/events/{other}")).await.problem(), (404, "not_found".to_owned()), "{other}");
         }
-        // What is young is shown, and asked for again.
-        door.write(&format!("update events set created_at = '2999-01-01T00:00:00+00:00' where id = '{}'", evt(2))).await;
+        // New events appear when the list is read again.
+        api.write(&format!("update events set created_at = '2999-01-01T00:00:00+00:00' where id = '{}'", evt(2))).await;
         assert_eq!(operator.get("/v1/events?limit=2").await.text("/pagination/next_after"), evt(1));
 
-        let catalog = server.anybody().get("/v1/webhooks/event-types").await.unwrap();
+        let catalog = server.anonymous().get("/v1/webhooks/event-types").await.unwrap();
         assert_eq!(catalog.headers["cache-control"], "public, max-age=300");
         let kinds = catalog.body["data"].as_array().unwrap();
         let minted = kinds.iter().find(|kind| kind["type"] == "subscription.minted").unwrap();

@@ -1,4 +1,4 @@
-//! Several processes on one database: they share the work, and one that dies or sleeps does no harm.
+//! Several processes on one database share the work, and a dead or sleeping one does no harm.
 
 use std::time::{Duration, Instant};
 
@@ -16,31 +16,31 @@ const OFFERINGS: usize = 10;
 /// Longer than a lease.
 const SLEEP: Duration = Duration::from_secs(20);
 
-struct Crew {
+struct Processes {
     site: Installation,
     apis: Vec<Server>,
     workers: Vec<Binary>,
 }
 
-async fn crew(apis: usize, workers: usize) -> Crew {
+async fn processes(apis: usize, workers: usize) -> Processes {
     let database = Database::fresh(Engine::Postgres).await;
     let terms = vec![Terms::locked(6); OFFERINGS];
-    // Blocks are slow, so that everything is in flight for a while.
+    // Blocks are slow, so that every operation is in flight for a while.
     let mut site = Installation::with_signers(database, Mining::Every(2), &terms, 2).await;
     site.config.engine("mint_page_holders", 2);
-    let mut crew = Crew { apis: Vec::new(), workers: Vec::new(), site };
+    let mut processes = Processes { apis: Vec::new(), workers: Vec::new(), site };
     for _ in 0..apis {
-        crew.apis.push(crew.site.serve(crew.site.launch(&["api"])).await);
+        processes.apis.push(processes.site.serve(processes.site.launch(&["api"])).await);
     }
     for _ in 0..workers {
-        crew.workers.push(crew.site.launch(&["worker"]).spawn());
+        processes.workers.push(processes.site.launch(&["worker"]).spawn());
     }
-    crew.site.until("first contact was made", async || crew.site.count("lanes").await == 2).await;
-    crew
+    processes.site.until("a worker has contacted the chain", async || processes.site.count("lanes").await == 2).await;
+    processes
 }
 
-impl Crew {
-    /// Every offering's token is asked for, at another interface each time.
+impl Processes {
+    /// Requests every deployment, each at another API process.
     async fn deploy_all(&self) {
         for (number, offering) in self.site.offerings.iter().enumerate() {
             let api = &self.apis[number % self.apis.len()];
@@ -58,7 +58,7 @@ impl Crew {
     /// The worker that holds the chain's lease.
     async fn leader(&self) -> usize {
         let lease = "select holder from leases where name like 'chain:%'";
-        self.site.until("somebody follows the chain", async || !self.site.rows(lease).await.is_empty()).await;
+        self.site.until("a worker holds the chain's lease", async || !self.site.rows(lease).await.is_empty()).await;
         let holder = self.site.rows(lease).await[0][0].clone();
         self.workers.iter().position(|worker| worker.log().contains(&holder)).unwrap()
     }
@@ -72,51 +72,51 @@ impl Crew {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn four_workers_and_two_apis_share_the_work() {
-    let crew = crew(2, 4).await;
-    crew.deploy_all().await;
-    crew.site.settled().await;
-    crew.mint_all().await;
-    crew.all_happened_once().await;
+    let processes = processes(2, 4).await;
+    processes.deploy_all().await;
+    processes.site.settled().await;
+    processes.mint_all().await;
+    processes.all_happened_once().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_workers_take_over_from_a_killed_one() {
-    let mut crew = crew(1, 3).await;
-    crew.deploy_all().await;
-    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
-    let leader = crew.leader().await;
-    crew.workers[leader].kill();
-    crew.site.settled().await;
-    crew.mint_all().await;
-    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
-    let unfinished = crew.site.unfinished().await;
-    let heir = crew.leader().await;
+    let mut processes = processes(1, 3).await;
+    processes.deploy_all().await;
+    processes.site.until("work is under way", async || processes.site.count("attempts where open").await > 2).await;
+    let leader = processes.leader().await;
+    processes.workers[leader].kill();
+    processes.site.settled().await;
+    processes.mint_all().await;
+    processes.site.until("work is under way", async || processes.site.count("attempts where open").await > 2).await;
+    let unfinished = processes.site.unfinished().await;
+    let heir = processes.leader().await;
     assert_ne!(heir, leader);
-    crew.workers[heir].kill();
-    assert!(unfinished > 0, "the kill hit nothing");
-    crew.all_happened_once().await;
+    processes.workers[heir].kill();
+    assert!(unfinished > 0, "the kill interrupted nothing");
+    processes.all_happened_once().await;
 }
 
-/// Longer than a lease: when it wakes up, everything that it held is somebody else's.
+/// Longer than a lease: when it wakes up, other workers hold all its leases.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_frozen_past_its_leases_does_no_harm() {
-    let crew = crew(1, 2).await;
-    crew.deploy_all().await;
-    crew.site.until("work is under way", async || crew.site.count("attempts where open").await > 2).await;
-    let sleeper = crew.leader().await;
-    crew.workers[sleeper].freeze();
-    let held = crew.site.unfinished().await;
+    let processes = processes(1, 2).await;
+    processes.deploy_all().await;
+    processes.site.until("work is under way", async || processes.site.count("attempts where open").await > 2).await;
+    let sleeper = processes.leader().await;
+    processes.workers[sleeper].freeze();
+    let held = processes.site.unfinished().await;
     let asleep = Instant::now();
-    crew.site.until("the other one did it all", async || crew.site.unfinished().await == 0).await;
-    assert_ne!(crew.leader().await, sleeper);
+    processes.site.until("the other worker finished everything", async || processes.site.unfinished().await == 0).await;
+    assert_ne!(processes.leader().await, sleeper);
     tokio::time::sleep(SLEEP.saturating_sub(asleep.elapsed())).await;
-    crew.mint_all().await;
-    crew.workers[sleeper].thaw();
-    assert!(held > 0, "the sleep hit nothing");
-    crew.all_happened_once().await;
+    processes.mint_all().await;
+    processes.workers[sleeper].thaw();
+    assert!(held > 0, "the sleep interrupted nothing");
+    processes.all_happened_once().await;
 }
 
-/// A process may be stopped between two statements. What it has locked must not stay locked until it goes on.
+/// A process may be stopped between two statements. Its row locks must not last until it continues.
 #[tokio::test]
 async fn a_stalled_transaction_loses_its_locks() {
     const TAKE: &str = "insert into leases (name, holder, holder_key, until) values ('sweep', $1, 1, $2)";
@@ -129,10 +129,10 @@ async fn a_stalled_transaction_loses_its_locks() {
     let mut other = db.begin().await.unwrap();
     sql(TAKE).bind(("other", until)).execute(&mut other).await.unwrap();
     other.commit(Point::Lease).await.unwrap();
-    assert!(stopped.commit(Point::Lease).await.is_err(), "both have the lease");
+    assert!(stopped.commit(Point::Lease).await.is_err(), "both hold the lease");
 }
 
-/// The engine's statements may take longer than those of a request, and migrations as long as they must.
+/// Statements of the engine may take longer than those of a request, and migrations have no limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn request_statements_time_out_before_engine_statements() {
     let database = Database::fresh(Engine::Postgres).await;

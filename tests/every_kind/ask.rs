@@ -1,4 +1,4 @@
-//! How each kind is asked for at the front door.
+//! How each kind is asked for at the front api.
 
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use world::{Database, Fault, FaultProxy, Rule, on_both_databases};
 
 use super::kind::{ALL, Kind};
 use super::stage::{Node, Stage};
-use crate::crash::{SIDES, died, ends};
+use crate::crash::{SIDES, assert_crashed, start_and_crash};
 use crate::installation::{PATIENCE, Server};
 
 /// How far everything is that was asked for, as a life left it.
@@ -39,7 +39,7 @@ impl Lives {
         stage.day.server.process.kill();
         let proxy = FaultProxy::start(stage.site().anvil.url(), 1);
         stage.day.site.config.node(proxy.url());
-        stage.site().hold_blocks().await;
+        stage.site().stop_blocks().await;
         let mut lives = Self { stage, proxy, base: Left::default() };
         lives.base = lives.left().await;
         lives
@@ -66,7 +66,7 @@ impl Lives {
                 true
             }
             Err(mut process) => {
-                died(&mut process, plan);
+                assert_crashed(&mut process, plan);
                 false
             }
         }
@@ -79,18 +79,18 @@ impl Lives {
         assert!(self.serves(&accepted).await, "{kind:?}: {accepted} was met by something else");
         let answer = self.stage.try_ask("first", kind, 0).await;
         assert!(answer.is_none(), "{kind:?}: {accepted} was not met: {answer:?}");
-        died(&mut self.stage.day.server.process, &accepted);
+        assert_crashed(&mut self.stage.day.server.process, &accepted);
         let plan = format!("{}.before:1", Point::Sign);
         // What was accepted goes on by itself; what was not is asked for again.
         if self.serves(&plan).await {
             if side == "before" {
                 _ = self.stage.try_ask("first", kind, 0).await;
             }
-            died(&mut self.stage.day.server.process, &plan);
+            assert_crashed(&mut self.stage.day.server.process, &plan);
         }
         assert_eq!(self.left().await.signed, signed, "{kind:?}: {plan}");
         let plan = format!("{}.after:1", Point::Sign);
-        ends(self.stage.site(), &plan).await;
+        start_and_crash(self.stage.site(), &plan).await;
         assert_eq!(self.left().await.signed, signed + 1, "{kind:?}: {plan}");
     }
 
@@ -98,11 +98,11 @@ impl Lives {
     /// is sent again when a block's time is over.
     async fn ends_around(&self, point: Point, after: Left) {
         let before = self.left().await;
-        ends(self.stage.site(), &format!("{point}.before:1")).await;
+        start_and_crash(self.stage.site(), &format!("{point}.before:1")).await;
         assert_eq!(self.left().await, before, "{point}.before");
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            ends(self.stage.site(), &format!("{point}.after:1")).await;
+            start_and_crash(self.stage.site(), &format!("{point}.after:1")).await;
             if self.left().await == after {
                 return;
             }

@@ -21,7 +21,7 @@ impl Stage {
         stage.day.server.process.kill();
         stage.day.site.impatient();
         stage.day.server = stage.day.site.start().await;
-        stage.day.site.hold_blocks().await;
+        stage.day.site.stop_blocks().await;
         stage
     }
 

@@ -9,7 +9,7 @@ on_both_databases! {
     async fn a_reorganised_transaction_is_sent_again_and_reported_once(database: Database) {
         let stage = Stage::new(Node::Anvil, database, 1).await;
         let site = stage.site();
-        site.hold_blocks().await;
+        site.stop_blocks().await;
         let asked = stage.ask_all(0).await;
         let of_ours = "operation_steps s join operations o on o.id = s.operation_id where o.status = 'submitted' and s.state = 'included'";
         for _ in 0..2 {

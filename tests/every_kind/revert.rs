@@ -78,7 +78,7 @@ on_both_databases! {
     async fn a_revert_changes_nothing_and_a_retry_executes_once(database: Database) {
         let stage = Stage::new(Node::Anvil, database, 2).await;
         let site = stage.site();
-        site.hold_blocks().await;
+        site.stop_blocks().await;
         let first = stage.ask_all(0).await;
         site.all_in_pool(ALL.len() as u64).await;
         // It pays more and comes first: what was tried as good reverts in the block.

@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use world::{Anvil, Database, KEYS, Mining};
 
 use super::kind::Kind;
-use crate::installation::{Installation, Payday, Terms, in_days, signer_of, wallet};
+use crate::installation::{Installation, PayoutFixture, Terms, in_days, signer_of, wallet};
 
 /// Places in the list of offerings.
 const MINTED_TO: [usize; 3] = [PAY, BATCH, ESCROW];
@@ -35,7 +35,7 @@ pub enum Node {
 }
 
 pub struct Stage {
-    pub day: Payday,
+    pub day: PayoutFixture,
     /// Distributions that are agreed on, by their offering's place and the round.
     agreed: [Vec<String>; 3],
     /// Distributions that were paid before anything else: what an audit can be declared of.
@@ -77,7 +77,7 @@ impl Stage {
         site.config.chain("bump_after_seconds", "600");
         let server = site.start().await;
         let colleague = site.second_person(&server).await;
-        let day = Payday { site, server, token: Address::ZERO, colleague };
+        let day = PayoutFixture { site, server, token: Address::ZERO, colleague };
         let mut stage = Self { day, agreed: Default::default(), paid: Vec::new(), _chain: chain };
         stage.tokens(rounds).await;
         stage.money(rounds).await;

@@ -1,4 +1,4 @@
-//! A chain whose blocks come by the test's word, and what waits for them.
+//! Test-controlled blocks, and waits for them.
 
 use serde_json::{Value, json};
 use world::KEYS;
@@ -6,19 +6,19 @@ use world::KEYS;
 use super::{Installation, signer_of};
 
 impl Installation {
-    /// No block comes any more but by the test's word.
-    pub async fn hold_blocks(&self) {
+    /// Stops mining; from now on only the test makes blocks.
+    pub async fn stop_blocks(&self) {
         self.anvil.rpc().call("evm_setIntervalMining", json!([0])).await;
         self.anvil.rpc().call("evm_setAutomine", json!([false])).await;
     }
 
-    /// Lets the chain go on by itself: a block with each transaction, and one a second.
-    pub async fn let_blocks_go(&self) {
+    /// Resumes mining: a block with each transaction, and one a second.
+    pub async fn resume_blocks(&self) {
         self.anvil.rpc().call("evm_setAutomine", json!([true])).await;
         self.anvil.rpc().call("evm_setIntervalMining", json!([1])).await;
     }
 
-    /// Waits for something of the chain's doing, a block at a time.
+    /// Mines one block at a time until the condition holds.
     pub async fn mined_until(&self, what: &str, condition: impl AsyncFn() -> bool) {
         self.until(what, async || {
             self.anvil.mine(1).await;
@@ -32,7 +32,7 @@ impl Installation {
         self.mined_until("no operation is unfinished", async || self.unfinished().await == 0).await;
     }
 
-    /// The block of a transaction, which has succeeded, once it is in one.
+    /// Mines until a successful transaction is included; returns its block.
     pub async fn mined(&self, hash: &str) -> u64 {
         let receipt = async || self.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
         self.until("it is in a block", async || !receipt().await.is_null()).await;
@@ -41,13 +41,13 @@ impl Installation {
         u64::from_str_radix(receipt["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap()
     }
 
-    /// Waits until the tokens are read up to the block of a transaction: it is final here, and what it did is in the books.
+    /// Waits until the tokens are read up to a transaction's block: it is final and in the ledger.
     pub async fn read_up_to(&self, hash: &str) {
         let read = format!("token_reads where block_number >= {}", self.mined(hash).await);
         self.until("it is final here", async || self.count(&read).await == 1).await;
     }
 
-    /// How many transactions of the platform the node would take into blocks one after the other: a later nonce alone says nothing.
+    /// Counts the platform's transactions in the pool that the node can include without a nonce gap.
     pub async fn in_pool(&self) -> u64 {
         let (rpc, signer) = (self.anvil.rpc(), signer_of(KEYS[1]));
         let next = rpc.number("eth_getTransactionCount", json!([signer, "latest"])).await;
@@ -62,7 +62,7 @@ impl Installation {
         (next..).take_while(|nonce| has(*nonce)).count() as u64
     }
 
-    /// Waits until a block would take everything that the platform has signed, which is so much at least.
+    /// Waits until the next block can include everything that the platform signed, and at least this many.
     pub async fn all_in_pool(&self, at_least: u64) {
         let signed =
             async || self.rows("select cast(next_nonce as text) from lanes").await[0][0].parse::<u64>().unwrap();

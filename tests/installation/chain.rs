@@ -20,13 +20,13 @@ fn open(key: &str) -> Signer {
     Signer::raw(key.parse::<B256>().unwrap(), Profile::Development).unwrap()
 }
 
-/// Puts the platform's contracts on a fresh node; these keys are its agents.
+/// Deploys the platform's contracts on a fresh node, with these keys as agents.
 pub async fn deploy(anvil: &Anvil, mining: Mining, keys: &[&str]) -> Platform {
     let config =
         ChainConfig { endpoints: vec![anvil.url().to_owned()], poll_milliseconds: 10, ..ChainConfig::default() };
     let chain = Chain::over_http(config).unwrap();
     let agents: Vec<_> = keys.iter().map(|key| (signer_of(key), Roles::ALL)).collect();
-    // Asked for where blocks would be waited for only: the call ends any other mode of mining.
+    // Called only where the test mines by hand, because the call ends every other mining mode.
     if matches!(mining, Mining::Manual | Mining::Every(_)) {
         anvil.rpc().call("evm_setAutomine", json!([true])).await;
     }

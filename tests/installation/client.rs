@@ -1,4 +1,4 @@
-//! A client that never gives up: it asks again under the same keys until everything it wanted is final.
+//! A client that repeats its requests under the same keys until everything is final.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Installation, PATIENCE, Server};
 
-/// What an offering still lacks.
+/// The next thing that an offering lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lacks {
     Token,
@@ -16,7 +16,7 @@ pub enum Lacks {
 }
 
 impl Installation {
-    /// What an offering lacks before everything of it is minted and final.
+    /// What the offering lacks until its whole mint is final.
     pub async fn lacks(&self, offering_id: &str) -> Lacks {
         let of = |what: &str| format!("{what} and offering_id = '{offering_id}'");
         if self.count(&format!("offerings where token_status = 'deployed' and id = '{offering_id}'")).await == 0 {
@@ -32,7 +32,7 @@ impl Installation {
         Lacks::Nothing
     }
 
-    /// Deploys and mints an offering through the server; false if the server ended before all was final.
+    /// Deploys and mints an offering through the server; returns false if the server ended first.
     pub async fn drive(&self, server: &mut Server, offering_id: &str) -> bool {
         let (client, body, start) = (server.client(), json!({ "offering_id": offering_id }), Instant::now());
         loop {
@@ -46,7 +46,7 @@ impl Installation {
                 Lacks::Nothing => return true,
             };
             if let Some((path, wish)) = path {
-                // The key is the wish's, so that a repetition is known as one.
+                // The idempotency key belongs to the request, so a repetition is recognised.
                 _ = client.post(path, &format!("{wish}-{offering_id}"), body.clone()).await;
             }
             assert!(start.elapsed() < PATIENCE, "not final after {PATIENCE:?}\n{}", self.overview().await);

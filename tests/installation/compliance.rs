@@ -1,4 +1,4 @@
-//! A token with holders, and what compliance asks for it.
+//! A token with holders, and compliance requests about it.
 
 use alloy::primitives::Address;
 use serde_json::{Value, json};
@@ -18,20 +18,20 @@ impl Installation {
         token.address
     }
 
-    /// The body of a request about the first offering, with more fields.
+    /// The body of a request about the first offering, with additional fields.
     pub fn about(&self, fields: Value) -> Value {
         let mut body = json!({ "offering_id": self.offerings[0], "reason_code": "sanctions" });
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         body
     }
 
-    /// Asks to freeze the wallet of the holder of this number.
+    /// Requests a freeze of a numbered holder's wallet.
     pub async fn freeze(&self, server: &Server, key: &str, holder: usize) -> Answer {
         let body = self.about(json!({ "address": wallet(holder).to_checksum(None) }));
         server.post("/blockchain/freeze", key, body).await
     }
 
-    /// Makes lanes sign, or not.
+    /// Sets the mode of every lane.
     pub async fn lanes(&self, mode: &str) {
         self.write(&format!("update lanes set mode = '{mode}'")).await;
     }

@@ -1,4 +1,4 @@
-//! The configuration file of an installation, with what a test changes in it.
+//! The configuration file of an installation, which a test may change.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::path::Path;
 use alloy::primitives::Address;
 use muniment_activities::platform::Platform;
 
-/// Keys with their values as TOML writes them.
+/// Keys with their values in TOML.
 #[derive(Clone)]
 pub struct Config {
     root: BTreeMap<String, String>,
@@ -23,7 +23,7 @@ fn quoted(text: &str) -> String {
 }
 
 impl Config {
-    /// One chain at this node; quick in everything that a test would have to wait for.
+    /// One chain at this node, with short intervals wherever a test would wait.
     pub fn new(database: &str, node: &str, platform: &Platform, keys: &[&str], secrets: &Path) -> Self {
         let map =
             |pairs: &[(&str, String)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -49,12 +49,12 @@ impl Config {
             ("registry", quoted(&platform.registry.to_string())),
             ("signers", format!("[{}]", signers.join(", "))),
         ];
-        // A password costs a test next to nothing, and nobody is asked to come more slowly.
+        // Password hashing is cheap and rate limits are off.
         let auth = [
             ("key_file", format!("{secrets:?}")),
             ("password_memory_kib", "64".to_owned()),
             ("staff_second_factor", "false".to_owned()),
-            // A test on a busy machine may take longer than a person is trusted for.
+            // A busy test may take longer than the normal step-up period.
             ("step_up_seconds", "3600".to_owned()),
         ];
         let rates =
@@ -64,22 +64,22 @@ impl Config {
         Self { root, engine, chain, auth, rates, database: quoted(database) }
     }
 
-    /// Another database.
+    /// Sets the database.
     pub fn database(&mut self, url: &str) {
         self.database = quoted(url);
     }
 
-    /// A key of the engine.
+    /// Sets a key of the engine.
     pub fn engine(&mut self, key: &str, value: u64) {
         self.engine.insert(key.to_owned(), value.to_string());
     }
 
-    /// How often callers may ask.
+    /// Sets a rate limit.
     pub fn rate(&mut self, key: &str, value: u64) {
         self.rates.insert(key.to_owned(), value.to_string());
     }
 
-    /// From which amount on a mint needs a second person.
+    /// Sets the amount from which a mint needs an approval.
     pub fn mint_threshold(&mut self, amount: &str) {
         self.engine.insert("mint_dual_control_threshold".to_owned(), quoted(amount));
     }
@@ -92,22 +92,22 @@ impl Config {
         self.chain("distributor", &quoted(&platform.distributor.to_string()));
     }
 
-    /// From which total on a payout needs a second person.
+    /// Sets the total from which a payout needs an approval.
     pub fn payout_threshold(&mut self, amount: &str) {
         self.engine.insert("payout_dual_control_threshold".to_owned(), quoted(amount));
     }
 
-    /// A key of the chain, its value as TOML writes it.
+    /// Sets a key of the chain; the value is written as TOML.
     pub fn chain(&mut self, key: &str, value: &str) {
         self.chain.insert(key.to_owned(), value.to_owned());
     }
 
-    /// Another node, or a proxy before it.
+    /// Sets the node's URL, or the URL of a proxy before it.
     pub fn node(&mut self, url: &str) {
         self.chain("endpoints", &format!("[{}]", quoted(url)));
     }
 
-    /// The file.
+    /// Renders the file.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut section = |head: &str, keys: &BTreeMap<String, String>| {

@@ -17,44 +17,44 @@ use muniment_workflows::engine::queue;
 use super::CHAIN_ID;
 
 const LOCKUP_DAYS: i64 = 365;
-/// Who asks for everything here: by a key, and in a session for what takes a person's word.
+/// The operator who sends the requests: by API key, or in a session where a person is required.
 pub const OPERATOR: &str = "operator@test.example";
-/// `PASSWORD`, hashed with as little memory as there can be.
+/// `PASSWORD`, hashed with the least memory allowed.
 const PASSWORD_HASH: &str =
     "$argon2id$v=19$m=64,t=1,p=1$jV4Sw11rR4x3tE3p2+5rrw$+G2BvpaQZ0zw8VGM7xqzRava8iRmlLNfkGmmn2hZBmk";
 
-/// What an offering has.
+/// Terms of an offering.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms {
-    /// So many accepted subscriptions, each of another investor.
+    /// Number of accepted subscriptions, each of another investor.
     pub holders: usize,
-    /// Whether what is minted is locked for a year.
+    /// Whether minted units are locked for a year.
     pub locked: bool,
 }
 
 impl Terms {
-    /// Without a lockup.
+    /// Terms without a lockup.
     pub const fn free(holders: usize) -> Self {
         Self { holders, locked: false }
     }
 
-    /// With one.
+    /// Terms with a lockup.
     pub const fn locked(holders: usize) -> Self {
         Self { holders, locked: true }
     }
 }
 
-/// A wallet that belongs to the investor of this number.
+/// The wallet of a numbered investor.
 pub fn wallet(number: usize) -> Address {
     Address::from_word(keccak256(format!("investor {number}")))
 }
 
-/// Opens a database as the platform does, for as long as no process of it runs.
+/// Opens a database as the platform does; no process may have it open.
 pub async fn open(url: &str) -> Db {
     open_at(url, Clock::System).await
 }
 
-/// With a clock that the test moves.
+/// Opens a database with a clock that the test moves.
 pub async fn open_at(url: &str, clock: Clock) -> Db {
     let db = Db::open(url, 4, clock, Ids::Random).await.unwrap();
     migrate::run(&db).await.unwrap();
@@ -62,7 +62,7 @@ pub async fn open_at(url: &str, clock: Clock) -> Db {
     db
 }
 
-/// Brings the tables up and writes an operator with a key, and the offerings.
+/// Migrates the database and writes the offerings and an operator with an API key.
 pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
     let db = open(url).await;
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
@@ -114,7 +114,7 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
     (key, offerings)
 }
 
-/// Writes another person with a key, as long as no process has the database open.
+/// Writes another person with an API key; no process may have the database open.
 pub async fn hire(url: &str, name: &str, role: Role) -> String {
     let db = open(url).await;
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
@@ -126,7 +126,7 @@ pub async fn hire(url: &str, name: &str, role: Role) -> String {
     key
 }
 
-/// A key of somebody new with this role.
+/// Writes a new person with this role; returns the API key.
 pub async fn key_of(url: &str, role: Role, scopes: &str) -> String {
     let db = open(url).await;
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
@@ -140,14 +140,14 @@ pub async fn key_of(url: &str, role: Role, scopes: &str) -> String {
 }
 
 async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: usize) {
-    // Each holder has another amount, so that two that were exchanged would show.
+    // Each holder has another amount, so that swapped holders would be noticed.
     let amount = Money::from_minor(100_000 + holder as i64 * 100);
     let quantity = amount.base_units(Money::from_minor(100), 2).unwrap();
     let accepted = Accepted { offering_id, investor_id, amount, quantity, wallet: wallet(holder) };
     subscription::insert_accepted(tx, &accepted).await.unwrap();
 }
 
-/// An open offering of a new issuer, with what a test changes in it: the ids of both. No process may have the database open.
+/// Writes an open offering of a new issuer, which the test may change; returns both ids. No process may have the database open.
 pub async fn offer(url: &str, change: impl FnOnce(&mut Offering)) -> (String, String) {
     let db = open(url).await;
     let mut tx = db.begin().await.unwrap();

@@ -1,4 +1,4 @@
-//! What the database says, read past the platform's own code.
+//! Direct reads and writes of the database, past the platform's code.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use world::Database;
 use super::Installation;
 
 impl Installation {
-    /// Every row of a statement, each column as text: cast what is none. Null is an empty text.
+    /// Returns every row of a statement, each column as text; other types need a cast. Null becomes an empty text.
     pub async fn rows(&self, sql: &str) -> Vec<Vec<String>> {
         rows(&self.database, sql).await
     }
 
-    /// The one number that a statement asks for.
+    /// Counts rows.
     pub async fn count(&self, from: &str) -> i64 {
         let rows = self.rows(&format!("select cast(count(*) as text) from {from}")).await;
         rows[0][0].parse().unwrap()
     }
 
-    /// Changes rows behind the platform's back.
+    /// Changes rows directly in the database.
     pub async fn write(&self, sql: &str) -> u64 {
         write(&self.database, sql).await
     }
@@ -30,12 +30,12 @@ impl Installation {
         self.count("operations where status in ('pending', 'submitted')").await
     }
 
-    /// How many operations have each status.
+    /// Counts operations by status.
     pub async fn statuses(&self) -> Vec<Vec<String>> {
         self.rows("select status, cast(count(*) as text) from operations group by status order by status").await
     }
 
-    /// What a person would look at when something hangs.
+    /// Summarises the database, for the message of a timeout.
     pub async fn overview(&self) -> String {
         let mut text = String::new();
         for sql in [
@@ -55,7 +55,7 @@ impl Installation {
     }
 }
 
-/// Every row of a statement, each column as text.
+/// Returns every row of a statement, each column as text.
 pub async fn rows(database: &Database, sql: &str) -> Vec<Vec<String>> {
     let sql = AssertSqlSafe(sql.to_owned());
     macro_rules! texts {
@@ -73,7 +73,7 @@ pub async fn rows(database: &Database, sql: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// Every row of every table, but of those that note every call, the audit log and what was answered under a key, and of the mails that go out meanwhile.
+/// Returns every row of every table, except request logs, the audit log, stored responses and outgoing mail.
 pub async fn dump(database: &Database) -> BTreeMap<String, Vec<String>> {
     let mut tables = everything(database).await;
     tables
@@ -81,7 +81,7 @@ pub async fn dump(database: &Database) -> BTreeMap<String, Vec<String>> {
     tables
 }
 
-/// Every row of every table.
+/// Returns every row of every table.
 pub async fn everything(database: &Database) -> BTreeMap<String, Vec<String>> {
     let names = match database {
         Database::Sqlite(_) => "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",

@@ -1,23 +1,23 @@
-//! Muniment as somebody installed it: a chain with the platform's contracts, a database with offerings, a configuration and a key.
+//! A complete installation: a chain with the platform's contracts, a database with offerings, a configuration and an API key.
 
+mod api;
+mod approver;
 mod blocks;
 mod chain;
 mod client;
 mod compliance;
 mod config;
 mod data;
-mod desk;
-mod door;
+mod engine;
+mod failures;
 mod ledger;
-mod market;
+mod offering;
 mod oracle;
-mod payday;
+mod payout;
 mod person;
-mod raise;
-mod second_person;
 mod server;
+mod subscription;
 mod token;
-mod trouble;
 
 use std::time::{Duration, Instant};
 
@@ -26,25 +26,25 @@ use muniment_domain::user::Role;
 use tempfile::TempDir;
 use world::{Anvil, Database, Launch, Mining};
 
+pub use api::ApiFixture;
 pub use chain::{CHAIN_ID, signer_of};
 pub use client::Lacks;
 pub use config::Config;
 pub use data::{Terms, offer, open, open_at, wallet};
-pub use desk::{Desk, ended};
-pub use door::Door;
+pub use engine::{EngineFixture, ended};
 pub use ledger::{dump as ledger_dump, everything as ledger_everything, rows as ledger_rows, write as ledger_write};
-pub use market::{Market, found, in_days, later};
+pub use offering::{OfferingFixture, in_days, later, register_issuer};
 pub use oracle::UNLOGGED;
-pub use payday::{Payday, UNITS_OF_A_CENT};
+pub use payout::{PayoutFixture, UNITS_OF_A_CENT};
 pub use person::{PASSWORD, Person, register};
-pub use raise::{Raise, shown};
 pub use server::{Answer, Remote, Server};
+pub use subscription::{SubscriptionFixture, shown};
 
-/// Long enough for a machine that is busy with other tests; nothing waits for it when all is well.
+/// Timeout of a wait: long enough for a machine that is busy with other tests.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 const POLL: Duration = Duration::from_millis(25);
 
-/// Looks again and again; whether it came in time.
+/// Polls the condition; returns false on timeout.
 async fn comes(condition: impl AsyncFn() -> bool) -> bool {
     let start = Instant::now();
     while !condition().await {
@@ -56,7 +56,7 @@ async fn comes(condition: impl AsyncFn() -> bool) -> bool {
     true
 }
 
-/// One installation; everything of it goes with the value.
+/// One installation; dropping it removes everything.
 pub struct Installation {
     pub anvil: Anvil,
     pub database: Database,
@@ -70,20 +70,20 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// With one signer and one offering for each of the terms.
+    /// Creates an installation with one signer and one offering for each of the terms.
     pub async fn new(database: Database, mining: Mining, terms: &[Terms]) -> Self {
         Self::with_signers(database, mining, terms, 1).await
     }
 
-    /// With so many signers, each a lane of its own.
+    /// Creates an installation with several signers, one lane each.
     pub async fn with_signers(database: Database, mining: Mining, terms: &[Terms], signers: usize) -> Self {
         Self::on(Anvil::start(mining), database, mining, terms, signers).await
     }
 
-    /// On a node that runs already.
+    /// Creates an installation on a running node.
     pub async fn on(anvil: Anvil, database: Database, mining: Mining, terms: &[Terms], signers: usize) -> Self {
         let keys = &world::KEYS[1..=signers];
-        // Every known key may act for the platform; those that are not configured are other agents.
+        // Every known key may act for the platform; a key that is not configured acts as another agent.
         let platform = chain::deploy(&anvil, mining, &world::KEYS[1..]).await;
         let (key, offerings) = data::fill(&database.url(), terms).await;
         let folder = tempfile::Builder::new().prefix("muniment-installation.").tempdir().unwrap();
@@ -91,12 +91,12 @@ impl Installation {
         Self { anvil, database, platform, config, key, offerings, folder }
     }
 
-    /// Another person with a key of their own; no process may have the database open when it is SQLite.
+    /// Adds a person with an API key; with SQLite no process may have the database open.
     pub async fn hire(&self, name: &str, role: Role) -> String {
         data::hire(&self.database.url(), name, role).await
     }
 
-    /// A role of the binary under this configuration, not yet started.
+    /// Prepares a process of the binary under this configuration.
     pub fn launch(&self, role: &[&str]) -> Launch {
         let path = self.folder.path().join("muniment.toml");
         let (text, draft) = (self.config.text(), path.with_extension("draft"));
@@ -106,21 +106,23 @@ impl Installation {
         Launch::new(role.iter().copied()).env("MUNIMENT_CONFIG", path)
     }
 
-    /// The whole platform in one process, ready to serve.
+    /// Starts the whole platform in one process and waits until it serves.
     pub async fn start(&self) -> Server {
         self.serve(self.launch(&["run"])).await
     }
 
-    /// A process that serves the interface, once it does.
+    /// Starts a prepared process and waits until it serves the API.
     pub async fn serve(&self, launch: Launch) -> Server {
         let process = launch.spawn();
-        Server::of(process, &self.key).await.unwrap_or_else(|process| panic!("it does not listen.\n{}", process.log()))
+        Server::of(process, &self.key)
+            .await
+            .unwrap_or_else(|process| panic!("the API does not listen.\n{}", process.log()))
     }
 
-    /// Waits until the condition holds, and says what did not come.
+    /// Waits until the condition holds; a timeout names the condition.
     pub async fn until(&self, what: &str, condition: impl AsyncFn() -> bool) {
         if !comes(condition).await {
-            panic!("after {PATIENCE:?} still not: {what}\n{}", self.overview().await);
+            panic!("timed out after {PATIENCE:?}, waiting until {what}\n{}", self.overview().await);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The oracle, always the same: what the chain executed is what the database confirmed, once, and no lane has a gap.
+//! The oracle: every effect on the chain is confirmed once in the database, and no lane has a nonce gap.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use serde_json::json;
 use super::Installation;
 use super::token::Executed;
 
-/// Events that no line of the audit log tells of, of what they are about.
+/// Events without an audit entry about their object.
 pub const UNLOGGED: &str = "select e.type, e.subject_id from events e where not exists (select 1 from audit_log a \
     where a.object_id = e.subject_id and a.detail like '%\"' || e.type || '\"%')";
 
-/// What the oracle counted.
+/// Totals of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Tokens deployed.
@@ -24,7 +24,7 @@ pub struct Report {
 }
 
 impl Installation {
-    /// Compares chain and database, when nothing is under way any more.
+    /// Compares chain and database when no operation is unfinished.
     pub async fn exactly_once(&self) -> Report {
         let deployed = self.tokens_agree().await;
         for offering in deployed.keys() {
@@ -33,12 +33,12 @@ impl Installation {
         let minted = self.mints_agree(&deployed).await;
         self.holdings_agree(&deployed).await;
         self.lanes_have_no_gap().await;
-        self.each_thing_was_told_once().await;
+        self.each_effect_was_reported_once().await;
         let attention = self.count("operations where status in ('failed', 'dead_letter') and resolution is null").await;
         Report { deployed: deployed.len(), minted, attention }
     }
 
-    /// What must hold even where the history of a lane is not this database's own: how many mint pages were executed.
+    /// Compares what must agree even if part of a lane's history is from another database; returns the number of executed mint pages.
     pub async fn executed_once_and_held_once(&self) -> usize {
         let deployed = self.tokens_agree().await;
         self.holdings_agree(&deployed).await;
@@ -91,7 +91,7 @@ impl Installation {
                 Executed { token: token.to_lowercase(), number, tx_hash }
             })
             .collect();
-        assert_eq!(executed, confirmed, "executed on the chain (left) is not confirmed in the database (right)");
+        assert_eq!(executed, confirmed, "executed on the chain (left), confirmed in the database (right)");
         let pages = "operations o join operation_steps s on s.operation_id = o.id where o.kind = 'mint' and o.status = 'confirmed'";
         usize::try_from(self.count(pages).await).unwrap()
     }
@@ -117,10 +117,10 @@ impl Installation {
             assert_eq!(self.locked_in(token, account, partition).await, locked, "locked of {place}");
             *held.entry(offering).or_default() += balance;
         }
-        assert_eq!(held, minted, "what is held (left) is not what was minted (right)");
+        assert_eq!(held, minted, "units held (left), units minted (right)");
     }
 
-    /// What the books say is locked now, by the chain's own clock.
+    /// Returns what is locked in the ledger now, by the chain's clock.
     async fn locks(&self) -> BTreeMap<[String; 3], U256> {
         let head = self.anvil.rpc().call("eth_getBlockByNumber", json!(["latest", false])).await;
         let now = u64::from_str_radix(head["timestamp"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
@@ -144,15 +144,15 @@ impl Installation {
         }
     }
 
-    /// One event and one line of history for each confirmation, and one event for each minted subscription.
-    async fn each_thing_was_told_once(&self) {
+    /// Checks for one event and one history row for each confirmation, and one event for each minted subscription.
+    async fn each_effect_was_reported_once(&self) {
         let confirmed = self.count("operations where status = 'confirmed'").await;
         assert_eq!(self.count("events where type = 'operation.confirmed'").await, confirmed);
         assert_eq!(self.count("operation_history where to_status = 'confirmed'").await, confirmed);
         let minted = self.count("subscriptions where status = 'minted'").await;
         assert_eq!(self.count("events where type = 'subscription.minted'").await, minted);
         assert_eq!(self.count("operation_items where live").await, self.live_items().await);
-        assert_eq!(self.rows(UNLOGGED).await, Vec::<Vec<String>>::new(), "told, and not in the audit log");
+        assert_eq!(self.rows(UNLOGGED).await, Vec::<Vec<String>>::new(), "events without an audit entry");
     }
 
     async fn live_items(&self) -> i64 {

@@ -1,4 +1,4 @@
-//! A person at the front door: registers, logs in, and changes things with the tokens that this gives.
+//! A person who registers and logs in through the API, and sends requests with the session's tokens.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use world::Database;
 use super::server::{Answer, Remote, Server};
 use super::{Installation, PATIENCE, comes, ledger};
 
-/// What everybody here chose, each by himself.
+/// The password of every test person.
 pub const PASSWORD: &str = "correct horse battery staple";
 
-/// Somebody who is logged in.
+/// A logged-in person.
 #[derive(Clone)]
 pub struct Person {
     /// `usr_…`
@@ -20,18 +20,18 @@ pub struct Person {
     pub refresh_token: String,
     pub session_id: String,
     pub csrf_token: String,
-    /// A client of the same server without any token.
+    /// A client of the same server without tokens.
     pub server: Remote,
 }
 
 impl Installation {
-    /// Somebody with this role, logged in and stepped up: what `POST /v1/approvals/{id}/approve` needs.
+    /// Creates a person with this role, logged in and stepped up, as `POST /v1/approvals/{id}/approve` requires.
     pub async fn person(&self, server: &Server, name: &str, role: Role) -> Person {
         appoint(&self.database, server, name, role).await
     }
 }
 
-/// Registers somebody through the door, gives them a role behind the platform's back, which for staff takes two admins otherwise, and
+/// Registers a person through the API, sets the role directly in the database, because for staff it takes two admins, and
 /// logs them in.
 pub async fn appoint(database: &Database, server: &Server, name: &str, role: Role) -> Person {
     let email = format!("{name}@people.example");
@@ -48,11 +48,11 @@ pub async fn appoint(database: &Database, server: &Server, name: &str, role: Rol
 /// Registers an investor.
 pub async fn register(server: &Server, email: &str) -> Answer {
     let body = json!({ "email": email, "password": PASSWORD, "name": "Somebody", "country": "DE" });
-    server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
+    server.anonymous().change("POST", "/v1/auth/register", Some(body)).await.unwrap()
 }
 
 impl Server {
-    /// The token of the newest mail to this address that the server showed in its log.
+    /// The token of the newest mail to this address, from the server's log.
     pub async fn mailed(&self, purpose: &str, email: &str) -> String {
         let words = format!("mail.to={email} mail.purpose={purpose}");
         self.process.line_with(&words, PATIENCE).expect("a mail");
@@ -61,32 +61,32 @@ impl Server {
         newest.split("mail.token=").nth(1).unwrap_or_default().trim().trim_matches('"').to_owned()
     }
 
-    /// The same, once a mail came after this one.
+    /// The token of the first mail after an earlier one.
     pub async fn mailed_after(&self, earlier: &str, purpose: &str, email: &str) -> String {
         let came = comes(async || self.mailed(purpose, email).await != earlier).await;
         assert!(came, "no mail came after the first one\n{}", self.process.log());
         self.mailed(purpose, email).await
     }
 
-    /// Somebody without any token.
-    pub fn anybody(&self) -> Remote {
+    /// A client without tokens.
+    pub fn anonymous(&self) -> Remote {
         self.client().with_key("")
     }
 
     /// Tries to log in.
     pub async fn log_in(&self, email: &str, password: &str) -> Answer {
         let body = json!({ "email": email, "password": password, "device_name": "test" });
-        self.anybody().change("POST", "/v1/auth/login", Some(body)).await.unwrap()
+        self.anonymous().change("POST", "/v1/auth/login", Some(body)).await.unwrap()
     }
 }
 
 impl Person {
-    /// Logs somebody in who is registered and has no second factor.
+    /// Logs in a registered person without a second factor.
     pub async fn log_in(server: &Server, email: &str) -> Self {
         Self::of(server, &server.log_in(email, PASSWORD).await).await
     }
 
-    /// The same, who has just shown again who they are.
+    /// Logs in and steps up.
     pub async fn fresh(server: &Server, email: &str) -> Self {
         let person = Self::log_in(server, email).await;
         let shown = person.post("/v1/auth/step-up", json!({ "password": PASSWORD })).await;
@@ -94,10 +94,10 @@ impl Person {
         person
     }
 
-    /// Whoever an answer of a login or a refresh is about.
+    /// The person of a login or refresh response.
     pub async fn of(server: &Server, answer: &Answer) -> Self {
         assert_eq!(answer.status, 200, "{answer:?}");
-        let (access_token, server) = (answer.text("/access_token"), server.anybody());
+        let (access_token, server) = (answer.text("/access_token"), server.anonymous());
         let csrf = server.clone().with_key(&access_token).get("/v1/csrf-token").await.unwrap();
         assert_eq!(csrf.status, 200, "{csrf:?}");
         Self {
@@ -128,14 +128,14 @@ impl Person {
         self.client().change(method, path, body).await.unwrap()
     }
 
-    /// Asks for a new pair of tokens.
+    /// Requests a new pair of tokens.
     pub async fn refresh(&self) -> Answer {
         let body = json!({ "refresh_token": self.refresh_token });
         self.server.change("POST", "/v1/auth/refresh", Some(body)).await.unwrap()
     }
 
-    /// What the platform thinks of this access token.
-    pub async fn standing(&self) -> (u16, String) {
+    /// Returns the status and error code of a request with this access token.
+    pub async fn session_status(&self) -> (u16, String) {
         self.get("/v1/auth/me").await.problem()
     }
 }

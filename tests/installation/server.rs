@@ -1,4 +1,4 @@
-//! A process that serves the interface, and what a client gets from it.
+//! A process that serves the API, and its clients.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use world::{Binary, http_client};
 use super::data::OPERATOR;
 use super::{PATIENCE, Person};
 
-/// What the same operator has to ask for in a session, by the last word of its path.
+/// Requests that need a session of the operator, by the last segment of their path.
 const IN_PERSON: [&str; 14] = [
     "execute",
     "hold",
@@ -38,7 +38,7 @@ pub struct Server {
     operator: OnceCell<Remote>,
 }
 
-/// An answer as the client sees it.
+/// A response as the client sees it.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -47,24 +47,24 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A text of the body.
+    /// Returns a text of the body.
     pub fn text(&self, pointer: &str) -> String {
         self.body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// The status and the code of a problem.
+    /// Returns the status and the error code.
     pub fn problem(&self) -> (u16, String) {
         (self.status, self.text("/code"))
     }
 
-    /// The status, and the first field that is wrong: its pointer and its code.
+    /// Returns the status and the first invalid field: its pointer and code.
     pub fn field(&self) -> (u16, String, String) {
         (self.status, self.text("/errors/0/pointer"), self.text("/errors/0/code"))
     }
 }
 
 impl Server {
-    /// The process, once it listens; or the process, if it ended before.
+    /// Waits until the process listens; returns the process as an error if it ended first.
     pub async fn of(mut process: Binary, key: &str) -> Result<Self, Binary> {
         let step = Duration::from_millis(20);
         let mut left = PATIENCE.as_millis() / step.as_millis();
@@ -82,47 +82,47 @@ impl Server {
         Ok(Self { process, url: format!("http://{address}"), key: key.to_owned(), client, operator: OnceCell::new() })
     }
 
-    /// A client that can outlive the borrow, to ask many things at once.
+    /// A client that can outlive the borrow, for concurrent requests.
     pub fn client(&self) -> Remote {
         Remote { url: self.url.clone(), key: self.key.clone(), version: None, csrf: None, client: self.client.clone() }
     }
 
-    /// Asks, and must be answered; by the key, or in person where a key sees nothing.
+    /// Reads by the API key, or in the session where a key is not allowed; a response is required.
     pub async fn get(&self, path: &str) -> Answer {
         let client = if path.starts_with("/v1/approvals") { self.session().await } else { self.client() };
         client.get(path).await.unwrap()
     }
 
-    /// The operator in a session, logged in and stepped up when it is needed first.
+    /// The operator's session; logs in and steps up on first use.
     pub async fn session(&self) -> Remote {
         let log_in = async || Person::fresh(self, OPERATOR).await.client();
         self.operator.get_or_init(log_in).await.clone()
     }
 
-    /// Posts with this idempotency key, and must be answered; by the key, or in person where a key may not ask.
+    /// Posts with this idempotency key, by the API key or in the session where a key is not allowed; a response is required.
     pub async fn post(&self, path: &str, idempotency_key: &str, body: Value) -> Answer {
         self.try_post(path, idempotency_key, body).await.unwrap()
     }
 
-    /// The same; none if the process ends before it answers.
+    /// Posts; none if the process ends before it answers.
     pub async fn try_post(&self, path: &str, idempotency_key: &str, body: Value) -> Option<Answer> {
         let verb = path.rsplit('/').next().unwrap_or_default();
         let client = if IN_PERSON.contains(&verb) { self.session().await } else { self.client() };
         client.post(path, idempotency_key, body).await
     }
 
-    /// Asks for the deployment of an offering's token.
+    /// Requests the deployment of an offering's token.
     pub async fn deploy(&self, idempotency_key: &str, offering_id: &str) -> Answer {
         self.post("/blockchain/deploy-token", idempotency_key, json!({ "offering_id": offering_id })).await
     }
 
-    /// Asks for the mint of everything that an offering can mint.
+    /// Requests the mint of everything that an offering can mint.
     pub async fn mint(&self, idempotency_key: &str, offering_id: &str) -> Answer {
         self.post("/blockchain/trigger-mint", idempotency_key, json!({ "offering_id": offering_id })).await
     }
 }
 
-/// A client of a server that may be gone.
+/// A client of a server that may have ended.
 #[derive(Clone)]
 pub struct Remote {
     url: String,
@@ -133,45 +133,45 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Deciding on this version of what was read.
+    /// Sends this version as the expected one.
     pub const fn on_version(mut self, version: i64) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// As a person: with an access token, and the CSRF token that belongs to its session.
+    /// Uses a session: its access token and CSRF token.
     pub fn in_session(self, access_token: &str, csrf_token: &str) -> Self {
         Self { csrf: Some(csrf_token.to_owned()), ..self.with_key(access_token) }
     }
 
-    /// With another bearer token, or none.
+    /// Uses another bearer token, or none.
     pub fn with_key(mut self, key: &str) -> Self {
         key.clone_into(&mut self.key);
         self
     }
 
-    /// Asks; none if nobody answers.
+    /// Reads; none without a response.
     pub async fn get(&self, path: &str) -> Option<Answer> {
         self.send("GET", path, &[], None).await
     }
 
-    /// Posts; none if nobody answers.
+    /// Posts; none without a response.
     pub async fn post(&self, path: &str, idempotency_key: &str, body: Value) -> Option<Answer> {
         self.post_text(path, Some(idempotency_key), body.to_string()).await
     }
 
-    /// Posts a text that may be anything.
+    /// Posts any text.
     pub async fn post_text(&self, path: &str, idempotency_key: Option<&str>, body: String) -> Option<Answer> {
         let key = idempotency_key.map(|key| ("idempotency-key", key));
         self.send("POST", path, key.as_slice(), Some(body)).await
     }
 
-    /// Changes something by another method, with a body or without.
+    /// Sends a change by another method, with or without a body.
     pub async fn change(&self, method: &str, path: &str, body: Option<Value>) -> Option<Answer> {
         self.send(method, path, &[], body.map(|body| body.to_string())).await
     }
 
-    /// Sends anything; none if nobody answers.
+    /// Sends any request; none without a response.
     pub async fn send(
         &self,
         method: &str,

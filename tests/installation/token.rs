@@ -1,4 +1,4 @@
-//! The contracts as the chain shows them, read by plain calls and logs past the platform's own code.
+//! The contracts on the chain, read by plain calls and logs past the platform's code.
 
 use alloy::primitives::{Address, B256, Bytes, U256, hex, keccak256};
 use alloy::sol;
@@ -22,17 +22,17 @@ sol! {
     function tranchesOf(address holder, uint256 partition) returns (Tranche[] memory);
 }
 
-/// A token of which the factory tells.
+/// A token in the factory's events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     pub address: Address,
-    /// Whether this call made it.
+    /// Whether this call created it.
     pub created: bool,
-    /// The transaction that says so.
+    /// The transaction of the event.
     pub tx_hash: String,
 }
 
-/// An operation that a token says it executed.
+/// An operation in a token's events.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Executed {
     pub token: String,
@@ -41,7 +41,7 @@ pub struct Executed {
 }
 
 impl Installation {
-    /// What the factory says of an offering's token: the first call made it, a repetition found it.
+    /// Returns the factory's events about an offering's token: the first call created it, a repeated call found it.
     pub async fn tokens_of(&self, offering_id: &str) -> Vec<Token> {
         let topics = json!([TokenDeployed::SIGNATURE_HASH, keccak256(offering_id)]);
         let logs = logs(&self.anvil.rpc(), self.platform.factory, topics).await;
@@ -52,7 +52,7 @@ impl Installation {
         told.collect()
     }
 
-    /// Everything that a token executed.
+    /// Returns every operation that a token executed.
     pub async fn executed_by(&self, token: Address) -> Vec<Executed> {
         let logs = logs(&self.anvil.rpc(), token, json!([OperationExecuted::SIGNATURE_HASH])).await;
         let executed = logs.iter().map(|log| Executed {
@@ -63,17 +63,17 @@ impl Installation {
         executed.collect()
     }
 
-    /// Units of a holder.
+    /// Returns a holder's units.
     pub async fn balance_of(&self, token: Address, account: Address) -> U256 {
         self.view(token, &balanceOfCall { account, id: U256::from(1) }).await
     }
 
-    /// Units of a holder that are still locked.
+    /// Returns a holder's locked units.
     pub async fn locked_of(&self, token: Address, account: Address) -> U256 {
         self.locked_in(token, account, 1).await
     }
 
-    /// Units of a holder in a partition that are still locked.
+    /// Returns a holder's locked units in a partition.
     pub async fn locked_in(&self, token: Address, account: Address, partition: u64) -> U256 {
         self.view(token, &lockedBalanceOfCall { account, id: U256::from(partition) }).await
     }
@@ -88,23 +88,23 @@ impl Installation {
         self.view(token, &isRestrictedCall { partition: U256::from(partition) }).await
     }
 
-    /// The wallet that followed a lost one.
+    /// Returns the wallet that replaced a lost one.
     pub async fn successor_of(&self, token: Address, lost: Address) -> Address {
         self.view(token, &successorOfCall { lost }).await
     }
 
-    /// Units of a holder in a partition.
+    /// Returns a holder's units in a partition.
     pub async fn balance_in(&self, token: Address, account: Address, partition: u64) -> U256 {
         self.view(token, &balanceOfCall { account, id: U256::from(partition) }).await
     }
 
-    /// The locks of a holder in a partition: units, and the time in seconds.
+    /// Returns a holder's locks in a partition: units, and the release time in seconds.
     pub async fn tranches_of(&self, token: Address, holder: Address, partition: u64) -> Vec<(U256, u64)> {
         let tranches = self.view(token, &tranchesOfCall { holder, partition: U256::from(partition) }).await;
         tranches.into_iter().map(|tranche| (tranche.units, tranche.releaseAt.to())).collect()
     }
 
-    /// The symbol as the token says it.
+    /// Returns the token's symbol.
     pub async fn symbol_of(&self, token: Address) -> String {
         self.view(token, &tokenSymbolCall {}).await
     }

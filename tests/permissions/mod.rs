@@ -1,9 +1,9 @@
-//! Every route for every kind of caller: let in, or turned away with the status that the table says; and a line in the audit log for every
-//! act. A route that is not in the table fails.
+//! Every route for every kind of caller: accepted, or refused with the status in the table; and an audit entry for every change. A route
+//! that is missing in the table fails.
 
-mod belongings;
 mod objects;
 mod organisation;
+mod ownership;
 mod reading;
 mod spelling;
 mod table;
@@ -14,21 +14,21 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Door, Person, Remote, Server, ledger_rows};
+use crate::installation::{Answer, ApiFixture, Person, Remote, Server, ledger_rows};
 use crate::source::{must_be_clean, rust};
 use table::{Line, lines, missing};
 
-/// Who calls: a letter of the table for a person, or what stands for a key.
+/// The caller: a letter of the table for a person, or the name of an API key.
 struct Caller {
     name: &'static str,
     letter: Option<char>,
     scopes: Option<BTreeSet<String>>,
-    /// Whether this person has just shown again who they are.
+    /// Whether this person has stepped up.
     fresh: bool,
     client: Remote,
 }
 
-/// What became of a call before its handler looked at anything.
+/// The outcome of a call before its handler.
 fn verdict(answer: &Answer) -> &'static str {
     let (status, code) = answer.problem();
     match (status, code.as_str()) {
@@ -70,19 +70,19 @@ const PEOPLE: [(char, &str, Role); 5] = [
     ('U', "auditor", Role::Auditor),
 ];
 
-async fn callers(door: &Door, server: &Server) -> Vec<Caller> {
-    let nobody = server.anybody();
-    let second = door.person(server, "second", Role::Admin).await;
+async fn callers(api: &ApiFixture, server: &Server) -> Vec<Caller> {
+    let nobody = server.anonymous();
+    let second = api.person(server, "second", Role::Admin).await;
     let mut callers = vec![Caller { name: "nobody", letter: None, scopes: None, fresh: false, client: nobody }];
     for (letter, name, role) in PEOPLE {
-        let person = door.person(server, name, role).await;
+        let person = api.person(server, name, role).await;
         if matches!(role, Role::Issuer | Role::Admin) {
             callers.extend(keys(&person, &second, server, letter).await);
         }
         let letter = Some(letter);
         callers.push(Caller { name, letter, scopes: None, fresh: true, client: person.client() });
-        // Somebody else, because a session can end the others of its person.
-        let other = door.person(server, &format!("tired-{name}"), role).await;
+        // Another person, because a session can end the others of its user.
+        let other = api.person(server, &format!("tired-{name}"), role).await;
         let client = Person::log_in(server, &other.email).await.client();
         callers.push(Caller {
             name: "somebody who has not shown again who he is",
@@ -95,7 +95,7 @@ async fn callers(door: &Door, server: &Server) -> Vec<Caller> {
     callers
 }
 
-/// A key with all that its owner may give, and one with each scope alone.
+/// A key with every scope that its owner may give, and a key with each single scope.
 async fn keys(owner: &Person, second: &Person, server: &Server, letter: char) -> Vec<Caller> {
     let all = scopes_that_are_given_by(letter);
     let words: Vec<_> = all.iter().map(String::as_str).collect();
@@ -113,7 +113,7 @@ fn scopes_that_are_given_by(letter: char) -> BTreeSet<String> {
     lines().iter().filter(|line| line.scope != "-" && line.admits(letter)).map(|line| line.scope.to_owned()).collect()
 }
 
-/// What changes the session that it is called in comes last.
+/// Routes that change the calling session come last.
 fn ordered() -> Vec<Line> {
     let mut lines = lines();
     lines.sort_by_key(|line| ["/v1/auth/step-up", "/v1/auth/logout"].iter().position(|path| *path == line.path));
@@ -128,10 +128,10 @@ async fn call(client: &Remote, line: &Line, path: &str, request_id: &str) -> Ans
 
 on_both_databases! {
     async fn every_route_admits_the_callers_of_the_table_and_audits_changes(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
         let (mut wrong, mut acts) = (Vec::new(), Vec::new());
-        for caller in callers(&door, &server).await {
+        for caller in callers(&api, &server).await {
             for (number, line) in ordered().iter().enumerate() {
                 let request_id = format!("{}-{number}-{}", acts.len(), wrong.len());
                 let answer = call(&caller.client, line, &line.at(missing), &request_id).await;
@@ -145,16 +145,16 @@ on_both_databases! {
             }
         }
         must_be_clean("wrong verdicts", &wrong);
-        let told = ledger_rows(&door.database, "select request_id, action from audit_log where request_id is not null").await;
+        let told = ledger_rows(&api.database, "select request_id, action from audit_log where request_id is not null").await;
         let told: BTreeSet<_> = told.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
         let untold = acts.iter().filter(|act| !told.contains(*act)).map(|(_, action)| action.clone());
         must_be_clean("acts without a line in the audit log", &untold.collect::<Vec<_>>());
         let done: BTreeSet<_> = acts.iter().map(|(_, action)| action).collect();
-        assert!(done.len() >= 8, "too few acts succeed here to say anything: {done:?}");
+        assert!(done.len() >= 8, "too few changes succeed here for a proof: {done:?}");
     }
 }
 
-/// Method and path of every endpoint, as the committed OpenAPI document has them. A test of the API crate compares the document with the
+/// Method and path of every endpoint in the committed OpenAPI document. A test of the API crate compares the document with the
 /// rows of the router.
 fn served() -> BTreeSet<(String, String)> {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../api/openapi.json")).unwrap();
@@ -179,7 +179,7 @@ fn the_table_and_the_routes_agree() {
     must_be_clean("lines of routes that there are not", &gone);
 }
 
-/// The line of an act is written where its transaction commits, by what the task knows: nothing may go round that.
+/// An audit entry is written where its transaction commits, from the task's context: nothing may bypass that.
 #[test]
 fn no_request_commits_past_the_audit_log() {
     let mut findings = Vec::new();

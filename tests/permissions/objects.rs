@@ -1,4 +1,4 @@
-//! Whose a thing is: one's own is there; what is somebody else's is answered as what is not there at all, byte for byte, and stays as it is.
+//! Ownership: a caller's own object is found; another's gives the same response as a missing one, byte for byte, and stays unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -7,37 +7,37 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::{StreamExt, stream};
 use world::on_both_databases;
 
-use super::belongings::{Belongings, Caller, Thing};
+use super::ownership::{Caller, Ownership, Thing};
 use super::table::{Line, lines, missing};
 use super::{call, reading, spelling};
 use crate::installation::{Answer, ledger_dump};
 use crate::source::must_be_clean;
 
-/// What may differ from one answer to the next.
+/// Fields that may differ between two responses.
 const OF_THE_MOMENT: &[&str] = &["date", "x-request-id", "content-length"];
 
-/// An operator subscribes for an investor, whom the body names: that is looked at first.
+/// When an operator subscribes for an investor, the investor in the body is looked up first.
 const NEEDS_MORE: (&str, char) = ("/v1/offerings/{id}/subscribe", 'O');
 
-/// Somebody who calls a route with these things in its path.
+/// A caller on a route with these objects in its path.
 pub struct Case<'a> {
     pub line: Line,
     pub caller: &'a Caller,
     pub things: Vec<&'a Thing>,
 }
 
-/// What is asked, counted, so that no two requests have one id.
+/// Number of the request, so that no two requests have one id.
 #[derive(Default)]
 pub struct Asking {
     judged: AtomicUsize,
     missing: Mutex<BTreeMap<String, String>>,
 }
 
-/// How many ask at once where nobody changes anything.
+/// Concurrent requests where nothing is changed.
 const AT_ONCE: usize = 8;
 
 impl Case<'_> {
-    /// The path with these ids in the places of its own.
+    /// The path with these ids as parameters.
     pub fn path(&self, ids: &[String]) -> String {
         let nouns = nouns(&self.line);
         let of = |noun: &str| ids[nouns.iter().position(|n| *n == noun).unwrap()].clone();
@@ -50,7 +50,7 @@ impl Case<'_> {
         self.things.iter().map(|thing| thing.id.clone()).collect()
     }
 
-    /// The place in the path of the first thing that is not there for the caller; the first one, if the route turns the caller away.
+    /// Position of the first object that the caller cannot see; the first object, if the route refuses the caller.
     pub fn hidden(&self) -> Option<usize> {
         if self.caller.is_refused(&self.line) {
             return Some(0);
@@ -58,13 +58,13 @@ impl Case<'_> {
         (0..self.things.len()).find(|at| !self.caller.sees(&self.line, &self.things[..*at], self.things[*at]))
     }
 
-    /// What is answered of what is not there.
+    /// The response to a missing object.
     fn refusal(&self) -> (u16, String) {
         let noun = self.hidden().map_or("", |at| self.things[at].noun);
         let (status, code) = match noun {
             _ if self.caller.letter == ' ' && !self.line.is_free() => (401, "token_missing"),
             _ if self.caller.is_refused(&self.line) => (403, "role_forbidden"),
-            // These paths name somebody: whether there is such a person is nobody's business either.
+            // These paths name a person: whether that person exists is hidden too.
             "balances" | "frozen" | "can-transfer" => (403, "forbidden"),
             "investors" if self.line.path.ends_with("/portfolio") => (403, "forbidden"),
             _ => (404, "not_found"),
@@ -79,7 +79,7 @@ impl Case<'_> {
     }
 }
 
-/// What stands in the path, and the holder that a question about a transfer names.
+/// The ids in the path, and the holder that a transfer check names.
 pub fn nouns(line: &Line) -> Vec<&'static str> {
     let mut nouns = line.nouns();
     if line.path.ends_with("/can-transfer") {
@@ -88,8 +88,8 @@ pub fn nouns(line: &Line) -> Vec<&'static str> {
     nouns
 }
 
-/// Every caller on every route with every thing of its kind. Things that go come last, and people after them.
-fn cases(all: &Belongings) -> Vec<Case<'_>> {
+/// Every caller on every route with every object of its kind. Objects that a call removes come last, then people.
+fn cases(all: &Ownership) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for line in lines().into_iter().filter(Line::is_of_something) {
         let mut sets: Vec<Vec<&Thing>> = vec![Vec::new()];
@@ -116,7 +116,7 @@ fn cases(all: &Belongings) -> Vec<Case<'_>> {
     cases
 }
 
-/// An answer without what is of the moment, and with no word of which ids were asked for.
+/// A response without times and request ids, and without the requested ids.
 fn told(answer: &Answer, ids: &[String]) -> String {
     let mut body = answer.body.clone();
     if let Some(fields) = body.as_object_mut() {
@@ -135,17 +135,17 @@ impl Asking {
         call(&case.caller.client, &case.line, path, &format!("case-{number}")).await
     }
 
-    /// How many requests there were.
+    /// Number of requests.
     fn judged(&self) -> usize {
         self.judged.load(Ordering::Relaxed)
     }
 
-    /// Judges many things, several at once.
+    /// Checks many cases concurrently.
     pub async fn all<T>(&self, things: Vec<T>, judge: impl AsyncFn(&Self, T) -> Vec<String>) -> Vec<String> {
         stream::iter(things).map(|thing| judge(self, thing)).buffer_unordered(AT_ONCE).concat().await
     }
 
-    /// What is answered when there is no such thing: asked once for each caller and route.
+    /// The response to a missing object, requested once for each caller and route.
     async fn without(&self, case: &Case<'_>, at: usize) -> String {
         let nouns = nouns(&case.line);
         let refused = case.caller.is_refused(&case.line);
@@ -163,7 +163,7 @@ impl Asking {
         self.missing.lock().unwrap().entry(name).or_insert(told(&answer, &ids)).clone()
     }
 
-    /// Nobody is told of what is not theirs that it is there.
+    /// A response never shows that another's object exists.
     async fn of_others(&self, case: &Case<'_>, at: usize) -> Option<String> {
         let answer = self.ask(case, &case.path(&case.ids())).await;
         let (found, wanted) = (answer.problem(), case.refusal());
@@ -175,14 +175,14 @@ impl Asking {
         }
     }
 
-    /// One's own is there: the act succeeds, or is refused by a rule that only those are told who see it.
-    async fn of_ones_own(&self, case: &Case<'_>, all: &Belongings) -> Result<Answer, String> {
+    /// On an own object the action succeeds, or fails by a rule that only a permitted caller is told.
+    async fn of_ones_own(&self, case: &Case<'_>, all: &Ownership) -> Result<Answer, String> {
         let answer = self.ask(case, &case.path(&case.ids())).await;
         let (status, code) = answer.problem();
         let by_rule = match status {
             401 | 404 | 405 => false,
             403 => case.line.path.starts_with("/v1/approvals/"),
-            // There is no chain here: who is told so was let in.
+            // There is no chain here: a caller who gets that error was accepted.
             500.. => code.starts_with("chain_"),
             _ => true,
         };
@@ -195,12 +195,12 @@ impl Asking {
     }
 }
 
-async fn others(all: &Belongings, asking: &Asking) -> Vec<String> {
+async fn others(all: &Ownership, asking: &Asking) -> Vec<String> {
     let hidden = cases(all).into_iter().filter_map(|case| case.hidden().map(|at| (case, at))).collect();
     asking.all(hidden, async |asking, (case, at)| asking.of_others(&case, at).await.into_iter().collect()).await
 }
 
-async fn ones_own(all: &Belongings, asking: &Asking) -> Vec<String> {
+async fn ones_own(all: &Ownership, asking: &Asking) -> Vec<String> {
     let (mut wrong, mut gone) = (Vec::new(), BTreeSet::new());
     for case in cases(all).into_iter().filter(|case| case.hidden().is_none()) {
         let asks_for_more = (case.line.path, case.caller.letter) == NEEDS_MORE;
@@ -216,7 +216,7 @@ async fn ones_own(all: &Belongings, asking: &Asking) -> Vec<String> {
     wrong
 }
 
-/// What differs between two states of the database.
+/// The differences between two states of the database.
 fn changes(before: &BTreeMap<String, Vec<String>>, after: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let tables = before.keys().filter(|table| before[*table] != after[*table]);
     let rows = |table: &String| {
@@ -228,17 +228,17 @@ fn changes(before: &BTreeMap<String, Vec<String>>, after: &BTreeMap<String, Vec<
 
 on_both_databases! {
     async fn rows_of_others_are_not_found_and_stay_unchanged(database: Database) {
-        let all = Belongings::new(database).await;
+        let all = Ownership::new(database).await;
         let asking = Asking::default();
-        let before = ledger_dump(&all.market.door.database).await;
+        let before = ledger_dump(&all.fixture.api.database).await;
         assert!(before["subscriptions"].len() == 5 && before.len() > 40, "{:?}", before.keys());
         must_be_clean("what is told of others' things", &others(&all, &asking).await);
         must_be_clean("ids that are written otherwise", &spelling::otherwise(&all, &asking).await);
         must_be_clean("lists and filters", &reading::lists(&all, &asking).await);
-        must_be_clean("what callers changed who may not", &changes(&before, &ledger_dump(&all.market.door.database).await));
+        must_be_clean("what callers changed who may not", &changes(&before, &ledger_dump(&all.fixture.api.database).await));
         let refused = asking.judged();
         must_be_clean("what is kept from its owner", &ones_own(&all, &asking).await);
         assert!(refused > 1_000 && asking.judged() - refused > 300, "too little was asked: {refused} of {}", asking.judged());
-        assert_ne!(before, ledger_dump(&all.market.door.database).await, "the acts of owners are seen in the dump");
+        assert_ne!(before, ledger_dump(&all.fixture.api.database).await, "changes by owners appear in the dump");
     }
 }

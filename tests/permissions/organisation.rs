@@ -1,10 +1,10 @@
-//! What an organisation has that raises money, and what the platform has that lets it.
+//! Objects of an issuer, and of the platform.
 
 use muniment_domain::user::Role;
 use serde_json::json;
 
-use super::belongings::{Belongings, sound};
-use crate::installation::{Market, Person};
+use super::ownership::{Ownership, sound};
+use crate::installation::{OfferingFixture, Person};
 
 const TIME: &str = "2026-01-01T00:00:00+00:00";
 const CHAIN_ID: i64 = 31337;
@@ -16,8 +16,8 @@ async fn subscribe(investor: &Person, offering: &str) -> String {
 
 type Members<'a> = [(&'static str, &'a Person)];
 
-impl Belongings {
-    /// Staff, and what only staff sees.
+impl Ownership {
+    /// Staff, and objects that only staff sees.
     pub async fn of_the_platform(&mut self) {
         for sql in [
             format!(
@@ -40,15 +40,15 @@ impl Belongings {
                 0xfa
             ),
         ] {
-            self.market.door.write(&sql).await;
+            self.fixture.api.write(&sql).await;
         }
         self.put("signers", "lan_01jc0000000000000000000001".to_owned(), "", &[]);
         self.put("partitions", "1".to_owned(), "", &[]);
-        let door = &self.market.door;
-        let adam = door.person(self.server(), "adam", Role::Admin).await;
-        let anna = door.person(self.server(), "anna", Role::Admin).await;
-        let aude = door.person(self.server(), "aude", Role::Auditor).await;
-        let (olga, oleg) = (self.market.olga.clone(), self.market.oleg.clone());
+        let api = &self.fixture.api;
+        let adam = api.person(self.server(), "adam", Role::Admin).await;
+        let anna = api.person(self.server(), "anna", Role::Admin).await;
+        let aude = api.person(self.server(), "aude", Role::Auditor).await;
+        let (olga, oleg) = (self.fixture.olga.clone(), self.fixture.oleg.clone());
         for (name, letter, who) in [
             ("olga", 'O', &olga),
             ("oleg", 'O', &oleg),
@@ -70,20 +70,20 @@ impl Belongings {
         self.put("approvals", asked.text("/approval/id"), "", &["adam"]);
     }
 
-    /// Offerings in every light, and what came of one of them; each member asks for something that another one has to allow.
+    /// Offerings in every state, and the results of one of them; each member requests something that another must approve.
     pub async fn of_an_organisation(&mut self, org: &'static str, members: &Members<'_>, investors: &Members<'_>) {
         let (first, mut symbols) = (members[0].1, 0);
         let mut symbol = || {
             symbols += 1;
             format!("{}{symbols}", org.to_uppercase())
         };
-        // Without a paper it stays a draft, whoever submits it.
-        let terms = Market::terms(json!({ "token_symbol": symbol() }));
+        // Without a document it stays a draft.
+        let terms = OfferingFixture::terms(json!({ "token_symbol": symbol() }));
         let drafted = sound(&first.post("/v1/offerings", terms).await, 201);
         self.event(&drafted, org, &[]).await;
         self.put("offerings", drafted, org, &[]);
-        let private = self.market.open_by(first, json!({ "visibility": "private", "token_symbol": symbol() })).await;
-        let olga = self.market.olga.client();
+        let private = self.fixture.open_by(first, json!({ "visibility": "private", "token_symbol": symbol() })).await;
+        let olga = self.fixture.olga.client();
         let deployed =
             olga.post("/blockchain/deploy-token", &private, json!({ "offering_id": private })).await.unwrap();
         self.put("operations", sound(&deployed, 202), org, &[]);
@@ -92,13 +92,13 @@ impl Belongings {
         self.put("offerings", private, org, &[]);
         let mut shown = Vec::new();
         for (name, member) in members {
-            let id = self.market.open_by(member, json!({ "token_symbol": symbol() })).await;
+            let id = self.fixture.open_by(member, json!({ "token_symbol": symbol() })).await;
             for (investor, who) in investors {
                 let subscription = subscribe(who, &id).await;
                 self.event(&subscription, org, &[*investor]).await;
                 self.put("subscriptions", subscription, org, &[*investor]);
             }
-            let asked = self.market.act(member, &id, "cancel", json!({ "reason": "x" })).await;
+            let asked = self.fixture.act(member, &id, "cancel", json!({ "reason": "x" })).await;
             assert_eq!(asked.status, 202, "{asked:?}");
             self.put("approvals", asked.text("/approval/id"), "", &[*name]);
             self.put("offerings", id.clone(), org, &[]).public = true;
@@ -107,11 +107,11 @@ impl Belongings {
         self.distributed(&shown[0], org, investors).await;
     }
 
-    /// A token with two distributions of which each investor has a part.
+    /// A token with two distributions, with an entitlement for each investor.
     async fn distributed(&mut self, offering: &str, org: &'static str, investors: &Members<'_>) {
         let token = format!("0x{:040x}", 0x70_0000 + self.things.len());
-        let door = &self.market.door;
-        door.write(&format!(
+        let api = &self.fixture.api;
+        api.write(&format!(
             "update offerings set token_status = 'deployed', token_address = '{token}', token_tx_hash = '{HASH}' where id = '{offering}'"
         ))
         .await;
@@ -119,14 +119,14 @@ impl Belongings {
             let body = json!({ "offering_id": offering, "type": "rent", "method": "direct_payout", "total_amount": "100.00",
                 "record_date": "2026-01-01", "payment_date": "2026-01-02" });
             let asked =
-                self.market.olga.client().post("/v1/distributions", &format!("{offering}-{number}"), body).await;
+                self.fixture.olga.client().post("/v1/distributions", &format!("{offering}-{number}"), body).await;
             let distribution = sound(&asked.unwrap(), 201);
             let people: Vec<_> = investors.iter().map(|(name, _)| *name).collect();
             for name in &people {
                 let id = format!("ent_01jc00000000000000{:08}", self.things.len());
                 let (investor, wallet) = (self.of("investors", name), self.of("balances", name));
-                self.market
-                    .door
+                self.fixture
+                    .api
                     .write(&format!(
                         "insert into entitlements (id, distribution_id, offering_id, investor_id, wallet_address, payee_address, \
                          balance_at_record, gross, withholding_rate_basis_points, withholding, net, status, version, created_at, updated_at) \

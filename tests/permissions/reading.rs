@@ -1,12 +1,12 @@
-//! Lists and filters: everything of a caller's own is in them, and nothing of anybody else's.
+//! Lists and filters return every object of the caller and none of others.
 
 use std::collections::BTreeSet;
 
-use super::belongings::{Belongings, Caller, Thing};
 use super::objects::{Asking, Case};
+use super::ownership::{Caller, Ownership, Thing};
 use super::table::{Line, lines};
 
-/// The lists, what is in them, and what they are asked with.
+/// The lists, their objects, and their queries.
 const LISTS: &[(&str, &str, &[&str])] = &[
     ("/v1/offerings", "offerings", &["?limit=100"]),
     ("/v1/subscriptions", "subscriptions", &["?limit=100"]),
@@ -25,7 +25,7 @@ const LISTS: &[(&str, &str, &[&str])] = &[
     ("/blockchain/reconciliation-runs", "reconciliation-runs", &["?limit=100"]),
 ];
 
-/// Filters that name something which may be another's.
+/// Filters that may name another's object.
 const FILTERS: &[(&str, &str, &str)] = &[
     ("/v1/subscriptions", "offering_id", "offerings"),
     ("/v1/subscriptions", "investor_id", "investors"),
@@ -39,10 +39,10 @@ fn line(path: &str) -> Line {
     lines().into_iter().find(|line| line.is_read() && line.path == path).unwrap()
 }
 
-/// What an answer tells of that is not there for the caller. Staff sees more of a thing than its kind says.
-pub fn leaks<'a>(all: &'a Belongings, caller: &Caller, line: &Line, text: &str) -> Vec<&'a str> {
+/// Ids in a response that the caller may not see. Staff sees more than an object's kind says.
+pub fn leaks<'a>(all: &'a Ownership, caller: &Caller, line: &Line, text: &str) -> Vec<&'a str> {
     let kept = |thing: &&Thing| match thing.noun {
-        // Not the platform's to hide: the books of a chain are everybody's, and an issuer has a list of its holders.
+        // Not hidden: a chain's ledger is public, and an issuer has a list of its holders.
         "balances" | "frozen" | "can-transfer" | "partitions" | "issuers" | "users" => false,
         "investors" => caller.letter == 'I',
         _ => !thing.public,
@@ -52,8 +52,8 @@ pub fn leaks<'a>(all: &'a Belongings, caller: &Caller, line: &Line, text: &str) 
     if "OAU".contains(caller.letter) { Vec::new() } else { told.collect() }
 }
 
-/// Asks for every list as every caller, and with every filter for what is another's.
-pub async fn lists(all: &Belongings, asking: &Asking) -> Vec<String> {
+/// Reads every list as every caller, and with every filter for another's object.
+pub async fn lists(all: &Ownership, asking: &Asking) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, noun, queries) in LISTS {
         for caller in &all.callers {
@@ -79,7 +79,7 @@ pub async fn lists(all: &Belongings, asking: &Asking) -> Vec<String> {
     wrong
 }
 
-async fn filters(all: &Belongings, asking: &Asking) -> Vec<String> {
+async fn filters(all: &Ownership, asking: &Asking) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, filter, noun) in FILTERS {
         for caller in all.callers.iter().filter(|caller| !caller.is_refused(&line(path))) {
@@ -87,7 +87,7 @@ async fn filters(all: &Belongings, asking: &Asking) -> Vec<String> {
             for thing in all.things.iter().filter(|thing| thing.noun == *noun) {
                 let answer = asking.ask(&case, &format!("{path}?{filter}={}", thing.id)).await;
                 let leaks = leaks(all, caller, &case.line, &answer.body.to_string());
-                // What was asked for may be repeated; whatever belongs to it would be told of besides.
+                // The response may repeat the requested id; anything else about that object would be a leak.
                 let leaks = leaks.iter().filter(|id| **id != thing.id);
                 wrong.extend(
                     leaks.map(|leak| format!("{path}?{filter}={} for {} tells of {leak}", thing.id, caller.name)),

@@ -1,10 +1,10 @@
-//! An id that is written otherwise is the id of nothing, wherever it stands.
+//! An id in another spelling matches nothing, in every position.
 
-use super::belongings::Belongings;
 use super::objects::{Asking, Case, nouns};
+use super::ownership::Ownership;
 use super::table::{Line, lines, missing};
 
-/// An id that there is, as somebody might write it who looks for a way round.
+/// An existing id in a spelling that tries to bypass a check.
 fn writings(id: &str, noun: &str) -> Vec<String> {
     let (prefix, rest) = id.split_once('_').unwrap();
     let other = missing(if noun == "users" { "sessions" } else { "users" });
@@ -39,8 +39,8 @@ fn writings(id: &str, noun: &str) -> Vec<String> {
     ]
 }
 
-/// Asks each route, as somebody who sees the thing itself.
-pub async fn otherwise(all: &Belongings, asking: &Asking) -> Vec<String> {
+/// Calls each route as a caller who sees the object.
+pub async fn otherwise(all: &Ownership, asking: &Asking) -> Vec<String> {
     let judge = async |asking: &Asking, line: Line| {
         let mut wrong = Vec::new();
         let noun = nouns(&line)[0];

@@ -1,9 +1,9 @@
-//! Who may call what, written down a second time: read from the design of the roles (who) and of the endpoints (what), not from the code.
+//! Who may call what, written independently: from the design of roles (who) and endpoints (what), not from the code.
 
-/// Method, path, who may (**I**nvestor, i**S**suer, **O**perator, **A**dmin, a**U**ditor, with a `+` where the person must just have shown
-/// again who they are; or `open`, `door`, `public`), the scope that a key needs (a hyphen where a person alone may), and a body that is
-/// sound in form, where `{}` is not. A new route is one line. A line that begins with `#` says what the design leaves open, or why the
-/// platform does otherwise.
+/// Method, path, allowed callers (**I**nvestor, i**S**suer, **O**perator, **A**dmin, a**U**ditor, with a `+` where the person must have
+/// stepped up; or `open`, `door`, `public`), the scope that a key needs (a hyphen where only a person may), and a well-formed
+/// body where `{}` is not. A new route is one line. A line that begins with `#` says what the design leaves open, or why the
+/// platform differs.
 pub const TABLE: &str = r#"
 # Accounts. Whoever has no token yet comes in here.
 POST   /v1/auth/register                                                  door   -
@@ -232,38 +232,38 @@ pub struct Line {
 }
 
 impl Line {
-    /// Whether a caller of this role is let in.
+    /// Whether a caller of this role is accepted.
     pub fn admits(&self, letter: char) -> bool {
         self.is_free() || self.who.contains(letter)
     }
 
-    /// Whether nothing has to be shown.
+    /// Whether the route needs no credentials.
     pub fn is_free(&self) -> bool {
         self.who.chars().all(|letter| letter.is_ascii_lowercase())
     }
 
-    /// Whether the person must just have shown again who they are.
+    /// Whether the person must have stepped up.
     pub fn needs_step_up(&self) -> bool {
         self.who.ends_with('+')
     }
 
-    /// Whether it changes nothing.
+    /// Whether the route changes nothing.
     pub fn is_read(&self) -> bool {
         self.method == "GET"
     }
 
-    /// Whether something stands in the path.
+    /// Whether the path has a parameter.
     pub fn is_of_something(&self) -> bool {
         self.path.contains('{')
     }
 
-    /// What stands before each id of the path.
+    /// The segment before each id of the path.
     pub fn nouns(&self) -> Vec<&'static str> {
         let parts: Vec<_> = self.path.split('/').collect();
         (1..parts.len()).filter(|at| parts[*at].starts_with('{')).map(|at| parts[at - 1]).collect()
     }
 
-    /// The path with these ids in the place of its own.
+    /// The path with these ids as parameters.
     pub fn at(&self, id: impl Fn(&str) -> String) -> String {
         let parts: Vec<_> = self.path.split('/').collect();
         let filled = parts.iter().enumerate().map(|(at, part)| match part.strip_prefix('{') {
@@ -274,7 +274,7 @@ impl Line {
     }
 }
 
-/// All of them.
+/// All lines.
 pub fn lines() -> Vec<Line> {
     let line = |text: &'static str| {
         let mut rest = text.trim();
@@ -289,9 +289,9 @@ pub fn lines() -> Vec<Line> {
     TABLE.lines().filter(|text| !text.trim().is_empty() && !text.starts_with('#')).map(line).collect()
 }
 
-/// The id of nothing, of the kind that stands behind this word in a path.
+/// An unknown id of the kind of this path segment.
 pub fn missing(noun: &str) -> String {
-    // What is no id of ours: an address of nobody, and a partition.
+    // Parameters that are no id: an unknown address, and a partition.
     match noun {
         "balances" | "frozen" | "can-transfer" => return format!("0x{:040x}", 0xb1),
         "partitions" => return "1".to_owned(),

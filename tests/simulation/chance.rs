@@ -156,7 +156,7 @@ impl Run<'_> {
                 net.hit(Fault::Spike);
             }
             8 => net.broke = true,
-            9 => self.stranger(&mut net, amount),
+            9 => self.send_foreign(&mut net, amount),
             10 | 11 => agent(&mut net, amount),
             _ => {
                 net.hit(Fault::ClockJump);
@@ -170,7 +170,7 @@ impl Run<'_> {
     }
 
     /// Somebody else signs with a key of ours.
-    fn stranger(&self, net: &mut crate::net::Net, amount: u64) {
+    fn send_foreign(&self, net: &mut crate::net::Net, amount: u64) {
         let from = self.stage.signers[amount as usize % 2].address();
         let nonce = net.head().ledger.nonces.get(&from).copied().unwrap_or(0);
         let salt = net.next_salt();

@@ -1,4 +1,4 @@
-//! The platform was away for so many blocks that it does not walk them: what happened meanwhile is found all the same.
+//! The platform was down for more blocks than it walks: what happened meanwhile is found all the same.
 
 use alloy::primitives::{Address, Bytes};
 use serde_json::json;
@@ -7,10 +7,10 @@ use world::{Database, Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 use crate::foreign_key::send;
 use crate::installation::{Installation, Server, Terms};
 
-/// More than the follower walks.
+/// More blocks than the follower walks.
 const AWAY: u64 = 700;
 
-/// A deployment that was sent, and the process gone before it was mined.
+/// A deployment that was sent before the process ended, and not yet included.
 async fn sent(database: Database) -> Installation {
     let mut site = Installation::new(database, Mining::Manual, &[Terms::free(2), Terms::free(2)]).await;
     site.config.chain("bump_after_seconds", "600");
@@ -30,7 +30,7 @@ on_both_databases! {
         let mut site = sent(database).await;
         let before = head(&site).await;
         site.anvil.mine(AWAY).await;
-        // The first answer about the receipt is a lie: the log of our factory tells that there is one.
+        // The first receipt answer is false: our factory's log proves that a receipt exists.
         let proxy = FaultProxy::start(site.anvil.url(), 5);
         let lie = proxy.add(Rule::new(Fault::Null).times(1));
         site.config.node(proxy.url());
@@ -46,7 +46,7 @@ on_both_databases! {
         let site = sent(database).await;
         site.anvil.mine(0).await;
         let foreign = send(&site.anvil, KEYS[1], 0, Address::repeat_byte(7), Bytes::new()).await;
-        // One more of theirs, on a nonce that we have not come to.
+        // Another foreign transaction, on a nonce that we have not reached.
         site.anvil.mine(AWAY / 2).await;
         let further = send(&site.anvil, KEYS[1], 1, Address::repeat_byte(7), Bytes::new()).await;
         site.anvil.mine(AWAY).await;
@@ -71,7 +71,7 @@ on_both_databases! {
         site.anvil.mine(AWAY).await;
         let proxy = FaultProxy::start(site.anvil.url(), 5);
         let pruned = Fault::Error(-32000, "missing trie node 9c2b (path ) state 0x12 is not available".to_owned());
-        // The first count is that of the landing, the others lie below it; two more are asked for at start.
+        // The first nonce count is at the landing block, the others below it; two more are asked for at start.
         let rule = proxy.add(Rule::new(pruned).on(&["eth_getTransactionCount"]).after(3));
         site.config.node(proxy.url());
         let _server = site.start().await;
@@ -82,7 +82,7 @@ on_both_databases! {
     }
 }
 
-/// Nothing was open: the cursor simply lands near the head, and work goes on.
+/// Without open operations the cursor lands near the head, and work goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_absence_without_open_operations_costs_no_calls() {
     let database = Database::fresh(world::Engine::Sqlite).await;

@@ -1,4 +1,4 @@
-//! A person's wish is carried out once, wherever the process ends between the wish and its outcome.
+//! A command is carried out once, wherever the process ends between accepting it and its outcome.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -9,17 +9,17 @@ use world::{Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Server, Terms};
 
-/// The points at which these tests end a process.
+/// Commit points at which these tests end a process.
 pub const ENDED_AT: &[Point] = &[Point::SpeedUp, Point::Wish];
 
 const SIGABRT: i32 = 6;
 
-/// A process that ends at this point.
-async fn doomed(site: &Installation, plan: &str) -> Server {
+/// Starts a process that ends at this point.
+async fn start_with_crash(site: &Installation, plan: &str) -> Server {
     site.serve(site.launch(&["run"]).env("MUNIMENT_CRASH", plan)).await
 }
 
-async fn ended(server: &mut Server, plan: &str) {
+async fn wait_for_crash(server: &mut Server, plan: &str) {
     let status = server.process.wait(PATIENCE).unwrap_or_else(|| panic!("{plan} was never reached"));
     assert_eq!(status.signal(), Some(SIGABRT), "{plan}\n{}", server.process.log());
 }
@@ -34,16 +34,16 @@ on_both_databases! {
         site.config.chain("bump_after_seconds", "3600");
         for (number, side) in ["before", "after"].into_iter().enumerate() {
             let plan = format!("speed_up.{side}:1");
-            let mut server = doomed(&site, &plan).await;
+            let mut server = start_with_crash(&site, &plan).await;
             let deploy = server.deploy(&format!("deploy-{number}"), &site.offerings[number]).await.text("/id");
             let sent = format!("attempts where operation_id = '{deploy}' and sends > 0");
             site.until("it is sent", async || site.count(&sent).await == 1).await;
             _ = server.client().post(&format!("/blockchain/operations/{deploy}/speed-up"), "speed", json!({})).await;
-            ended(&mut server, &plan).await;
+            wait_for_crash(&mut server, &plan).await;
             let server = site.start().await;
             site.until("it is replaced", async || outcome(&server, &deploy).await == "replaced").await;
             let bumps = format!("attempts where operation_id = '{deploy}' and kind = 'bump'");
-            assert_eq!(site.count(&bumps).await, 1, "{plan}: asked for once, signed once");
+            assert_eq!(site.count(&bumps).await, 1, "{plan}: requested once, signed once");
             site.finalised().await;
         }
         assert_eq!(site.exactly_once().await.deployed, 2);
@@ -54,15 +54,15 @@ on_both_databases! {
         let mut server = site.start().await;
         site.mint_refused(&server, 0).await;
         server.process.kill();
-        // Wishes of a bulk whose operation was resolved meanwhile: nothing is left to retry.
+        // Commands of a bulk retry whose operations were resolved meanwhile: nothing is left to retry.
         for side in ["before", "after"] {
             let plan = format!("wish.{side}:1");
             site.write("update lanes set mode = 'paused'").await;
-            let mut server = doomed(&site, &plan).await;
+            let mut server = start_with_crash(&site, &plan).await;
             let wished = "insert into commands (id, operation_id, kind, position, actor, reason, due_at, created_at) \
                 select 'cmd_' || substr(id, 4), id, 'retry', 0, 'somebody', 'a test', created_at, created_at from operations where status = 'confirmed'";
             site.write(wished).await;
-            ended(&mut server, &plan).await;
+            wait_for_crash(&mut server, &plan).await;
             let server = site.start().await;
             let confirmed = site.rows("select id from operations where status = 'confirmed'").await[0][0].clone();
             site.until("it is refused", async || outcome(&server, &confirmed).await == "invalid_state").await;

@@ -1,42 +1,42 @@
-//! Two organisations, their investors and the platform's people, each with something of every kind that there is.
+//! Two issuers, their investors and the platform's staff, each with an object of every kind.
 
 use muniment_domain::user::Role;
 use serde_json::json;
 use world::Database;
 
 use super::table::Line;
-use crate::installation::{Answer, Market, Person, Remote, Server};
+use crate::installation::{Answer, OfferingFixture, Person, Remote, Server};
 
-/// Something that somebody has.
+/// An object with an owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thing {
-    /// What stands before its id in a path.
+    /// The path segment before its id.
     pub noun: &'static str,
     pub id: String,
-    /// The organisation that it is of.
+    /// The issuer that it belongs to.
     pub org: &'static str,
-    /// Whose own it is.
+    /// The users who own it.
     pub people: Vec<&'static str>,
     /// Whether everybody sees it.
     pub public: bool,
-    /// The thing that it is a part of.
+    /// The object that contains it.
     pub within: Option<String>,
 }
 
-/// Somebody who calls.
+/// A caller.
 pub struct Caller {
     pub name: &'static str,
-    /// As in the table of roles; a blank for nobody.
+    /// The letter of the role table; a blank for an anonymous caller.
     pub letter: char,
     pub org: &'static str,
-    /// Whether a key calls for them.
+    /// Whether the caller uses an API key.
     pub keyed: bool,
     pub client: Remote,
 }
 
-/// All of it.
-pub struct Belongings {
-    pub market: Market,
+/// Every object and every caller.
+pub struct Ownership {
+    pub fixture: OfferingFixture,
     pub callers: Vec<Caller>,
     pub things: Vec<Thing>,
 }
@@ -46,28 +46,28 @@ impl Caller {
         "OAU".contains(self.letter)
     }
 
-    /// Whether the route itself turns this caller away.
+    /// Whether the route refuses this caller before it looks at an object.
     pub fn is_refused(&self, line: &Line) -> bool {
         !line.is_free() && (!line.admits(self.letter) || self.keyed && line.scope == "-")
     }
 
-    /// Whether this is there for the caller, on this route. Of several things in a path, those before it.
+    /// Whether the caller sees this object on this route; of several objects in a path, also those before it.
     pub fn sees(&self, line: &Line, before: &[&Thing], thing: &Thing) -> bool {
         let own = thing.people.contains(&self.name);
         let of_org = self.letter == 'S' && thing.org == self.org;
         match thing.noun {
             "sessions" | "wallets" => own,
-            // An admin takes keys of others away, and gets the secrets of none.
+            // An admin revokes keys of others but never gets their secrets.
             "api-keys" => own || ("AU".contains(self.letter) || of_org) && !line.path.ends_with("/rotate"),
             "members" if before.iter().any(|whole| thing.within.as_ref() != Some(&whole.id)) => false,
             "issuers" | "members" => self.is_staff() || of_org,
             "endpoints" if self.is_staff() => thing.people == ["staff"],
             "endpoints" => of_org || self.letter == 'I' && own,
-            // What was allowed is taken by whoever asked, and by nobody else.
+            // Only the requester collects an approved key.
             "approvals" if line.path.ends_with("/api-key") => own,
             "approvals" | "investors" => self.is_staff() || own,
             "offerings" => self.is_staff() || of_org || thing.public && is_for_everybody(line),
-            // A part of something is found there and nowhere else.
+            // A part is found only under its own whole.
             "entitlements" if before.iter().any(|whole| thing.within.as_ref() != Some(&whole.id)) => false,
             "partitions" => true,
             "balances" | "frozen" | "can-transfer" => {
@@ -82,7 +82,7 @@ impl Caller {
     }
 }
 
-/// What everybody reads of an offering that is shown to everybody, and what investors do with it.
+/// What everybody may read of a public offering, and what investors may do with it.
 fn is_for_everybody(line: &Line) -> bool {
     line.who == "public"
         || line.path.contains("/token/")
@@ -90,22 +90,22 @@ fn is_for_everybody(line: &Line) -> bool {
         || line.path == "/v1/offerings"
 }
 
-/// The id of what was answered.
+/// Returns the id of a successful response.
 pub fn sound(answer: &Answer, status: u16) -> String {
     assert_eq!(answer.status, status, "{answer:?}");
     answer.text("/id")
 }
 
-impl Belongings {
+impl Ownership {
     pub async fn new(database: Database) -> Self {
-        let market = Market::new(database).await;
-        let mut all = Self { market, callers: Vec::new(), things: Vec::new() };
+        let fixture = OfferingFixture::new(database).await;
+        let mut all = Self { fixture, callers: Vec::new(), things: Vec::new() };
         all.of_the_platform().await;
-        let ida = Person::fresh(all.server(), &all.market.issuer.email).await;
+        let ida = Person::fresh(all.server(), &all.fixture.issuer.email).await;
         let ((ivo, left), (ines, other)) = (all.found("ivo").await, all.found("ines").await);
-        // Whoever joins another organisation leaves none behind: it is done behind the platform's back.
-        let own = all.market.issuer_id.clone();
-        all.market.door.write(&format!("update users set issuer_id = '{own}' where id = '{}'", ivo.id)).await;
+        // A user who joins another issuer leaves an issuer without members, so the test moves the user directly in the database.
+        let own = all.fixture.issuer_id.clone();
+        all.fixture.api.write(&format!("update users set issuer_id = '{own}' where id = '{}'", ivo.id)).await;
         for (id, org) in [(own, "first"), (other, "second"), (left, "third")] {
             all.put("issuers", id, org, &[]);
         }
@@ -118,9 +118,9 @@ impl Belongings {
         }
         all.put("users", ines.id.clone(), "second", &["ines"]);
         all.of_the_log().await;
-        let ada = all.market.investor.clone();
-        let bruno = all.market.door.person(all.server(), "bruno", Role::Investor).await;
-        let carl = all.market.door.person(all.server(), "carl", Role::Investor).await;
+        let ada = all.fixture.investor.clone();
+        let bruno = all.fixture.api.person(all.server(), "bruno", Role::Investor).await;
+        let carl = all.fixture.api.person(all.server(), "carl", Role::Investor).await;
         for (number, (name, who)) in [("ada", &ada), ("bruno", &bruno), ("carl", &carl)].into_iter().enumerate() {
             all.of_an_investor(name, who, number).await;
         }
@@ -130,7 +130,7 @@ impl Belongings {
         }
         all.of_an_organisation("first", &[("ida", &ida), ("ivo", &ivo)], &[("ada", &ada), ("bruno", &bruno)]).await;
         all.of_an_organisation("second", &[("ines", &ines)], &[("carl", &carl)]).await;
-        all.callers.push(Caller { name: "", letter: ' ', org: "", keyed: false, client: all.server().anybody() });
+        all.callers.push(Caller { name: "", letter: ' ', org: "", keyed: false, client: all.server().anonymous() });
         all.calls("ada", 'I', "", &ada);
         all.calls("ida", 'S', "first", &ida);
         all.keyed("ida", 'S', "first", &ida, &ida).await;
@@ -138,10 +138,10 @@ impl Belongings {
     }
 
     pub fn server(&self) -> &Server {
-        self.market.server.as_ref().unwrap()
+        self.fixture.server.as_ref().unwrap()
     }
 
-    /// Notes a thing.
+    /// Records an object.
     pub(super) fn put(
         &mut self,
         noun: &'static str,
@@ -154,13 +154,13 @@ impl Belongings {
         self.things.last_mut().unwrap()
     }
 
-    /// The id of what this person has of a kind.
+    /// Returns the id of this person's object of a kind.
     pub fn of(&self, noun: &str, name: &str) -> &str {
         &self.things.iter().find(|thing| thing.noun == noun && thing.people.contains(&name)).unwrap().id
     }
 
     pub(super) fn calls(&mut self, name: &'static str, letter: char, org: &'static str, person: &Person) {
-        // Something that is decided on, or changed, is at its first version here.
+        // An object to decide on or change is at its first version here.
         let client = person.client().on_version(1);
         self.callers.push(Caller { name, letter, org, keyed: false, client });
     }
@@ -180,18 +180,18 @@ impl Belongings {
     }
 
     async fn found(&self, name: &str) -> (Person, String) {
-        let (person, id) = self.market.rival(name).await;
-        self.market.approve(&id).await;
+        let (person, id) = self.fixture.other_issuer(name).await;
+        self.fixture.approve(&id).await;
         (Person::fresh(self.server(), &person.email).await, id)
     }
 
     pub(super) async fn event(&mut self, subject: &str, org: &'static str, people: &[&'static str]) {
         let sql = format!("select id from events where subject_id = '{subject}' order by id limit 1");
-        let id = self.market.door.rows(&sql).await[0][0].clone();
+        let id = self.fixture.api.rows(&sql).await[0][0].clone();
         self.put("events", id, org, people);
     }
 
-    /// What everybody has who can log in.
+    /// Objects of every person who can log in.
     pub(super) async fn of_everybody(&mut self, name: &'static str, org: &'static str, who: &Person, endpoint: bool) {
         let session = Person::log_in(self.server(), &who.email).await.session_id;
         self.put("sessions", session, "", &[name]);
@@ -202,23 +202,23 @@ impl Belongings {
         }
     }
 
-    /// A key, for which an admin needs another one.
+    /// Creates an API key; an admin's key needs another admin.
     pub(super) async fn key(&mut self, name: &'static str, org: &'static str, who: &Person, second: &Person) {
         let id = sound(&who.key(second, json!({ "name": "k", "scopes": ["me:read"] })).await, 201);
         self.put("api-keys", id, org, &[name]);
     }
 
-    /// Lines with a place in the chain.
+    /// Audit entries with a position in the chain.
     async fn of_the_log(&mut self) {
         for (number, row) in
-            self.market.door.rows("select id from audit_log order by id limit 2").await.iter().enumerate()
+            self.fixture.api.rows("select id from audit_log order by id limit 2").await.iter().enumerate()
         {
             let seal = format!(
                 "insert into audit_seals (position, audit_id, prev_hash, hash) values ({}, '{}', 'a', 'b')",
                 number + 1,
                 row[0]
             );
-            self.market.door.write(&seal).await;
+            self.fixture.api.write(&seal).await;
             self.put("audit-log", row[0].clone(), "", &[]);
         }
     }
@@ -229,12 +229,12 @@ impl Belongings {
         self.put("investors", investor, "", &[name]);
         let address = format!("0x{:040x}", 0xa1_0000 + number);
         let wallet = sound(&who.post("/v1/investor/wallets", json!({ "address": address })).await, 201);
-        self.market.door.write(&format!("update wallets set verified_at = created_at where id = '{wallet}'")).await;
+        self.fixture.api.write(&format!("update wallets set verified_at = created_at where id = '{wallet}'")).await;
         self.put("wallets", wallet, "", &[name]);
         for noun in ["balances", "frozen", "can-transfer"] {
             self.put(noun, address.clone(), "", &[name]);
         }
-        // Whoever is disabled, or ended, does not call here.
+        // Disabled users and ended sessions are not callers here.
         if name != "ada" {
             self.put("users", who.id.clone(), "", &[name]);
         }

@@ -1,4 +1,4 @@
-//! The ceiling of a day's payouts: what was signed before counts, whichever process signed it.
+//! The daily payout limit: earlier payouts of the day count, whichever process signed them.
 
 use alloy::primitives::{Address, Bytes, U256};
 use alloy::sol;
@@ -13,7 +13,7 @@ use serde_json::json;
 use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::send;
-use crate::installation::{CHAIN_ID, Desk, Installation, Terms, signer_of};
+use crate::installation::{CHAIN_ID, EngineFixture, Installation, Terms, signer_of};
 
 sol! {
     function implementation() returns (address);
@@ -31,26 +31,26 @@ async fn funded(database: Database) -> (Installation, Address) {
     let implementation =
         implementationCall::abi_decode_returns(&answer.as_str().unwrap().parse::<Bytes>().unwrap()).unwrap();
     let token = factory::predict_token(site.platform.factory, implementation, factory::offering_id(&site.offerings[0]));
-    // Before the platform has seen the key: from then on nobody else may use it.
+    // Before the platform uses the key: from then on nobody else may use it.
     let own = mintCall { to: signer_of(KEYS[1]), amount: U256::from(1_000) }.abi_encode();
     send(&site.anvil, KEYS[1], 0, site.platform.coin, own.into()).await;
     let allow = approveCall { spender: token, amount: U256::from(1_000) }.abi_encode();
     send(&site.anvil, KEYS[1], 1, site.platform.coin, allow.into()).await;
     site.anvil.mine(1).await;
-    let desk = desk(&site).await;
-    desk.deploy(&site.offerings[0]).await;
+    let fixture = engine_fixture(&site).await;
+    fixture.deploy(&site.offerings[0]).await;
     site.mined_until_settled().await;
-    desk.close().await;
+    fixture.close().await;
     (site, token)
 }
 
-async fn desk(site: &Installation) -> Desk {
-    site.desk(|chain| chain.payout_ceiling_daily = Some(U256::from(100))).await
+async fn engine_fixture(site: &Installation) -> EngineFixture {
+    site.engine_fixture(|chain| chain.payout_ceiling_daily = Some(U256::from(100))).await
 }
 
-/// Wishes for a payout, and waits until it is signed or refused; its error.
-async fn pay(site: &Installation, desk: &Desk, token: Address, amount: u64) -> Option<String> {
-    let mut tx = desk.engine.db.begin().await.unwrap();
+/// Requests a payout and waits until it is signed or refused; returns its error.
+async fn pay(site: &Installation, fixture: &EngineFixture, token: Address, amount: u64) -> Option<String> {
+    let mut tx = fixture.engine.db.begin().await.unwrap();
     let number = contract::take_op_numbers(&mut tx, CHAIN_ID, token, 1).await.unwrap();
     let (asset, to) = (site.platform.coin, Address::repeat_byte(9));
     let call = payoutCall { opId: U256::from(number), asset, to, amount: U256::from(amount) };
@@ -80,26 +80,26 @@ async fn pay(site: &Installation, desk: &Desk, token: Address, amount: u64) -> O
     let op = operation::insert(&mut tx, new).await.unwrap();
     queue::first_wake(&mut tx, &op).await.unwrap();
     tx.commit(Point::Accept).await.unwrap();
-    site.until("it is signed or refused", async || desk.operation(&op.id).await.status != Status::Pending).await;
-    desk.operation(&op.id).await.error_code
+    site.until("it is signed or refused", async || fixture.operation(&op.id).await.status != Status::Pending).await;
+    fixture.operation(&op.id).await.error_code
 }
 
 on_both_databases! {
     async fn payouts_of_the_day_count_after_a_restart(database: Database) {
         let (site, token) = funded(database).await;
         let (over, before) = (Some("policy_payout_ceiling".to_owned()), site.count("attempts").await);
-        let first = desk(&site).await;
+        let first = engine_fixture(&site).await;
         assert_eq!(pay(&site, &first, token, 40).await, None);
         assert_eq!(pay(&site, &first, token, 40).await, None);
         assert_eq!(pay(&site, &first, token, 21).await, over);
         first.close().await;
-        let second = desk(&site).await;
+        let second = engine_fixture(&site).await;
         assert_eq!(pay(&site, &second, token, 40).await, over);
         assert_eq!(pay(&site, &second, token, 20).await, None);
         assert_eq!(pay(&site, &second, token, 1).await, over);
-        assert_eq!(site.count("attempts").await, before + 3, "what is over the ceiling is not signed");
+        assert_eq!(site.count("attempts").await, before + 3, "a payout above the limit is not signed");
         assert_eq!(site.rows("select signed from payout_days").await, [["100"]]);
-        // Yesterday's payouts leave today its room.
+        // Yesterday's payouts do not count against today's limit.
         site.write("update payout_days set day = day - 1").await;
         assert_eq!(pay(&site, &second, token, 100).await, None);
         second.close().await;
@@ -107,9 +107,9 @@ on_both_databases! {
 
     async fn concurrent_payouts_do_not_exceed_the_daily_limit(database: Database) {
         let (site, token) = funded(database).await;
-        let desk = desk(&site).await;
+        let fixture = engine_fixture(&site).await;
         let raise = async |read: Option<u64>, sum: u64| {
-            let mut tx = desk.engine.db.begin().await.unwrap();
+            let mut tx = fixture.engine.db.begin().await.unwrap();
             let raised = payout_day::raise(&mut tx, CHAIN_ID, token, 7, read.map(U256::from), U256::from(sum)).await;
             if raised.is_ok() {
                 tx.commit(Point::Sign).await.unwrap();
@@ -121,6 +121,6 @@ on_both_databases! {
         raise(Some(5), 9).await.unwrap();
         assert!(matches!(raise(Some(5), 8).await, Err(Error::Stale { .. })));
         assert_eq!(site.rows("select signed from payout_days where day = 7").await, [["9"]]);
-        desk.close().await;
+        fixture.close().await;
     }
 }

@@ -1,4 +1,4 @@
-//! The second wall, which PostgreSQL is: where a statement forgets whose rows it may read, it shows an investor his own and no others.
+//! Row security in PostgreSQL: a statement without owner filter shows an investor only their own rows.
 
 use muniment_domain::db::Db;
 use muniment_domain::sql::sql;
@@ -7,11 +7,11 @@ use muniment_domain::wall;
 use serde_json::{Value, json};
 use world::{Database, Engine};
 
-use crate::installation::{Raise, open};
+use crate::installation::{SubscriptionFixture, open};
 
 const TABLES: [&str; 3] = ["subscriptions", "wallets", "webhook_endpoints"];
 
-/// How many rows of each table a statement sees that asks for all of them, and how many the list of subscriptions in a scope that is too wide.
+/// How many rows of each table an unfiltered statement sees, and how many the list of subscriptions has with too wide a scope.
 async fn seen(db: &Db) -> Vec<i64> {
     let mut tx = db.read().await.unwrap();
     let (listed, _) = subscription::list(&mut tx, &Scope::All, &Filter::default(), 20, 0).await.unwrap();
@@ -22,32 +22,32 @@ async fn seen(db: &Db) -> Vec<i64> {
     counts
 }
 
-/// An offering with two investors who each have one of everything.
-async fn two_investors() -> Raise {
-    let raise = Raise::new(Database::fresh(Engine::Postgres).await, |_| {}).await;
-    let bruno = raise.another("bruno").await;
-    raise.give_wallet(&bruno, 1).await;
-    for person in [&raise.investor, &bruno] {
-        assert_eq!(raise.subscribe(person, "1500.00").await.status, 201);
+/// An offering with two investors, who each have a row of every kind.
+async fn two_investors() -> SubscriptionFixture {
+    let fixture = SubscriptionFixture::new(Database::fresh(Engine::Postgres).await, |_| {}).await;
+    let bruno = fixture.another("bruno").await;
+    fixture.give_wallet(&bruno, 1).await;
+    for person in [&fixture.investor, &bruno] {
+        assert_eq!(fixture.subscribe(person, "1500.00").await.status, 201);
         let endpoint = json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] });
         assert_eq!(person.post("/v1/webhooks/endpoints", endpoint).await.status, 201);
     }
-    raise
+    fixture
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_without_owner_filter_shows_only_own_rows() {
-    let raise = two_investors().await;
-    let db = open(&raise.door.database.url()).await;
+    let fixture = two_investors().await;
+    let db = open(&fixture.api.database.url()).await;
     assert_eq!(wall::stands(&db).await.unwrap(), Some(true), "the tests need an ordinary role: see ops/postgres");
-    let own = raise.investor.get("/v1/investor/profile").await.text("/id");
+    let own = fixture.investor.get("/v1/investor/profile").await.text("/id");
     assert_eq!(seen(&db).await, [2; 4]);
     assert_eq!(wall::seen_by(Some(&own), seen(&db)).await, [1; 4]);
     for nobody in [None, Some("inv_1'; reset app.investor_id; --")] {
         assert_eq!(wall::seen_by(nobody, seen(&db)).await, [0; 4]);
     }
-    assert_eq!(seen(&db).await, [2; 4], "the next one on the same connection");
-    // What is written counts over all of an offering, whoever writes.
+    assert_eq!(seen(&db).await, [2; 4], "the next statement on the same connection");
+    // A write counts over the whole offering, whoever makes it.
     let counted = wall::seen_by(Some(&own), async {
         let mut tx = db.begin().await.unwrap();
         sql("select count(*) from subscriptions").scalar::<i64>(&mut tx).await.unwrap()
@@ -57,15 +57,15 @@ async fn a_statement_without_owner_filter_shows_only_own_rows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_investor_reads_own_and_public_rows() {
-    let raise = two_investors().await;
+    let fixture = two_investors().await;
     let total = |answer: &Value| answer["pagination"]["total"].as_i64().unwrap();
-    let listed = async || [&raise.investor, &raise.operator].map(|person| person.get("/v1/subscriptions"));
-    let offering = raise.investor.get(&format!("/v1/offerings/{}", raise.offering)).await;
+    let listed = async || [&fixture.investor, &fixture.operator].map(|person| person.get("/v1/subscriptions"));
+    let offering = fixture.investor.get(&format!("/v1/offerings/{}", fixture.offering)).await;
     assert_eq!(offering.body["investor_count"], json!(2), "{offering:?}");
     let [own, all] = listed().await;
     assert_eq!((total(&own.await.body), total(&all.await.body)), (1, 2));
-    // Whoever reads before the wall finds nothing any more: that is how it shows who reads behind it.
-    raise.write("create policy probe on subscriptions as restrictive for select using (coalesce(current_setting('app.investor_id', true), '') <> '')").await;
+    // This policy shows rows only to a statement that runs as an investor.
+    fixture.write("create policy probe on subscriptions as restrictive for select using (coalesce(current_setting('app.investor_id', true), '') <> '')").await;
     let [own, all] = listed().await;
     assert_eq!((total(&own.await.body), total(&all.await.body)), (1, 0));
 }

@@ -1,4 +1,4 @@
-//! What ended long ago is forgotten, in parts and by its age; what still counts stays.
+//! Rows are deleted some time after their end, page by page; needed rows stay.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -23,10 +23,10 @@ use crate::installation::{in_days, ledger_rows, open, open_at, wallet};
 
 const TABLES: [&str; 6] =
     ["attempt_counters", "email_links", "idempotency_keys", "login_attempts", "sessions", "wallet_challenges"];
-const PART: i64 = 2;
+const PAGE: i64 = 2;
 
-/// One row of each table, made at this time, for somebody new.
-async fn live(database: &Database, at: DateTime<Utc>, name: &str) {
+/// Makes one row in each table at this time, for a new user.
+async fn insert_rows(database: &Database, at: DateTime<Utc>, name: &str) {
     let db = open_at(&database.url(), Clock::manual(at)).await;
     let mut tx = db.begin().await.unwrap();
     let user_id = user::insert(&mut tx, &format!("{name}@people.example"), name, Role::Investor).await.unwrap();
@@ -81,16 +81,16 @@ async fn counts(database: &Database) -> Vec<String> {
     counts
 }
 
-/// A part of each, as a test sees it: nothing is kept.
-async fn parts(db: &Db) -> [u64; 6] {
+/// Deletes one page of each table; returns the counts.
+async fn prune_pages(db: &Db) -> [u64; 6] {
     let mut tx = db.begin().await.unwrap();
     [
-        attempt_counter::prune(&mut tx, PART).await.unwrap(),
-        email_link::prune(&mut tx, PART).await.unwrap(),
-        idempotency::prune(&mut tx, PART).await.unwrap(),
-        login_attempt::prune(&mut tx, PART).await.unwrap(),
-        session::prune(&mut tx, PART).await.unwrap(),
-        wallet_challenge::prune(&mut tx, PART).await.unwrap(),
+        attempt_counter::prune(&mut tx, PAGE).await.unwrap(),
+        email_link::prune(&mut tx, PAGE).await.unwrap(),
+        idempotency::prune(&mut tx, PAGE).await.unwrap(),
+        login_attempt::prune(&mut tx, PAGE).await.unwrap(),
+        session::prune(&mut tx, PAGE).await.unwrap(),
+        wallet_challenge::prune(&mut tx, PAGE).await.unwrap(),
     ]
 }
 
@@ -98,14 +98,14 @@ on_both_databases! {
     async fn old_rows_are_deleted_in_pages_and_needed_rows_stay(database: Database) {
         open(&database.url()).await.close().await;
         for (number, days) in [200, 199, 198, 29].into_iter().enumerate() {
-            live(&database, in_days(-days), &format!("old{number}")).await;
+            insert_rows(&database, in_days(-days), &format!("old{number}")).await;
         }
-        live(&database, in_days(0), "new").await;
+        insert_rows(&database, in_days(0), "new").await;
         let db = open(&database.url()).await;
-        assert_eq!(parts(&db).await, [2; 6]);
+        assert_eq!(prune_pages(&db).await, [2; 6]);
         let engine = Engine::reader(db.clone(), Settings::default(), Vec::new());
         sweep::prune(&engine).await.unwrap();
-        // Counters and answers hold a day; attempts, links, sessions and texts are kept for a while after their end.
+        // Counters and stored responses stay a day; attempts, links, sessions and challenges stay some time after their end.
         db.close().await;
         drop(engine);
         assert_eq!(counts(&database).await, ["1", "2", "1", "2", "2", "2"]);

@@ -1,4 +1,4 @@
-//! One bad line does not hold up the others: its page is split before anything is signed, once.
+//! A line that the contract refuses does not delay the others: its page is split once, before anything is signed.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -12,7 +12,7 @@ use world::{Database, KEYS, Mining, on_both_databases};
 use crate::foreign_key::send;
 use crate::installation::{Answer, Installation, PATIENCE, Server, Terms, signer_of};
 
-/// A mint whose only page has five holders. While it waits for its lane the wallets of the first so many of them are frozen by another agent.
+/// A mint of one page with five holders. While it waits for its lane, another agent freezes the first wallets.
 async fn frozen(database: Database, count: usize) -> (Installation, Server, Answer) {
     let site = Installation::new(database, Mining::Quick, &[Terms::locked(5)]).await;
     let server = site.start().await;
@@ -24,7 +24,7 @@ async fn frozen(database: Database, count: usize) -> (Installation, Server, Answ
     (site, server, accepted)
 }
 
-/// Another agent freezes or frees each of these wallets.
+/// Another agent freezes or unfreezes each of these wallets.
 async fn by_another_agent(site: &Installation, call: fn(Address, Address, Address, Bytes) -> Call, of: &str) {
     let contract: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
     let agent = json!([signer_of(KEYS[2]), "latest"]);
@@ -37,7 +37,7 @@ async fn by_another_agent(site: &Installation, call: fn(Address, Address, Addres
     site.anvil.mine(1).await;
 }
 
-async fn go_on(site: &Installation) {
+async fn resume_lanes(site: &Installation) {
     site.write("update lanes set mode = 'active'").await;
 }
 
@@ -48,7 +48,7 @@ async fn minted(site: &Installation) -> i64 {
 on_both_databases! {
     async fn refused_lines_fail_and_the_others_are_minted(database: Database) {
         let (site, server, accepted) = frozen(database, 2).await;
-        go_on(&site).await;
+        resume_lanes(&site).await;
         let (page, batch) = (accepted.text("/operations/0/id"), accepted.text("/batch_id"));
         site.settled().await;
         assert_eq!(minted(&site).await, 3);
@@ -62,7 +62,7 @@ on_both_databases! {
         let left = "operation_items i join operations o on o.id = i.operation_id where i.live and o.error_code = 'reverts'";
         assert_eq!(site.count(left).await, 2, "the refused lines wait in their own operation");
         let again = server.mint("mint", &site.offerings[0]).await;
-        assert_eq!(again.text("/batch_id"), batch, "the same key gives the same answer");
+        assert_eq!(again.text("/batch_id"), batch, "the same key gets the same response");
         let more = server.mint("more", &site.offerings[0]).await;
         assert_eq!(more.problem(), (409, "nothing_to_mint".to_owned()));
     }
@@ -79,7 +79,7 @@ on_both_databases! {
         let bad = accepted.text("/operations/25/id");
         let wallets = format!("operation_items where operation_id = '{bad}'");
         by_another_agent(&site, token::freeze, &wallets).await;
-        go_on(&site).await;
+        resume_lanes(&site).await;
         site.settled().await;
         assert_eq!((server.state(&bad).await, minted(&site).await), (("failed".to_owned(), "reverts".to_owned()), 98));
         assert_eq!(site.exactly_once().await.attention, 1);
@@ -93,7 +93,7 @@ on_both_databases! {
 
     async fn a_page_with_only_refused_lines_is_not_split(database: Database) {
         let (site, _server, _) = frozen(database, 5).await;
-        go_on(&site).await;
+        resume_lanes(&site).await;
         site.settled().await;
         assert_eq!(site.rows("select status, error_code from operations where kind = 'mint'").await, [["failed", "reverts"]]);
     }
@@ -101,7 +101,7 @@ on_both_databases! {
     async fn crash_around_splitting_a_page(database: Database) {
         let (site, mut server, _) = frozen(database, 1).await;
         server.process.kill();
-        go_on(&site).await;
+        resume_lanes(&site).await;
         for side in ["before", "after"] {
             let plan = format!("{}.{side}:1", Point::Refuse);
             let mut process = site.launch(&["run"]).env("MUNIMENT_CRASH", &plan).spawn();

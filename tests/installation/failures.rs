@@ -1,4 +1,4 @@
-//! Operations in trouble, brought there through the interface.
+//! Failed and stuck operations, produced through the API.
 
 use muniment_activities::registry::{self, Roles};
 use muniment_domain::user::Role;
@@ -10,12 +10,12 @@ use super::{Installation, Server, data, signer_of};
 use crate::foreign_key::send;
 
 impl Installation {
-    /// A key of somebody with this role, made before any process has the database open.
+    /// Creates an API key of a new person with this role, before any process has the database open.
     pub async fn key_of(&self, role: Role, scopes: &str) -> String {
         data::key_of(&self.database.url(), role, scopes).await
     }
 
-    /// Gives roles to one of the known keys, or takes them, in a block of their own: whoever asks the chain next is told so.
+    /// Sets the roles of a known key in a block of its own, so that the next read sees them.
     pub async fn set_roles_of(&self, key: &str, roles: Roles) {
         let owner = signer_of(KEYS[0]);
         let call = registry::set_roles(owner, self.platform.registry, signer_of(key), roles);
@@ -24,18 +24,18 @@ impl Installation {
         self.anvil.mine(1).await;
     }
 
-    /// Gives roles to the platform's signer, or takes them.
+    /// Sets the roles of the platform's signer.
     pub async fn set_roles(&self, roles: Roles) {
         self.set_roles_of(KEYS[1], roles).await;
     }
 
-    /// Waits until the events of each token are read up to the block that made it: a deployment is confirmed a look earlier, and proves
-    /// nothing to a person before.
+    /// Waits until the events of each token are read up to the block that made it. A deployment is confirmed one poll earlier, and a
+    /// confirmation proof needs the events.
     pub async fn all_read(&self) {
         self.until("every token is read", async || self.count("token_cursors where pace = 'new'").await == 0).await;
     }
 
-    /// A few blocks, one after the other, until nothing is under way.
+    /// Mines single blocks until no operation is unfinished.
     pub async fn finalised(&self) {
         self.mined_until("all is final", async || {
             self.unfinished().await == 0
@@ -44,14 +44,14 @@ impl Installation {
         .await;
     }
 
-    /// What a person sets so that the first operation is stuck soon: no block comes, no fee may rise, and patience is short.
+    /// Configures short limits, so that the first operation is stuck soon: no blocks, no fee bumps.
     pub fn impatient(&mut self) {
         for (key, value) in [("bump_after_seconds", "1"), ("bumps_max", "0"), ("stuck_after_seconds", "1")] {
             self.config.chain(key, value);
         }
     }
 
-    /// A deployment whose bytes are out and that nobody mines: a dead letter with an open nonce.
+    /// Makes a dead letter with an open nonce: a deployment that is sent and never included.
     pub async fn stuck(&self, server: &Server) -> String {
         let id = server.deploy("deploy-stuck", &self.offerings[0]).await.text("/id");
         self.settled().await;
@@ -59,7 +59,7 @@ impl Installation {
         id
     }
 
-    /// A deployed token, and the mint of it refused because the signer had lost its role.
+    /// Deploys a token and makes its mint fail, because the signer lost its role.
     pub async fn mint_refused(&self, server: &Server, offering: usize) -> String {
         let offering = &self.offerings[offering];
         server.deploy(&format!("deploy-{offering}"), offering).await;
@@ -80,17 +80,17 @@ impl Server {
         (shown.text("/status"), shown.text("/error/code"))
     }
 
-    /// What a person does to an operation.
+    /// Performs an operator's move on an operation.
     pub async fn act(&self, key: &str, id: &str, act: &str, body: Value) -> Answer {
         self.post(&format!("/blockchain/operations/{id}/{act}"), key, body).await
     }
 
-    /// The n-th of many retries with the same body, asked again.
+    /// Repeats one of many retries with the same key and body.
     pub async fn retry_again(&self, id: &str, number: usize) -> Answer {
         self.act(&format!("retry-{number}"), id, "retry", json!({ "reason": "again" })).await
     }
 
-    /// A retry.
+    /// Requests a retry.
     pub async fn retry(&self, key: &str, id: &str) -> Answer {
         self.act(key, id, "retry", json!({ "reason": "a test" })).await
     }

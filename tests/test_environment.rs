@@ -1,4 +1,4 @@
-//! What the other tests stand on is really there: both databases, the node, the wire to break.
+//! The test environment works: both databases, the node, and the relay that breaks connections.
 
 use std::time::Duration;
 
@@ -76,8 +76,8 @@ async fn a_commit_with_a_lost_response_is_committed() {
     connection.execute("create table kept (id bigint)").await.unwrap();
     wire.deafen();
     let lost = tokio::time::timeout(Duration::from_millis(500), connection.execute("insert into kept values (1)"));
-    assert!(lost.await.is_err(), "no answer may come through");
-    assert!(wire.withheld_bytes() > 0, "the fault must hit an answer");
+    assert!(lost.await.is_err(), "no response may come through");
+    assert!(wire.withheld_bytes() > 0, "the fault must withhold a response");
     wire.open();
     let mut again = PgConnection::connect(&url).await.unwrap();
     let count = again.fetch_one("select count(*) from kept").await.unwrap();

@@ -7,7 +7,7 @@ use world::{Anvil, Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Terms};
 
-/// Ends the node and starts another one in its place, with the same chain id and another past.
+/// Replaces the node by one with the same chain id and another history.
 fn replace_node(site: &mut Installation) {
     let port = site.anvil.url().rsplit(':').next().unwrap().to_owned();
     let args = ["--slots-in-an-epoch", "1", "--block-time", "1", "--mixed-mining", "--timestamp", "1700000000"];

@@ -1,16 +1,16 @@
-//! The edge of the interface: who comes when it is full hears so, what is too long is too long, and nobody gets what he does not take.
+//! Request limits: an overloaded server says when to retry, long requests are refused, and so are unacceptable media types.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use world::on_both_databases;
 
-use crate::installation::{Door, PATIENCE, Server};
+use crate::installation::{ApiFixture, PATIENCE, Server};
 
 const TYPES: &str = "/v1/webhooks/event-types";
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
-/// A login whose body is on its way: it is in work until the rest comes.
+/// Sends a login without its whole body, so that the request stays in progress.
 async fn half_a_login(server: &Server) -> TcpStream {
     let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).await.unwrap();
     let head = "POST /v1/auth/login HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{";
@@ -20,12 +20,12 @@ async fn half_a_login(server: &Server) -> TcpStream {
 
 on_both_databases! {
     async fn excess_requests_are_told_to_retry_and_probes_are_answered(database: Database) {
-        let mut door = Door::new(database).await;
-        door.set("limits", "requests_max", "1");
-        let server = door.open().await;
-        let ask = async |path: &str| server.anybody().get(path).await.unwrap();
+        let mut api = ApiFixture::new(database).await;
+        api.set("limits", "requests_max", "1");
+        let server = api.start().await;
+        let ask = async |path: &str| server.anonymous().get(path).await.unwrap();
         let mut first = half_a_login(&server).await;
-        door.until("it is in work", async || ask(TYPES).await.status == 503).await;
+        api.until("the request is in progress", async || ask(TYPES).await.status == 503).await;
         let turned_away = ask(TYPES).await;
         assert_eq!(turned_away.problem(), (503, "service_unavailable".to_owned()));
         assert_eq!((turned_away.headers["retry-after"].to_str().unwrap(), turned_away.body["retryable"].clone()), ("1", Value::Bool(true)));
@@ -34,13 +34,13 @@ on_both_databases! {
         let mut answer = String::new();
         first.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 422"), "{answer}");
-        assert_eq!(ask(TYPES).await.status, 200, "there is room again");
+        assert_eq!(ask(TYPES).await.status, 200, "the server accepts requests again");
     }
 
     async fn unacceptable_media_types_and_long_requests_are_refused(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.open().await;
-        let ask = async |path: &str, name: &str, value: &str| server.anybody().send("GET", path, &[(name, value)], None).await.unwrap();
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ask = async |path: &str, name: &str, value: &str| server.anonymous().send("GET", path, &[(name, value)], None).await.unwrap();
         let refused = (406, "not_acceptable".to_owned());
         for (path, accept, taken) in [
             (TYPES, "*/*", true), (TYPES, "application/*", true), (TYPES, "text/html", false), (TYPES, "application/json;q=0, */*", false),
@@ -57,7 +57,7 @@ on_both_databases! {
         let page = ask(&problem.text("/type"), "accept", "text/html").await;
         assert!(page.body.as_str().is_some_and(|html| html.contains("<h1><code>not_found</code>")), "{page:?}");
         assert_eq!(ask("/errors/nothing", "accept", "text/html").await.problem(), (404, "not_found".to_owned()));
-        // Before it is known who asks; and a problem is given to whoever takes none.
+        // Checked before authentication; a problem document is sent even to a client that does not accept it.
         assert_eq!(ask("/v1/auth/me", "accept", "text/html").await.problem(), refused);
         assert_eq!(ask("/v1/nothing", "accept", "text/html").await.problem(), (404, "not_found".to_owned()));
         let long = |bytes: usize| "a".repeat(bytes);
@@ -65,15 +65,15 @@ on_both_databases! {
         assert_eq!(ask(TYPES, "x-a", &long(8_000)).await.status, 200);
         assert_eq!(ask(TYPES, "x-a", &long(20_000)).await.problem(), (431, "head_too_large".to_owned()));
         let bare = ask(TYPES, "x-a", &long(40_000)).await;
-        assert_eq!((bare.status, bare.body), (431, Value::String(String::new())), "the server's own answer has no body");
+        assert_eq!((bare.status, bare.body), (431, Value::String(String::new())), "the HTTP server's own response has no body");
     }
 
     async fn the_trace_id_of_a_caller_is_logged(database: Database) {
-        let door = Door::new(database).await;
-        let server = door.opened(door.launch().env("MUNIMENT_LOG", "info")).await;
+        let api = ApiFixture::new(database).await;
+        let server = api.serve(api.launch().env("MUNIMENT_LOG", "info")).await;
         let ask = async |parent: &str, id: &str| {
             let headers = [("traceparent", parent), ("x-request-id", id)];
-            server.anybody().send("GET", TYPES, &headers, None).await.unwrap();
+            server.anonymous().send("GET", TYPES, &headers, None).await.unwrap();
             server.process.line_with(&format!("request.id={id}"), PATIENCE).unwrap()
         };
         assert!(ask(&format!("00-{TRACE}-b7ad6b7169203331-01"), "sound").await.contains(&format!("trace.id={TRACE}")));

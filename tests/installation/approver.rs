@@ -1,4 +1,4 @@
-//! The second person of four eyes: another operator, logged in, who has just shown again who they are.
+//! The approver: another operator, logged in and stepped up.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -7,25 +7,25 @@ use super::server::{Answer, Remote, Server};
 use super::{Installation, Person};
 
 impl Installation {
-    /// Another operator.
+    /// Creates another operator.
     pub async fn second_person(&self, server: &Server) -> Person {
         self.person(server, "second", Role::Operator).await
     }
 }
 
 impl Server {
-    /// Lets the second person allow what an answer says is waiting, as it is now.
+    /// Approves the pending approval of a response as the second person.
     pub async fn approve(&self, second: &Person, asked: &Answer) -> Answer {
         self.try_approve(second, asked).await.unwrap()
     }
 
-    /// The same; none if the process ends before it answers.
+    /// Approves it; none if the process ends before it answers.
     pub async fn try_approve(&self, second: &Person, asked: &Answer) -> Option<Answer> {
-        allow(self.client().in_session(&second.access_token, &second.csrf_token), asked).await
+        approve(self.client().in_session(&second.access_token, &second.csrf_token), asked).await
     }
 
-    /// Asks, and lets the second person allow it: the operation that comes of it.
-    pub async fn two(&self, second: &Person, path: &str, key: &str, body: Value) -> Answer {
+    /// Requests an operation and approves it as the second person; returns the operation.
+    pub async fn request_and_approve(&self, second: &Person, path: &str, key: &str, body: Value) -> Answer {
         let asked = self.post(path, key, body).await;
         let allowed = self.approve(second, &asked).await;
         assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");
@@ -34,24 +34,24 @@ impl Server {
 }
 
 impl Person {
-    /// Allows what an answer says is waiting, as it is now.
-    pub async fn allow(&self, asked: &Answer) -> Answer {
-        allow(self.client(), asked).await.unwrap()
+    /// Approves the pending approval of a response.
+    pub async fn approve(&self, asked: &Answer) -> Answer {
+        approve(self.client(), asked).await.unwrap()
     }
 
-    /// Has a key made; one of the platform is allowed by another admin first.
+    /// Creates an API key; a platform key is first approved by another admin.
     pub async fn key(&self, second: &Self, wanted: Value) -> Answer {
         let asked = self.post("/v1/api-keys", wanted).await;
         if asked.status != 202 {
             return asked;
         }
-        let allowed = second.allow(&asked).await;
+        let allowed = second.approve(&asked).await;
         assert_eq!((allowed.status, allowed.text("/status")), (202, "executed".to_owned()), "{allowed:?}");
         self.post(&format!("/v1/approvals/{}/api-key", asked.text("/approval/id")), json!({})).await
     }
 }
 
-async fn allow(client: Remote, asked: &Answer) -> Option<Answer> {
+async fn approve(client: Remote, asked: &Answer) -> Option<Answer> {
     assert_eq!(asked.status, 202, "{asked:?}");
     let path = asked.headers["location"].to_str().unwrap();
     let shown = client.get(path).await?;

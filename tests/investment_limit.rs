@@ -1,22 +1,22 @@
-//! What crowdfunding lets somebody put in: by what they earn and own, over a year and all offerings, whenever it is looked at.
+//! The crowdfunding investment limit: by income and net worth, over a year and all offerings, at every check.
 
 use muniment_domain::exemption::Exemption;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, Market, Person, Raise};
+use crate::installation::{Answer, OfferingFixture, Person, SubscriptionFixture};
 
 fn crowdfunded() -> Value {
     json!({ "exemption": "reg_cf", "lockup": { "enabled": true, "days": 365 }, "minimum_investment": "100.00" })
 }
 
-pub fn asked(amount: &str) -> Value {
+pub fn subscription_body(amount: &str) -> Value {
     json!({ "amount": amount, "acknowledgements": ["risk_warning"] })
 }
 
 pub async fn subscribe(person: &Person, offering: &str, amount: &str) -> Answer {
-    person.post(&format!("/v1/offerings/{offering}/subscribe"), asked(amount)).await
+    person.post(&format!("/v1/offerings/{offering}/subscribe"), subscription_body(amount)).await
 }
 
 pub async fn declare(person: &Person, income: &str, worth: &str) -> Answer {
@@ -28,22 +28,22 @@ async fn remaining(person: &Person) -> Value {
     person.get("/v1/investor/profile").await.body["limits"]["reg_cf_remaining"].clone()
 }
 
-pub fn above() -> (u16, String, String) {
+pub fn above_limit() -> (u16, String, String) {
     (422, "/amount".to_owned(), "investor_limit_exceeded".to_owned())
 }
 
 on_both_databases! {
     async fn crowdfunding_is_limited_per_year_by_income_and_wealth(database: Database) {
-        let market = Market::new(database).await;
-        let (a, b) = (market.open(crowdfunded()).await, market.open(crowdfunded()).await);
-        let ada = &market.investor;
+        let fixture = OfferingFixture::new(database).await;
+        let (a, b) = (fixture.open(crowdfunded()).await, fixture.open(crowdfunded()).await);
+        let ada = &fixture.investor;
         assert_eq!(remaining(ada).await, json!("2500.00"), "nothing was declared");
         let first = subscribe(ada, &a, "2000.00").await;
         assert_eq!(first.status, 201, "{first:?}");
         let refused = subscribe(ada, &b, "500.01").await;
-        assert_eq!(refused.field(), above(), "{refused:?}");
+        assert_eq!(refused.field(), above_limit(), "{refused:?}");
         assert_eq!(refused.body["errors"][0]["params"], json!({ "limit": "2500.00", "used": "2000.00", "remaining": "500.00" }));
-        let preview = ada.post(&format!("/v1/offerings/{b}/subscribe?dry_run=true"), asked("500.01")).await;
+        let preview = ada.post(&format!("/v1/offerings/{b}/subscribe?dry_run=true"), subscription_body("500.01")).await;
         let checks = preview.body["checks"].as_array().unwrap().iter();
         let failed: Vec<_> = checks.filter(|check| check["passed"] == false).map(|check| &check["code"]).collect();
         assert_eq!((preview.status, failed), (200, vec![&json!("investor_limit_exceeded")]), "{preview:?}");
@@ -52,36 +52,36 @@ on_both_databases! {
         let declared = declare(ada, "100000.00", "60000.00").await;
         assert_eq!((declared.status, declared.text("/annual_income"), declared.text("/net_worth")), (200, "100000.00".to_owned(), "60000.00".to_owned()), "{declared:?}");
         assert_eq!(declared.body["limits"]["reg_cf_remaining"], json!("2500.00"));
-        // What was called off, and what is older than a year, counts no more.
+        // Cancelled subscriptions and those older than a year do not count.
         let cancelled = ada.post(&format!("/v1/subscriptions/{}/cancel", first.text("/id")), json!({})).await;
         assert_eq!((cancelled.status, remaining(ada).await), (200, json!("4500.00")), "{cancelled:?}");
-        market.door.write("update subscriptions set created_at = '2020-01-01T00:00:00+00:00'").await;
+        fixture.api.write("update subscriptions set created_at = '2020-01-01T00:00:00+00:00'").await;
         assert_eq!(remaining(ada).await, json!("5000.00"));
-        assert_eq!(subscribe(ada, &a, "5000.01").await.field(), above());
-        market.door.write("update investors set accreditation_status = 'verified'").await;
+        assert_eq!(subscribe(ada, &a, "5000.01").await.field(), above_limit());
+        fixture.api.write("update investors set accreditation_status = 'verified'").await;
         assert_eq!(remaining(ada).await, Value::Null);
         assert_eq!(subscribe(ada, &a, "20000.00").await.status, 201);
     }
 
     async fn concurrent_commitments_do_not_exceed_the_investment_limit(database: Database) {
-        let market = Market::new(database).await;
-        let offerings = [market.open(crowdfunded()).await, market.open(crowdfunded()).await];
-        let asked = (0..8).map(|number| {
-            let (client, path) = (market.investor.client(), format!("/v1/offerings/{}/subscribe", offerings[number % 2]));
-            async move { client.change("POST", &path, Some(asked("2000.00"))).await.unwrap() }
+        let fixture = OfferingFixture::new(database).await;
+        let offerings = [fixture.open(crowdfunded()).await, fixture.open(crowdfunded()).await];
+        let requested = (0..8).map(|number| {
+            let (client, path) = (fixture.investor.client(), format!("/v1/offerings/{}/subscribe", offerings[number % 2]));
+            async move { client.change("POST", &path, Some(subscription_body("2000.00"))).await.unwrap() }
         });
-        let answers = futures::future::join_all(asked).await;
+        let answers = futures::future::join_all(requested).await;
         let made = answers.iter().filter(|answer| answer.status == 201).count();
-        let refused = answers.iter().filter(|answer| answer.field() == above()).count();
+        let refused = answers.iter().filter(|answer| answer.field() == above_limit()).count();
         assert_eq!((made, refused), (1, 7), "{answers:?}");
-        assert_eq!((market.door.count("subscriptions").await, remaining(&market.investor).await), (1, json!("500.00")));
+        assert_eq!((fixture.api.count("subscriptions").await, remaining(&fixture.investor).await), (1, json!("500.00")));
     }
 
     async fn declared_figures_are_private_and_invalid_ones_change_nothing(database: Database) {
-        let market = Market::new(database).await;
-        let server = market.server.as_ref().unwrap();
-        let auditor = market.door.person(server, "aude", Role::Auditor).await;
-        let ada = &market.investor;
+        let fixture = OfferingFixture::new(database).await;
+        let server = fixture.server.as_ref().unwrap();
+        let auditor = fixture.api.person(server, "aude", Role::Auditor).await;
+        let ada = &fixture.investor;
         for (income, code) in [(json!("-1.00"), "amount_format"), (json!("1.0"), "amount_format"), (json!(5), "type_mismatch")] {
             let refused = ada.change("PATCH", "/v1/investor/profile", Some(json!({ "annual_income": income }))).await;
             assert_eq!(refused.field(), (422, "/annual_income".to_owned(), code.to_owned()), "{refused:?}");
@@ -90,45 +90,45 @@ on_both_databases! {
         assert_eq!(declare(ada, "765432.10", "0.00").await.status, 200);
         let id = ada.get("/v1/auth/me").await.text("/investor_id");
         let path = format!("/v1/investors/{id}");
-        assert_eq!(market.olga.get(&path).await.text("/annual_income"), "765432.10");
+        assert_eq!(fixture.olga.get(&path).await.text("/annual_income"), "765432.10");
         let masked = auditor.get(&path).await;
         assert_eq!((masked.status, &masked.body["annual_income"], &masked.body["net_worth"], &masked.body["limits"]["reg_cf_remaining"]), (200, &Value::Null, &Value::Null, &Value::Null));
-        let told = "select cast(data as text) from events union all select cast(detail as text) from audit_log";
-        let told = market.door.rows(told).await.concat().concat();
-        assert!(told.contains("annual_income") && !told.contains("76543210"), "its name, and not what it is");
-        let offering = market.open(json!({})).await;
+        let texts = "select cast(data as text) from events union all select cast(detail as text) from audit_log";
+        let texts = fixture.api.rows(texts).await.concat().concat();
+        assert!(texts.contains("annual_income") && !texts.contains("76543210"), "the field name without its value");
+        let offering = fixture.open(json!({})).await;
         assert_eq!(subscribe(ada, &offering, "1000.00").await.status, 201);
-        let seen = market.issuer.get(&format!("/v1/offerings/{offering}/subscriptions")).await;
+        let seen = fixture.issuer.get(&format!("/v1/offerings/{offering}/subscriptions")).await;
         assert!(seen.status == 200 && !format!("{seen:?}").contains("765432"), "{seen:?}");
     }
 
     async fn newly_declared_figures_count_at_acceptance_and_mint(database: Database) {
-        let raise = Raise::new(database, |o| o.exemption = Exemption::RegCf).await;
-        assert_eq!(declare(&raise.investor, "100000.00", "0.00").await.status, 200);
-        let made = raise.investor.post(&raise.path(), asked("4000.00")).await;
+        let fixture = SubscriptionFixture::new(database, |o| o.exemption = Exemption::RegCf).await;
+        assert_eq!(declare(&fixture.investor, "100000.00", "0.00").await.status, 200);
+        let made = fixture.investor.post(&fixture.path(), subscription_body("4000.00")).await;
         let id = made.text("/id");
         assert_eq!(made.status, 201, "{made:?}");
-        raise.write("update subscriptions set status = 'binding'").await;
-        assert_eq!(raise.pay(&id, "4000.00", "bank-1").await.status, 201);
-        let accept = async || raise.act(&raise.issuer, &id, "accept", json!({})).await;
-        assert_eq!(declare(&raise.investor, "10000.00", "0.00").await.status, 200);
-        assert_eq!(accept().await.field(), above());
-        assert_eq!(declare(&raise.investor, "80000.00", "0.00").await.status, 200);
+        fixture.write("update subscriptions set status = 'binding'").await;
+        assert_eq!(fixture.pay(&id, "4000.00", "bank-1").await.status, 201);
+        let accept = async || fixture.act(&fixture.issuer, &id, "accept", json!({})).await;
+        assert_eq!(declare(&fixture.investor, "10000.00", "0.00").await.status, 200);
+        assert_eq!(accept().await.field(), above_limit());
+        assert_eq!(declare(&fixture.investor, "80000.00", "0.00").await.status, 200);
         assert_eq!(accept().await.status, 200);
-        assert_eq!(declare(&raise.investor, "10000.00", "0.00").await.status, 200);
+        assert_eq!(declare(&fixture.investor, "10000.00", "0.00").await.status, 200);
         let token = "0x00000000000000000000000000000000000000aa";
         for sql in [
             format!("update offerings set status = 'closed', token_status = 'deployed', token_address = '{token}', token_tx_hash = '0x{}'", "7".repeat(64)),
             format!("insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at) select chain_id, '{token}', 'token', id, 1, created_at from offerings"),
         ] {
-            raise.write(&sql).await;
+            fixture.write(&sql).await;
         }
         let mint = async |key: &str| {
-            let body = json!({ "offering_id": raise.offering });
-            raise.operator.client().post("/blockchain/trigger-mint", key, body).await.unwrap().problem()
+            let body = json!({ "offering_id": fixture.offering });
+            fixture.operator.client().post("/blockchain/trigger-mint", key, body).await.unwrap().problem()
         };
         assert_eq!(mint("poor").await, (409, "nothing_to_mint".to_owned()));
-        assert_eq!(declare(&raise.investor, "80000.00", "0.00").await.status, 200);
-        assert_ne!(mint("rich").await.1, "nothing_to_mint", "it was that alone");
+        assert_eq!(declare(&fixture.investor, "80000.00", "0.00").await.status, 200);
+        assert_ne!(mint("rich").await.1, "nothing_to_mint", "the limit was the only obstacle");
     }
 }

@@ -1,4 +1,4 @@
-//! A token with holders, a payer with money, and what a distribution is from its draft to its last receipt.
+//! A token with holders and a payer with money, for distributions from draft to last receipt.
 
 use alloy::primitives::{Address, U256, hex};
 use alloy::sol_types::SolCall;
@@ -15,24 +15,24 @@ alloy::sol! {
     function balanceOf(address account) returns (uint256);
 }
 
-/// Units of the coin in a cent: it has six decimals.
+/// Units of the coin in a cent; the coin has six decimals.
 pub const UNITS_OF_A_CENT: u64 = 10_000;
 
-/// A platform on its payday.
-pub struct Payday {
+/// An installation that can pay holders.
+pub struct PayoutFixture {
     pub site: Installation,
     pub server: Server,
     pub token: Address,
     pub colleague: Person,
 }
 
-impl Payday {
-    /// One offering, minted to so many holders, and a payer with a million of the coin.
+impl PayoutFixture {
+    /// Creates one offering minted to this many holders, and a payer with a million of the coin.
     pub async fn new(database: Database, holders: usize) -> Self {
         Self::with(database, holders, |_| {}).await
     }
 
-    /// The same, with something changed in the configuration.
+    /// Creates the fixture with a changed configuration.
     pub async fn with(database: Database, holders: usize, change: impl Fn(&mut Installation)) -> Self {
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(holders)]).await;
         site.config.pays_in(&site.platform, signer_of(KEYS[1]));
@@ -46,18 +46,18 @@ impl Payday {
         this
     }
 
-    /// Gives somebody so much of the coin.
+    /// Gives an account whole coins.
     pub async fn fund(&self, whom: Address, whole: u64) {
         let amount = U256::from(whole) * U256::from(100 * UNITS_OF_A_CENT);
-        self.stranger(coin::mint_play_money(Address::ZERO, self.site.platform.coin, whom, amount)).await;
+        self.send_foreign(coin::mint_play_money(Address::ZERO, self.site.platform.coin, whom, amount)).await;
     }
 
-    /// Sends a call with a key that the platform does not use.
-    pub async fn stranger(&self, call: muniment_activities::simulate::Call) {
+    /// Sends a call as another agent, with a key that the platform does not use.
+    pub async fn send_foreign(&self, call: muniment_activities::simulate::Call) {
         self.send_as(KEYS[3], call).await;
     }
 
-    /// Sends a call with a known key, past the platform; its hash.
+    /// Sends a call with a known key, past the platform; returns its hash.
     pub async fn send_as(&self, key: &str, call: muniment_activities::simulate::Call) -> String {
         let count = json!([signer_of(key), "latest"]);
         let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
@@ -66,7 +66,7 @@ impl Payday {
         hash
     }
 
-    /// What somebody has of the coin, in cents.
+    /// Coin balance of an account, in cents.
     pub async fn cents(&self, account: Address) -> u64 {
         let data = hex::encode_prefixed(balanceOfCall { account }.abi_encode());
         let call = json!([{ "to": self.site.platform.coin, "data": data }, "latest"]);
@@ -75,7 +75,7 @@ impl Payday {
         (units / U256::from(UNITS_OF_A_CENT)).to()
     }
 
-    /// The time of the newest block.
+    /// Time of the newest block.
     pub async fn chain_time(&self) -> String {
         let head = self.site.anvil.rpc().call("eth_getBlockByNumber", json!(["latest", false])).await;
         let seconds = i64::from_str_radix(head["timestamp"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
@@ -93,18 +93,18 @@ impl Payday {
             "record_date": now, "payment_date": now })
     }
 
-    /// A move of a distribution.
+    /// Performs an action on a distribution.
     pub async fn act(&self, key: &str, id: &str, verb: &str) -> Answer {
         self.server.post(&format!("/v1/distributions/{id}/{verb}"), key, json!({})).await
     }
 
-    /// A move of an entitlement.
+    /// Performs an action on an entitlement.
     pub async fn decide(&self, key: &str, id: &str, entitlement: &str, verb: &str) -> Answer {
         let path = format!("/v1/distributions/{id}/entitlements/{entitlement}/{verb}");
         self.server.post(&path, key, json!({ "reason": "a test" })).await
     }
 
-    /// A distribution whose balances are known.
+    /// Creates a distribution with its snapshot.
     pub async fn snapshotted(&self, method: &str, total: &str) -> String {
         self.snapshotted_of(&self.site.offerings[0], method, total).await
     }
@@ -121,12 +121,12 @@ impl Payday {
         id
     }
 
-    /// A distribution whose parts are fixed.
+    /// Creates a distribution with calculated entitlements.
     pub async fn calculated(&self, method: &str, total: &str) -> String {
         self.calculated_of(&self.site.offerings[0], method, total).await
     }
 
-    /// The same, of any offering.
+    /// Creates a calculated distribution of any offering.
     pub async fn calculated_of(&self, offering: &str, method: &str, total: &str) -> String {
         let id = self.snapshotted_of(offering, method, total).await;
         let done = self.act(&format!("calculate-{id}"), &id, "calculate").await;
@@ -134,7 +134,7 @@ impl Payday {
         id
     }
 
-    /// Submits, with a second person where it takes one.
+    /// Submits the distribution, with an approver where one is needed.
     pub async fn submitted(&self, id: &str) {
         let submitted = self.act(&format!("submit-{id}"), id, "submit").await;
         if submitted.status == 202 {
@@ -144,7 +144,7 @@ impl Payday {
         }
     }
 
-    /// Submits and executes.
+    /// Submits and executes the distribution.
     pub async fn executed(&self, id: &str) -> Answer {
         self.submitted(id).await;
         let executed = self.act(&format!("execute-{id}"), id, "execute").await;
@@ -152,12 +152,12 @@ impl Payday {
         executed
     }
 
-    /// Somebody else says yes to what was asked for.
+    /// Approves the request as the colleague.
     pub async fn approve(&self, asked: &Answer) -> Answer {
         self.server.approve(&self.colleague, asked).await
     }
 
-    /// The distribution as the interface shows it.
+    /// Reads the distribution.
     pub async fn shown(&self, id: &str) -> Answer {
         self.server.get(&format!("/v1/distributions/{id}")).await
     }
@@ -181,8 +181,7 @@ impl Payday {
         self.site.rows(&sql).await.into_iter().map(part).collect()
     }
 
-    /// Nobody is paid twice and nobody is missed: each holder has in coin exactly what is marked as paid, with one receipt, and the
-    /// parts are the whole.
+    /// Checks that each holder has exactly the coin marked as paid, with one receipt, and that the entitlements sum to the total.
     pub async fn sums_agree(&self) -> usize {
         let paid = "select payee_address, cast(sum(cast(units as bigint)) as text) from payout_receipts group by payee_address";
         for row in self.site.rows(paid).await {

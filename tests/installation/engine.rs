@@ -1,4 +1,4 @@
-//! The engine in the test's own process, with an operator before it: what has no endpoint is called as a function.
+//! The engine in the test's own process, for calls that have no endpoint.
 
 use std::time::Instant;
 
@@ -19,8 +19,8 @@ use world::KEYS;
 
 use super::{CHAIN_ID, Installation, PATIENCE, POLL, data};
 
-/// An engine under way.
-pub struct Desk {
+/// A running engine.
+pub struct EngineFixture {
     pub engine: Engine,
     stop: CancellationToken,
     task: JoinHandle<muniment_domain::Result<()>>,
@@ -31,13 +31,13 @@ fn by() -> Requester {
 }
 
 impl Installation {
-    /// Opens the desk; no other process may have the database open when it is SQLite.
-    pub async fn desk(&self, change: impl Fn(&mut ChainConfig)) -> Desk {
-        self.desk_at(Clock::System, change).await
+    /// Starts the engine; with SQLite no other process may have the database open.
+    pub async fn engine_fixture(&self, change: impl Fn(&mut ChainConfig)) -> EngineFixture {
+        self.engine_fixture_at(Clock::System, change).await
     }
 
-    /// With a clock that the test moves.
-    pub async fn desk_at(&self, clock: Clock, change: impl Fn(&mut ChainConfig)) -> Desk {
+    /// Starts the engine with a clock that the test moves.
+    pub async fn engine_fixture_at(&self, clock: Clock, change: impl Fn(&mut ChainConfig)) -> EngineFixture {
         let mut config = ChainConfig {
             endpoints: vec![self.anvil.url().to_owned()],
             poll_milliseconds: 50,
@@ -55,11 +55,11 @@ impl Installation {
         let engine = Engine::start(db, settings, vec![(chain, vec![signer])]).await.unwrap();
         let stop = CancellationToken::new();
         let task = tokio::spawn(engine.clone().run(stop.clone()));
-        Desk { engine, stop, task }
+        EngineFixture { engine, stop, task }
     }
 }
 
-impl Desk {
+impl EngineFixture {
     /// Accepts the deployment of an offering's token.
     pub async fn deploy(&self, offering_id: &str) -> String {
         let mut tx = self.engine.db.begin().await.unwrap();
@@ -69,7 +69,7 @@ impl Desk {
         operation.id
     }
 
-    /// Accepts the mint of everything that an offering can mint, which fits on one page.
+    /// Accepts the mint of everything that an offering can mint; it must fit on one page.
     pub async fn mint(&self, offering_id: &str) -> String {
         let mut tx = self.engine.db.begin().await.unwrap();
         let request =
@@ -79,13 +79,13 @@ impl Desk {
         accepted.pages[0].operation.id.clone()
     }
 
-    /// The operation as it is now.
+    /// Reads the operation.
     pub async fn operation(&self, id: &str) -> Operation {
         let mut tx = self.engine.db.read().await.unwrap();
         operation::find(&mut tx, id).await.unwrap()
     }
 
-    /// Lets the only lane sign again, as soon as what the chain has of it is final.
+    /// Resumes the only lane, as soon as its transactions are final.
     pub async fn resume(&self) {
         let mut tx = self.engine.db.read().await.unwrap();
         let lane = lane::of_chain(&mut tx, CHAIN_ID).await.unwrap().remove(0);
@@ -103,21 +103,21 @@ impl Desk {
         }
     }
 
-    /// Lets the engine finish its moves.
+    /// Stops the engine after its current moves and closes the database.
     pub async fn close(self) {
         let db = self.engine.db.clone();
         self.halt().await;
         db.close().await;
     }
 
-    /// Lets the engine finish its moves, and leaves the database open for moves made by hand.
+    /// Stops the engine after its current moves; the database stays open for direct calls.
     pub async fn halt(self) {
         self.stop.cancel();
         self.task.await.unwrap().unwrap();
     }
 }
 
-/// Makes a person's move, which ends at this point, as if the process had.
+/// Runs an operator's move that ends at this commit point, as in a crash.
 pub async fn ended<T: std::fmt::Debug>(point: Point, when: When, act: impl Future<Output = Result<T, Error>>) {
     plan::crash_at(point, when, 1);
     let outcome = act.await;

@@ -1,4 +1,4 @@
-//! A place where something is offered: an issuer whose organisation was approved, two operators, an investor, and no chain.
+//! An API with an approved issuer, two operators and an investor, without a chain.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use world::Database;
 
 use super::data::open_at;
-use super::{Answer, Door, PASSWORD, Person, Server};
+use super::{Answer, ApiFixture, PASSWORD, Person, Server};
 
-/// The people and the interface.
-pub struct Market {
-    pub door: Door,
+/// The people and the API.
+pub struct OfferingFixture {
+    pub api: ApiFixture,
     pub server: Option<Server>,
     pub issuer: Person,
     pub issuer_id: String,
@@ -23,48 +23,48 @@ pub struct Market {
     pub investor: Person,
 }
 
-/// Registers the first person of an organisation; its id.
-pub async fn found(server: &Server, name: &str) -> (Person, String) {
+/// Registers an issuer with its first member; returns both.
+pub async fn register_issuer(server: &Server, name: &str) -> (Person, String) {
     let email = format!("{name}@issuer.example");
     let body = json!({ "email": email, "password": PASSWORD, "name": name, "account_type": "issuer",
         "organization_name": format!("{name} Estates") });
-    let registered = server.anybody().change("POST", "/v1/auth/register", Some(body)).await.unwrap();
+    let registered = server.anonymous().change("POST", "/v1/auth/register", Some(body)).await.unwrap();
     assert_eq!(registered.status, 201, "{registered:?}");
     (Person::log_in(server, &email).await, registered.text("/issuer_id"))
 }
 
-impl Market {
+impl OfferingFixture {
     pub async fn new(database: Database) -> Self {
-        let mut door = Door::new(database).await;
+        let mut api = ApiFixture::new(database).await;
         for (key, value) in [("key", "\"dev\""), ("chain_id", "31337"), ("endpoints", "[\"http://127.0.0.1:9\"]")] {
-            door.set("[chains]", key, value);
+            api.set("[chains]", key, value);
         }
-        let server = door.open().await;
-        let (issuer, issuer_id) = found(&server, "ida").await;
-        let olga = door.person(&server, "olga", Role::Operator).await;
-        let oleg = door.person(&server, "oleg", Role::Operator).await;
-        let investor = door.person(&server, "ada", Role::Investor).await;
-        let market = Self { door, server: Some(server), issuer, issuer_id, olga, oleg, investor };
-        market.approve(&market.issuer_id).await;
-        market
+        let server = api.start().await;
+        let (issuer, issuer_id) = register_issuer(&server, "ida").await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
+        let oleg = api.person(&server, "oleg", Role::Operator).await;
+        let investor = api.person(&server, "ada", Role::Investor).await;
+        let fixture = Self { api, server: Some(server), issuer, issuer_id, olga, oleg, investor };
+        fixture.approve(&fixture.issuer_id).await;
+        fixture
     }
 
     fn server(&self) -> &Server {
         self.server.as_ref().unwrap()
     }
 
-    /// Lets an organisation offer.
+    /// Approves an issuer.
     pub async fn approve(&self, issuer_id: &str) {
         let allowed = self.olga.post(&format!("/v1/issuers/{issuer_id}/approve"), json!({})).await;
         assert_eq!((allowed.status, allowed.text("/status")), (200, "active".to_owned()), "{allowed:?}");
     }
 
-    /// Somebody of another organisation, not approved yet.
-    pub async fn rival(&self, name: &str) -> (Person, String) {
-        found(self.server(), name).await
+    /// Registers another issuer, not approved yet.
+    pub async fn other_issuer(&self, name: &str) -> (Person, String) {
+        register_issuer(self.server(), name).await
     }
 
-    /// Terms that are sound, with some of them changed; null takes one away.
+    /// Valid terms with changes; null removes a term.
     pub fn terms(change: Value) -> Value {
         let mut terms = json!({
             "name": "Harbour House", "template": "real_estate_equity", "description": "A house by the harbour.", "currency": "EUR",
@@ -80,12 +80,12 @@ impl Market {
         terms
     }
 
-    /// A draft with a paper.
+    /// Creates a draft with a document.
     pub async fn draft(&self, change: Value) -> String {
         self.draft_by(&self.issuer, change).await
     }
 
-    /// The same, by a member of some organisation.
+    /// Creates a draft as a member of any issuer.
     async fn draft_by(&self, by: &Person, change: Value) -> String {
         let written = by.post("/v1/offerings", Self::terms(change)).await;
         assert_eq!(written.status, 201, "{written:?}");
@@ -97,7 +97,7 @@ impl Market {
         id
     }
 
-    /// One that an operator allowed.
+    /// Creates an offering that an operator approved.
     pub async fn approved(&self, change: Value) -> String {
         self.approved_by(&self.issuer, change).await
     }
@@ -111,12 +111,12 @@ impl Market {
         id
     }
 
-    /// One that takes subscriptions.
+    /// Creates an open offering.
     pub async fn open(&self, change: Value) -> String {
         self.open_by(&self.issuer, change).await
     }
 
-    /// The same, by a member of some organisation.
+    /// Creates an open offering as a member of any issuer.
     pub async fn open_by(&self, by: &Person, change: Value) -> String {
         let id = self.approved_by(by, change).await;
         let moved = self.act(by, &id, "publish", json!({})).await;
@@ -128,7 +128,7 @@ impl Market {
         who.post(&format!("/v1/offerings/{id}/{verb}"), body).await
     }
 
-    /// As its issuer sees it.
+    /// Reads the offering as its issuer.
     pub async fn shown(&self, id: &str) -> Answer {
         self.issuer.get(&format!("/v1/offerings/{id}")).await
     }
@@ -137,20 +137,20 @@ impl Market {
         self.olga.get(&format!("/v1/offerings/{id}")).await.text("/status")
     }
 
-    /// What was told of it, in its order.
-    pub async fn told(&self, id: &str) -> Vec<String> {
+    /// Types of the offering's events, in order.
+    pub async fn events(&self, id: &str) -> Vec<String> {
         let told = self.issuer.get(&format!("/v1/offerings/{id}/timeline?limit=100")).await;
         let names = told.body["data"].as_array().unwrap_or_else(|| panic!("{told:?}")).iter();
         names.map(|e| e["type"].as_str().unwrap().trim_start_matches("offering.").to_owned()).collect()
     }
 
-    /// Subscriptions of the investor with these statuses and cents, each counted in what is reserved.
+    /// Writes subscriptions of the investor with these statuses and cents, and reserves their amounts.
     pub async fn subscribed(&self, id: &str, subscriptions: &[(&str, i64)]) {
         let investor = self.investor.get("/v1/auth/me").await.text("/investor_id");
         let owner = format!("(select id from investors where user_id = '{}')", self.investor.id);
-        assert!(!investor.is_empty() || self.door.count(&format!("investors where id = {owner}")).await == 1);
+        assert!(!investor.is_empty() || self.api.count(&format!("investors where id = {owner}")).await == 1);
         for (number, (status, cents)) in subscriptions.iter().enumerate() {
-            self.door
+            self.api
                 .write(&format!(
                     "insert into subscriptions (id, offering_id, investor_id, status, amount, cooling_off_expires_at, version, \
                      created_at, updated_at) select 'sub_{number:026}', id, {owner}, '{status}', {cents}, created_at, 1, created_at, \
@@ -158,39 +158,39 @@ impl Market {
                 ))
                 .await;
             let reserve = format!("update offerings set committed_total = committed_total + {cents} where id = '{id}'");
-            self.door.write(&reserve).await;
+            self.api.write(&reserve).await;
         }
     }
 
-    /// Lets the calendar work as of a time, by the sweep alone, until nothing is due. The interface is closed meanwhile, and opened again.
+    /// Runs the calendar as of a time, by the sweep alone, until nothing is due. The API is stopped meanwhile and started again.
     pub async fn at(&mut self, time: DateTime<Utc>) {
         self.with_engine(time, async |engine| while timer::sweep(engine).await.unwrap() > 0 {}).await;
     }
 
-    /// Does something with an engine whose clock stands at a time.
+    /// Runs work with an engine whose clock stands at a time.
     pub async fn with_engine(&mut self, time: DateTime<Utc>, work: impl AsyncFnOnce(&Engine)) {
         if let Some(mut server) = self.server.take() {
             server.process.kill();
         }
-        let db = open_at(&self.door.database.url(), Clock::manual(time)).await;
+        let db = open_at(&self.api.database.url(), Clock::manual(time)).await;
         let engine = Engine::reader(db, Settings::default(), Vec::new());
         work(&engine).await;
         engine.db.close().await;
         drop(engine);
-        let server = self.door.open().await;
+        let server = self.api.start().await;
         for person in [&mut self.issuer, &mut self.olga, &mut self.oleg, &mut self.investor] {
-            person.server = server.anybody();
+            person.server = server.anonymous();
         }
         self.server = Some(server);
     }
 }
 
-/// So many days from now.
+/// The time this many days from now, as text.
 pub fn later(days: i64) -> String {
     in_days(days).to_rfc3339()
 }
 
-/// The same as a time.
+/// The time this many days from now.
 #[allow(clippy::disallowed_methods, reason = "the served process goes by the machine's clock")]
 pub fn in_days(days: i64) -> DateTime<Utc> {
     Utc::now() + Duration::days(days)
