@@ -82,7 +82,7 @@ on_both_databases! {
         assert_eq!(approve(&fixture.engine, &requested, "checker").await.unwrap().status, Status::Approved);
         site.until("it is executed", async || now(&fixture.engine, &requested.id).await.status == Status::Executed).await;
         assert_eq!(fixture.operation(&mint).await.resolution, Some(Resolution::Abandoned));
-        let reason = "operation_history where actor = 'checker' and reason like 'a test (asked for by maker, apr_%'";
+        let reason = "operation_history where actor = 'checker' and reason like 'a test (requested by maker, apr_%'";
         assert_eq!(site.count(reason).await, 1);
         assert_eq!(refused(approve(&fixture.engine, &requested, "checker").await), Code::VersionConflict);
         assert_eq!(site.count("operation_items where live").await, 0, "its subscriptions are released");
