@@ -24,7 +24,7 @@ pub static PLATFORM: Platform = Platform {
         Job { prefix: "sub_", name: "subscription_timer", run: |engine, id| timer::ring(engine, id).boxed() },
         Job { prefix: "inv_", name: "investor_timer", run: |engine, id| timer::ring(engine, id).boxed() },
         Job { prefix: "rec_", name: "reconciliation", run: |engine, id| reconciliation::advance(engine, id).boxed() },
-        Job { prefix: "wsh_", name: "command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
+        Job { prefix: "cmd_", name: "command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
         Job { prefix: "blk_", name: "bulk_command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
     ],
     timers: &[
