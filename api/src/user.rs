@@ -31,7 +31,7 @@ use crate::change::submission::{Form, Submission};
 use crate::change::{ChangeRequest, idempotency};
 use crate::field::name::{check_email, check_name};
 use crate::http::error::{Problem, Result};
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 
 /// The endpoints of users.
 pub fn routes() -> Vec<Route> {
@@ -58,12 +58,11 @@ const REASON_CHARACTERS_MAX: usize = 2_000;
     responses((status = 200, body = List<Person>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Person>>> {
-    let parameters = Parameters::read(&uri, &["status", "created_from", "created_to", "page", "limit"])?;
-    let page = Page::of(&parameters)?;
+    let (page, parameters) = Page::read(&uri, &["status", "created_from", "created_to"])?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
     let (rows, total) = user::page(&mut app.db.read().await?, &filter, page.limit, page.offset()).await?;
     let item = if principal.0.sees_masked() { Person::masked } else { Person::of };
-    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(item), total)))
 }
 
 /// The staff member to invite.

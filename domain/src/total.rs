@@ -34,13 +34,17 @@ impl Total {
 
     /// Runs `select count(*) from (select 1 from …`, which it ends with the limit for a page that begins here.
     pub async fn count(tx: &mut Tx, unfinished: Sql, offset: i64) -> Result<Self> {
-        let counted = unfinished.with(" limit ", Self::bound(offset)).push(") as counted");
-        Ok(Self::counted(counted.scalar(tx).await?, offset))
+        Self::count_up_to(tx, unfinished, Self::bound(offset)).await
     }
 
-    /// The total from a count up to that bound.
-    pub const fn counted(count: i64, offset: i64) -> Self {
-        Self { count, exact: count < Self::bound(offset) }
+    /// Runs such a statement with this limit, whatever the page.
+    pub async fn count_up_to(tx: &mut Tx, unfinished: Sql, bound: i64) -> Result<Self> {
+        let counted = unfinished.with(" limit ", bound).push(") as counted");
+        Ok(Self::counted(counted.scalar(tx).await?, bound))
+    }
+
+    const fn counted(count: i64, bound: i64) -> Self {
+        Self { count, exact: count < bound }
     }
 }
 
@@ -66,9 +70,9 @@ mod tests {
 
     #[test]
     fn a_count_that_reaches_its_bound_is_not_exact() {
-        assert_eq!(Total::counted(999, 0), Total { count: 999, exact: true });
-        assert_eq!(Total::counted(1_000, 0), Total { count: 1_000, exact: false });
-        assert_eq!(Total::counted(1_039, 40), Total { count: 1_039, exact: true });
-        assert_eq!(Total::counted(1_040, 40), Total { count: 1_040, exact: false });
+        assert_eq!(Total::counted(999, Total::bound(0)), Total { count: 999, exact: true });
+        assert_eq!(Total::counted(1_000, Total::bound(0)), Total { count: 1_000, exact: false });
+        assert_eq!(Total::counted(1_039, Total::bound(40)), Total { count: 1_039, exact: true });
+        assert_eq!(Total::counted(1_040, Total::bound(40)), Total { count: 1_040, exact: false });
     }
 }

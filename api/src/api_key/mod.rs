@@ -33,7 +33,7 @@ use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 
 /// The endpoints of API keys.
 pub fn routes() -> Vec<Route> {
@@ -191,11 +191,11 @@ async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Ans
     responses((status = 200, body = List<View>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
-    let (page, created) = (Page::of(&parameters)?, parameters.created()?);
+    let (page, parameters) = Page::read(&uri, &["created_from", "created_to"])?;
+    let created = parameters.created()?;
     let mut tx = app.db.read().await?;
     let (rows, total) = api_key::page(&mut tx, seen(&principal), created, page.limit, page.offset()).await?;
-    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(item), total)))
 }
 
 /// The replacement of an API key.

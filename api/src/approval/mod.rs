@@ -25,7 +25,7 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::field::id::location;
 use crate::http::error::Result;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 use crate::http::version::etag;
 
 /// The approval that another person must decide.
@@ -59,8 +59,7 @@ fn maker(principal: &Principal) -> Option<&str> {
     responses((status = 200, body = List<Short>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Short>>> {
-    let parameters = Parameters::read(&uri, &["status", "action", "created_from", "created_to", "page", "limit"])?;
-    let page = Page::of(&parameters)?;
+    let (page, parameters) = Page::read(&uri, &["status", "action", "created_from", "created_to"])?;
     let filter = Filter {
         statuses: parameters.words("status")?,
         action: parameters.text("action").map(str::to_owned),
@@ -70,7 +69,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let mut tx = app.db.read().await?;
     let (rows, total) = approval::list(&mut tx, &filter, page.limit, page.offset()).await?;
     let item = if principal.is_staff() { short } else { record::for_maker };
-    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(item), total)))
 }
 
 /// Read an approval with its payload, hash and version.

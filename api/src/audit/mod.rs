@@ -22,13 +22,13 @@ use crate::config::{Config, database};
 use crate::failure::Failure;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
-use crate::http::pages::{Between, Continued, Paging, Parameters, Place};
+use crate::http::pages::{Between, Continued, Page, Paging, Parameters, Place};
 use crate::secrets::Secrets;
 
 /// How many positions one request verifies; the command line has no such bound.
 const POSITIONS_MAX: i64 = 50_000;
 
-const PARAMETERS: [&str; 8] = ["actor", "action", "object", "created_from", "created_to", "page", "limit", "after"];
+const FILTERS: [&str; 6] = ["actor", "action", "object", "created_from", "created_to", "after"];
 
 /// The filters of the audit log.
 #[derive(IntoParams)]
@@ -56,7 +56,7 @@ pub struct Filters {
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
-    let parameters = Parameters::read(&uri, &PARAMETERS)?;
+    let (page, parameters) = Page::read(&uri, &FILTERS)?;
     let filter = Filter {
         actor: parameters.id("actor", "usr")?,
         action: parameters.text("action").map(str::to_owned),
@@ -64,13 +64,13 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
         created: parameters.created()?,
         after: parameters.id("after", "aud")?,
     };
-    let page = Continued::of(&parameters, filter.after.as_ref())?;
+    let page = Continued::of(page, filter.after.as_deref());
     let mut tx = app.db.read().await?;
     let mut lines = audit::list(&mut tx, &filter, page.limit(), page.offset()).await?;
     let next_after = page.cut(&mut lines, |line| &line.id);
     let data: Vec<_> = lines.iter().map(item).collect();
     let total = if page.counts() { Some(audit::count(&mut tx, &filter).await?) } else { None };
-    Ok(Json(Listed { data, pagination: page.place(next_after, total, audit::COUNTED_MAX) }))
+    Ok(Json(Listed { data, pagination: page.place(next_after, total) }))
 }
 
 /// Verify the hash chain of the audit log.

@@ -24,7 +24,7 @@ use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::http::error::{Problem, Result};
-use crate::http::pages::{List, Page, Paging, Parameters};
+use crate::http::pages::{List, Page, Paging};
 use crate::operation;
 
 /// An entitlement with the fields that the caller may see.
@@ -51,8 +51,8 @@ pub async fn list(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<View>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "status"])?;
-    let (page, statuses) = (Page::of(&parameters)?, parameters.words("status")?);
+    let (page, parameters) = Page::read(&uri, &["status"])?;
+    let statuses = parameters.words("status")?;
     let mut tx = app.db.read().await?;
     let d = find(&mut tx, &running(&principal), &id).await?;
     let decimals = offering::find(&mut tx, &d.offering_id).await?.token_decimals;
@@ -61,7 +61,7 @@ pub async fn list(
         true => View::Full(Box::new(record::line(&row.entitlement, decimals))),
         false => View::Org(Box::new(record::org_line(row, decimals))),
     };
-    Ok(Json(page.list(found.iter().map(item).collect(), total)))
+    Ok(Json(page.list(found.iter().map(item), total)))
 }
 
 #[derive(Clone, Copy, Debug)]

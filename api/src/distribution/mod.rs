@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::http::error::Result;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 use crate::http::version::etag;
 
 /// The distributions that a caller sees: staff all, investors those with an entitlement of theirs, issuers their own.
@@ -71,9 +71,7 @@ pub enum View {
     responses((status = 200, body = List<View>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
-    let known = ["page", "limit", "status", "offering_id", "created_from", "created_to"];
-    let parameters = Parameters::read(&uri, &known)?;
-    let page = Page::of(&parameters)?;
+    let (page, parameters) = Page::read(&uri, &["status", "offering_id", "created_from", "created_to"])?;
     let filter = Filter {
         statuses: parameters.words("status")?,
         offering_id: parameters.id("offering_id", "off")?,

@@ -18,6 +18,7 @@ pub struct RequestId(pub String);
 
 impl RequestId {
     /// The caller's id, or a new one.
+    // Not `tower_http::request_id`: it keeps any id that the caller sends, so an id could forge a log line.
     pub fn of(headers: &HeaderMap, db: &Db) -> Self {
         let given = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| is_sound(text));
         Self(given.map_or_else(|| db.ids().new_id("req", db.clock().now()), str::to_owned))

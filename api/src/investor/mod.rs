@@ -29,7 +29,7 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
 use crate::http::error::{Problem, Result};
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 use crate::http::version::etag;
 
 /// The filters of the list of investors.
@@ -57,9 +57,7 @@ pub struct Filters {
     extensions(("x-codes" = json!(["forbidden"]))),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<Facts>>> {
-    let known = ["page", "limit", "status", "created_from", "created_to", "country", "q"];
-    let parameters = Parameters::read(&uri, &known)?;
-    let page = Page::of(&parameters)?;
+    let (page, parameters) = Page::read(&uri, &["status", "created_from", "created_to", "country", "q"])?;
     let text = |name| parameters.text(name).map(str::to_owned);
     let (statuses, created) = (parameters.words("status")?, parameters.created()?);
     let filter = Filter { statuses, created, country: text("country"), name: text("q") };
@@ -69,7 +67,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     }
     let mut tx = app.db.read().await?;
     let (rows, total) = investor::page(&mut tx, &filter, page.limit, page.offset()).await?;
-    Ok(Json(page.list(rows.iter().map(|i| record::facts(i, tx.now(), masked)).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(|i| record::facts(i, tx.now(), masked)), total)))
 }
 
 /// Read an investor with all decisions.

@@ -27,7 +27,7 @@ use crate::field::address::Typed;
 use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 
 /// An address is the same on every chain of this kind (CAIP-2).
 const NAMESPACE: &str = "eip155";
@@ -89,13 +89,13 @@ pub fn item(w: &Wallet, places: &[Frozen]) -> View {
     extensions(("x-codes" = json!(["not_found"]))),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "created_from", "created_to"])?;
-    let (page, created) = (Page::of(&parameters)?, parameters.created()?);
+    let (page, parameters) = Page::read(&uri, &["created_from", "created_to"])?;
+    let created = parameters.created()?;
     let mut tx = app.db.read().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let places = investor::frozen_on(&mut tx, &i.id).await?;
     let (wallets, total) = wallet::page(&mut tx, &i.id, created, page.limit, page.offset()).await?;
-    Ok(Json(page.list(wallets.iter().map(|w| item(w, &places)).collect(), total)))
+    Ok(Json(page.list(wallets.iter().map(|w| item(w, &places)), total)))
 }
 
 /// The address that the investor claims.

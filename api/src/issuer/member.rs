@@ -24,7 +24,7 @@ use crate::change::submission::{Form, Submission};
 use crate::field::name::{check_email, check_name, masked_email, masked_name};
 use crate::http::error::Result;
 use crate::http::instant::Instant;
-use crate::http::pages::{List, Page, Paging, Parameters};
+use crate::http::pages::{List, Page, Paging};
 use crate::issuer;
 
 /// A member of an issuer.
@@ -60,7 +60,7 @@ pub async fn list(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<View>>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let (page, _) = Page::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     issuer::find_own(&mut tx, &principal, &id).await?;
     let (rows, total) = domain::page(&mut tx, &id, page.limit, page.offset()).await?;
@@ -69,7 +69,7 @@ pub async fn list(
         true => View { email: masked_email(&user.email), name: masked_name(&user.name), ..item(user) },
         false => item(user),
     });
-    Ok(Json(page.list(shown.collect(), total)))
+    Ok(Json(page.list(shown, total)))
 }
 
 /// The member to invite.

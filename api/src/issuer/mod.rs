@@ -26,7 +26,7 @@ use crate::change::submission::{Form, Submission};
 use crate::change::{ChangeRequest, check_reason};
 use crate::http::error::Result;
 use crate::http::instant::Instant;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 use crate::http::version::etag;
 
 /// An issuer.
@@ -65,11 +65,10 @@ fn item(issuer: &Issuer) -> View {
     responses((status = 200, body = List<View>)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<View>>> {
-    let parameters = Parameters::read(&uri, &["status", "created_from", "created_to", "page", "limit"])?;
-    let page = Page::of(&parameters)?;
+    let (page, parameters) = Page::read(&uri, &["status", "created_from", "created_to"])?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
     let (rows, total) = issuer::page(&mut app.db.read().await?, &filter, page.limit, page.offset()).await?;
-    Ok(Json(page.list(rows.iter().map(item).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(item), total)))
 }
 
 /// The organisation with this id, for staff and for its own people. To everybody else there is none.

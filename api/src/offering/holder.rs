@@ -15,7 +15,7 @@ use crate::field::address::Typed;
 use crate::field::name::masked_name;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
-use crate::http::pages::{List, Page, Paging, Parameters};
+use crate::http::pages::{List, Page, Paging};
 use crate::offering;
 
 /// List the holders of an offering's token, ordered by wallet.
@@ -31,14 +31,14 @@ pub async fn list(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<Holders>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let (page, _) = Page::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let offering = offering::find_run_by(&mut tx, &principal, &id).await?;
     let (rows, total) = holding::page(&mut tx, &id, page.limit, page.offset()).await?;
     let read = token_read::cursor(&mut tx, &id).await?;
     let decimals = offering.decimals();
     let masked = principal.0.sees_masked();
-    let data = rows.iter().map(|row| item(row, decimals, masked)).collect();
+    let data = rows.iter().map(|row| item(row, decimals, masked));
     let as_of = read.map(|r| AsOf { block: r.block_number, read_at: Instant(r.read_at) });
     Ok(Json(Holders { list: page.list(data, total), as_of }))
 }

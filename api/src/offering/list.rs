@@ -15,7 +15,7 @@ use crate::code::Code;
 use crate::http::error::{Problem, Result};
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
 
-const KNOWN: [&str; 7] = ["status", "page", "limit", "created_from", "created_to", "sort", "q"];
+const FILTERS: [&str; 5] = ["status", "created_from", "created_to", "sort", "q"];
 const WORDS_CHARACTERS_MAX: usize = 100;
 
 /// The filters of the list.
@@ -44,13 +44,12 @@ pub struct Filters {
 )]
 pub async fn list(State(app): State<App>, principal: Option<Extension<Principal>>, uri: Uri) -> Result<Response> {
     let principal = principal.as_deref();
-    let parameters = Parameters::read(&uri, &KNOWN)?;
-    let (page, scope) = (Page::of(&parameters)?, seeing(principal));
+    let ((page, parameters), scope) = (Page::read(&uri, &FILTERS)?, seeing(principal));
     let filter = filter(&parameters, &scope)?;
     let mut tx = app.db.read().await?;
     let (rows, total) = offering::page(&mut tx, &scope, &filter, page.limit, page.offset()).await?;
     let caching = if principal.is_some() { "no-store" } else { "public, max-age=30" };
-    let body = page.list(rows.iter().map(record::item).collect(), total);
+    let body = page.list(rows.iter().map(record::item), total);
     Ok((StatusCode::OK, [(header::CACHE_CONTROL, caching)], Json(body)).into_response())
 }
 

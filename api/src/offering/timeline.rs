@@ -14,7 +14,7 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
-use crate::http::pages::{List, Page, Paging, Parameters};
+use crate::http::pages::{List, Page, Paging};
 
 /// An event of an offering. Fields that do not apply are null.
 #[derive(Serialize, ToSchema)]
@@ -72,10 +72,10 @@ pub async fn timeline(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<EventView>>> {
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let (page, _) = Page::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     find_run_by(&mut tx, &principal, &id).await?;
     let (rows, total) = event::page_of_subject(&mut tx, &id, page.limit, page.offset()).await?;
     let staff = principal.is_staff();
-    Ok(Json(page.list(rows.iter().map(|e| item(e, staff)).collect(), total)))
+    Ok(Json(page.list(rows.iter().map(|e| item(e, staff)), total)))
 }

@@ -24,9 +24,9 @@ use crate::field::id::location;
 use crate::field::subject::Subject;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
-use crate::http::pages::{Between, Continued, Paging, Parameters, Place};
+use crate::http::pages::{Between, Continued, Page, Paging, Parameters, Place};
 
-const PARAMETERS: [&str; 13] = [
+const FILTERS: [&str; 11] = [
     "status",
     "type",
     "needs_attention",
@@ -37,8 +37,6 @@ const PARAMETERS: [&str; 13] = [
     "created_from",
     "created_to",
     "q",
-    "page",
-    "limit",
     "after",
 ];
 
@@ -60,15 +58,15 @@ pub struct Listed {
     responses((status = 200, body = Listed)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
-    let parameters = Parameters::read(&uri, &PARAMETERS)?;
+    let (page, parameters) = Page::read(&uri, &FILTERS)?;
     let filter = filter(&parameters)?;
-    let page = Continued::of(&parameters, filter.after.as_ref())?;
+    let page = Continued::of(page, filter.after.as_deref());
     let mut tx = app.db.read().await?;
     let mut operations = operation::list(&mut tx, &filter, page.limit(), page.offset()).await?;
     let next_after = page.cut(&mut operations, |op| &op.id);
     let data: Vec<_> = operations.iter().map(|op| short(&app, op)).collect();
     let total = if page.counts() { Some(operation::count(&mut tx, &filter).await?) } else { None };
-    Ok(Json(Listed { data, pagination: page.place(next_after, total, operation::COUNTED_MAX) }))
+    Ok(Json(Listed { data, pagination: page.place(next_after, total) }))
 }
 
 fn filter(parameters: &Parameters) -> Result<Filter> {

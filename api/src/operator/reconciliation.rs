@@ -25,7 +25,7 @@ use crate::change::submission::{Form, Submission};
 use crate::field::subject::Subject;
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 
 /// The scope of the reconciliation run.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -91,11 +91,11 @@ impl Change for Body {
     responses((status = 200, body = List<Short>)),
 )]
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>> {
-    let parameters = Parameters::read(&uri, &["status", "created_from", "created_to", "page", "limit"])?;
-    let (page, statuses, created) = (Page::of(&parameters)?, parameters.words("status")?, parameters.created()?);
+    let (page, parameters) = Page::read(&uri, &["status", "created_from", "created_to"])?;
+    let (statuses, created) = (parameters.words("status")?, parameters.created()?);
     let mut tx = app.db.read().await?;
     let (found, total) = runs::page(&mut tx, &statuses, created, page.limit, page.offset()).await?;
-    Ok(Json(page.list(found.iter().map(short).collect(), total)))
+    Ok(Json(page.list(found.iter().map(short), total)))
 }
 
 /// Read a reconciliation run with a page of its findings.
@@ -107,7 +107,7 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>>
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Report>> {
     id::check("rec", &id)?;
-    let page = Page::of(&Parameters::read(&uri, &["page", "limit"])?)?;
+    let (page, _) = Page::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let run = runs::find(&mut tx, &id).await?;
     let parts = runs::parts(&mut tx, &id).await?;
@@ -129,7 +129,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) ->
     Ok(Json(Report {
         short: short(&run),
         counts: Counts { by_kind, by_severity },
-        findings: page.list(found.into_iter().map(difference).collect(), total),
+        findings: page.list(found.into_iter().map(difference), total),
         parts: parts.iter().map(part).collect(),
     }))
 }

@@ -1,6 +1,6 @@
 //! The outermost layers: one gives each request its id and completes every answer, the other limits its duration.
 
-use std::panic::AssertUnwindSafe;
+use std::any::Any;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,7 +8,6 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures::FutureExt;
 use tracing::Instrument;
 use tracing::field::{Empty, display};
 
@@ -63,18 +62,22 @@ fn is_probe(path: &str) -> bool {
     ROUTES.iter().any(|route| route.probe && route.path == path)
 }
 
-/// The layer within: a request too many is turned away, and one that takes too long or panics is answered all the same; what it had not
-/// committed never happened.
+/// The layer within: it limits the number of open requests and the duration of each. The transaction of a request that takes too long is
+/// rolled back.
 pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
     // Health checks are answered under any load.
     let place = if is_probe(request.uri().path()) { Ok(None) } else { app.room.try_acquire().map(Some) };
     let Ok(_held) = place else { return Problem::bare(Code::ServiceUnavailable).into_response() };
     let limit = Duration::from_secs(app.limits.request_timeout_seconds);
-    match tokio::time::timeout(limit, AssertUnwindSafe(next.run(request)).catch_unwind()).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(_)) => Problem::internal("the handler panicked").into_response(),
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
         Err(_) => Problem::unavailable("the request took longer than its limit").into_response(),
     }
+}
+
+/// The answer to a request whose handler panicked. Its transaction is rolled back.
+pub fn panicked(_: Box<dyn Any + Send>) -> Response {
+    Problem::internal("the handler panicked").into_response()
 }
 
 fn render(response: &mut Response, problem: &Problem, path: &str, request_id: &str) {

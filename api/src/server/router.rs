@@ -3,6 +3,7 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
+use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::access::admit::admit;
 use crate::app::App;
@@ -27,6 +28,7 @@ pub fn router(app: App) -> Router {
         .fallback(async || Problem::bare(Code::NotFound))
         .method_not_allowed_fallback(async || Problem::bare(Code::MethodNotAllowed))
         .layer(DefaultBodyLimit::disable())
+        .layer(CatchPanicLayer::custom(answer::panicked))
         .layer(from_fn_with_state(app.clone(), answer::bound))
         .layer(from_fn_with_state(app.limits.clone(), origin::cross))
         .layer(from_fn_with_state(app.clone(), answer::finish))

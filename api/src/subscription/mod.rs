@@ -24,7 +24,7 @@ pub use record::View;
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::http::error::Result;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 use crate::http::version::etag;
 use crate::offering;
 
@@ -71,11 +71,11 @@ pub struct Filters {
     responses((status = 200, body = List<View>)),
 )]
 pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<View>>> {
-    let mut known = vec!["page", "limit", "status", "offering_id", "created_from", "created_to"];
+    let mut filters = vec!["status", "offering_id", "created_from", "created_to"];
     if principal.roles.is_staff() {
-        known.push("investor_id");
+        filters.push("investor_id");
     }
-    let parameters = Parameters::read(&uri, &known)?;
+    let (asked, parameters) = Page::read(&uri, &filters)?;
     let filter = Filter {
         statuses: parameters.words("status")?,
         offering_id: parameters.id("offering_id", "off")?,
@@ -83,7 +83,7 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
         created: parameters.created()?,
         ..Filter::default()
     };
-    page(&mut app.db.read().await?, &scope(&principal), &filter, Page::of(&parameters)?).await
+    page(&mut app.db.read().await?, &scope(&principal), &filter, asked).await
 }
 
 /// List the subscriptions of an offering, newest first.
@@ -101,8 +101,8 @@ pub async fn of_offering(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<View>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
-    let (statuses, created, asked) = (parameters.words("status")?, parameters.created()?, Page::of(&parameters)?);
+    let (asked, parameters) = Page::read(&uri, &["status", "created_from", "created_to"])?;
+    let (statuses, created) = (parameters.words("status")?, parameters.created()?);
     let mut tx = app.db.read().await?;
     offering::find_run_by(&mut tx, &principal, &id).await?;
     let filter = Filter { statuses, created, offering_id: Some(id), ..Filter::default() };
@@ -111,8 +111,7 @@ pub async fn of_offering(
 
 async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<List<View>>> {
     let (rows, total) = subscription::list(tx, scope, filter, page.limit, page.offset()).await?;
-    let data = rows.iter().map(|row| record::item(row, tx.now())).collect();
-    Ok(Json(page.list(data, total)))
+    Ok(Json(page.list(rows.iter().map(|row| record::item(row, tx.now())), total)))
 }
 
 /// Read a subscription.

@@ -32,7 +32,7 @@ use crate::field::id::location;
 use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
-use crate::http::pages::{Between, List, Page, Paging, Parameters};
+use crate::http::pages::{Between, List, Page, Paging};
 use crate::http::version::{IfMatch, OptionalSeen, etag};
 
 /// The webhook endpoint to create.
@@ -173,13 +173,12 @@ impl ChangeRequest for NewEndpointRequest {
     responses((status = 200, body = List<View>)),
 )]
 pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<List<View>>> {
-    let parameters = Parameters::read(&uri, &["page", "limit", "status", "created_from", "created_to"])?;
-    let page = Page::of(&parameters)?;
+    let (page, parameters) = Page::read(&uri, &["status", "created_from", "created_to"])?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     let (rows, total) = webhook::page(&mut tx, &owner, &filter, page.limit, page.offset()).await?;
-    Ok(Json(page.list(rows.into_iter().map(|row| item(&app, row)).collect(), total)))
+    Ok(Json(page.list(rows.into_iter().map(|row| item(&app, row)), total)))
 }
 
 /// Read a webhook endpoint.

@@ -5,9 +5,10 @@ use crate::Result;
 use crate::db::Tx;
 use crate::narrow::Created;
 use crate::sql::{Sql, sql};
+use crate::total::Total;
 
 /// The count of entries stops here.
-pub const COUNTED_MAX: i64 = 10_000;
+const COUNTED_MAX: i64 = 10_000;
 
 /// The filter of a list.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +38,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Resu
     matching(sql("select *"), filter).push(" order by id desc").page(limit, offset).rows(tx).await
 }
 
-/// The number of entries, up to the limit.
-pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<i64> {
-    let counted = matching(sql("select count(*) from (select 1"), filter);
-    counted.push(" limit ").push(COUNTED_MAX).push(") as counted").scalar(tx).await
+/// The number of matching entries. The count has a limit.
+pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<Total> {
+    Total::count_up_to(tx, matching(sql("select count(*) from (select 1"), filter), COUNTED_MAX).await
 }

@@ -26,7 +26,7 @@ mod verify;
 
 pub use anchor::{Anchor, AnchorFlaw, CheckedAnchor, Proof, draft, insert_anchor, proof};
 pub(crate) use guard::create_triggers;
-pub use list::{COUNTED_MAX, Filter, count, list};
+pub use list::{Filter, count, list};
 pub use seal::{head, seal};
 pub use tree::{Sibling, Side};
 pub use verify::{Bad, Flaw, Verdict, verify};

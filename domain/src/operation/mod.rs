@@ -20,7 +20,7 @@ pub use list::{
 };
 pub use many::{find_all, postpone_all, save_all, transition_all, versions};
 pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, insert_all, key_spent};
-pub use page::{COUNTED_MAX, Filter, count, list};
+pub use page::{Filter, count, list};
 pub use state::{Move, Status, picture};
 pub use stats::{oldest_at, percentile, stats, times_to_final};
 

@@ -8,9 +8,10 @@ use crate::column::Hex;
 use crate::db::Tx;
 use crate::narrow::Created;
 use crate::sql::{Sql, sql};
+use crate::total::Total;
 
 /// The count for numbered pages stops here.
-pub const COUNTED_MAX: i64 = 1_000;
+const COUNTED_MAX: i64 = 1_000;
 
 /// The filter of a list. Empty and none mean no restriction.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +67,7 @@ pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Resu
     matching(sql("select *"), filter).push(" order by id desc").page(limit, offset).rows(tx).await
 }
 
-/// The number of matching operations, up to [`COUNTED_MAX`], because counting a whole table takes long.
-pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<i64> {
-    let counted = matching(sql("select count(*) from (select 1"), filter);
-    counted.push(" limit ").push(COUNTED_MAX).push(") as counted").scalar(tx).await
+/// The number of matching operations. The count has a limit, because counting a whole table takes long.
+pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<Total> {
+    Total::count_up_to(tx, matching(sql("select count(*) from (select 1"), filter), COUNTED_MAX).await
 }

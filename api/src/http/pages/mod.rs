@@ -97,11 +97,11 @@ impl Place {
     }
 
     /// The place of a numbered page; counting may have stopped at a bound.
-    fn counted(page: Page, total: i64, exact: bool, next_after: Option<String>) -> Self {
+    fn counted(page: Page, Total { count, exact }: Total, next_after: Option<String>) -> Self {
         Self {
             page: Some(page.number),
-            total: Some(total),
-            total_pages: Some(page.pages(total)),
+            total: Some(count),
+            total_pages: Some(page.pages(count)),
             total_is_exact: Some(exact),
             ..Self::after(page, next_after)
         }
@@ -208,13 +208,14 @@ pub struct Page {
 }
 
 impl Page {
-    /// The page that is asked for.
-    pub fn of(parameters: &Parameters) -> Result<Self> {
+    /// Reads the query of a numbered list: the page that is asked for, and the parameters with its filters.
+    pub fn read(uri: &Uri, filters: &[&str]) -> Result<(Self, Parameters)> {
+        let parameters = Parameters::read(uri, &[&["page", "limit"][..], filters].concat())?;
         let page = Self { number: parameters.integer("page", 1, i64::MAX / LIMIT_MAX)?, limit: parameters.limit()? };
         if page.offset() > OFFSET_MAX {
             return Err(invalid("page", &format!("the page can start after at most {OFFSET_MAX} items")));
         }
-        Ok(page)
+        Ok((page, parameters))
     }
 
     /// How many items lie before it.
@@ -222,9 +223,9 @@ impl Page {
         (self.number - 1) * self.limit
     }
 
-    /// The answer: the items and where they stand.
-    pub fn list<T: ToSchema>(self, data: Vec<T>, total: impl Into<Total>) -> List<T> {
-        List { data, pagination: self.pagination(total.into()) }
+    /// The answer of every numbered list: the items and the position of the page.
+    pub fn list<T: ToSchema>(self, items: impl IntoIterator<Item = T>, total: impl Into<Total>) -> List<T> {
+        List { data: items.into_iter().collect(), pagination: self.pagination(total.into()) }
     }
 
     fn pagination(self, Total { count, exact }: Total) -> Pagination {
@@ -251,11 +252,10 @@ pub struct Continued {
 }
 
 impl Continued {
-    /// The page that is asked for; with an id to begin after, its number does not count.
-    pub fn of(parameters: &Parameters, after: Option<&String>) -> Result<Self> {
-        let page = Page::of(parameters)?;
+    /// The page that is asked for. After an id, the number of the page is ignored.
+    pub fn of(page: Page, after: Option<&str>) -> Self {
         let after_id = after.is_some();
-        Ok(Self { page: if after_id { Page { number: 1, ..page } } else { page }, after_id })
+        Self { page: if after_id { Page { number: 1, ..page } } else { page }, after_id }
     }
 
     /// How many rows to read: one more than the page holds shows whether there is a next page.
@@ -282,10 +282,10 @@ impl Continued {
         rows.last().filter(|_| more).map(|row| id(row).to_owned())
     }
 
-    /// The position of the page. Counting stops at `counted_max`; the total is then a lower bound.
-    pub fn place(self, next_after: Option<String>, total: Option<i64>, counted_max: i64) -> Place {
+    /// The position of the page.
+    pub fn place(self, next_after: Option<String>, total: Option<Total>) -> Place {
         match total {
-            Some(total) => Place::counted(self.page, total, total < counted_max, next_after),
+            Some(total) => Place::counted(self.page, total, next_after),
             None => Place::after(self.page, next_after),
         }
     }

@@ -4,7 +4,7 @@ use super::*;
 
 fn page(query: &str) -> Result<Page> {
     let uri: Uri = format!("/x?{query}").parse().unwrap();
-    Page::of(&Parameters::read(&uri, &["page", "limit"])?)
+    Page::read(&uri, &[]).map(|(page, _)| page)
 }
 
 #[test]
