@@ -1,4 +1,4 @@
-//! What was refused is given up, by one person or by two, and is free for another wish, which is done once.
+//! A refused operation is abandoned, by one person or with an approval, and can be requested again and executed once.
 
 use muniment_activities::registry::Roles;
 use serde_json::json;
@@ -9,7 +9,7 @@ use super::kind::{ALL, Kind};
 use super::stage::{Node, Stage};
 use super::traces::ONCE;
 
-/// Giving up what issues or moves what people own takes two.
+/// Abandoning an operation that issues or moves units or money needs an approval.
 const BY_TWO: [Kind; 7] =
     [Kind::Mint, Kind::MintLocked, Kind::Force, Kind::Recover, Kind::Pay, Kind::PayBatch, Kind::Escrow];
 
@@ -22,16 +22,16 @@ impl Stage {
             assert_eq!(answer.status, if by_two { 202 } else { 200 }, "{:?}: {answer:?}", asked.kind);
             let given_up = format!("operations where id = '{id}' and status = 'failed' and resolution = 'abandoned'");
             if by_two {
-                assert_eq!(self.site().count(&given_up).await, 0, "{:?}: one person is not enough", asked.kind);
+                assert_eq!(self.site().count(&given_up).await, 0, "{:?}: an approval is needed", asked.kind);
                 assert_eq!(self.day.approve(&answer).await.status, 202, "{:?}", asked.kind);
             }
-            self.site().until("it is given up", async || self.site().count(&given_up).await == 1).await;
+            self.site().until("it is abandoned", async || self.site().count(&given_up).await == 1).await;
             let again = self.day.server.retry(&format!("retry-{id}"), id).await;
-            assert_eq!(again.problem(), (409, "invalid_state".to_owned()), "what was given up stays so");
+            assert_eq!(again.problem(), (409, "invalid_state".to_owned()), "an abandoned operation stays abandoned");
         }
     }
 
-    /// Asks for the same again. Money is not executed again but put into another operation, holder by holder.
+    /// Requests the same again. Money is not executed again but put into another operation, holder by holder.
     async fn ask_anew(&self, asked: &Asked) -> Asked {
         if !matches!(asked.kind, Kind::Pay | Kind::PayBatch | Kind::Escrow) {
             return self.ask_under("anew", asked.kind, asked.round).await;
@@ -56,7 +56,7 @@ on_both_databases! {
             stage.give_up(one).await;
         }
         stage.is_undone(&refused).await;
-        assert_eq!(site.count("operation_items where live").await, 0, "all of it is free");
+        assert_eq!(site.count("operation_items where live").await, 0, "every live key is released");
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
         let mut anew = Vec::with_capacity(ALL.len());

@@ -1,4 +1,4 @@
-//! How each kind is asked for at the front api.
+//! How each kind is requested through the API.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::installation::{Answer, wallet};
 
 const FAR: &str = "2099-01-01T00:00:00Z";
 
-/// What was asked for, and the operations that came of it.
+/// A request and the operations that it made.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub kind: Kind,
@@ -23,19 +23,19 @@ fn operations(answer: &Answer) -> Vec<String> {
 }
 
 impl Stage {
-    /// Asks for one kind, by as many people as it takes. Asked again it is the same.
+    /// Requests one kind, with an approval where needed. A repetition returns the same operations.
     pub async fn ask(&self, kind: Kind, round: usize) -> Asked {
         self.ask_under("first", kind, round).await
     }
 
-    /// Under another key it is another wish.
+    /// Another key makes another request.
     pub async fn ask_under(&self, key: &str, kind: Kind, round: usize) -> Asked {
-        let answer = self.try_ask(key, kind, round).await.unwrap_or_else(|| panic!("{kind:?}: nobody answers"));
+        let answer = self.try_ask(key, kind, round).await.unwrap_or_else(|| panic!("{kind:?}: no response"));
         let ids = operations(&answer);
         Asked { kind, round, ids }
     }
 
-    /// The same; none if the process ends before it answers.
+    /// Requests one kind; none if the process ends before it answers.
     pub async fn try_ask(&self, key: &str, kind: Kind, round: usize) -> Option<Answer> {
         let (path, body) = self.request(kind, round).await;
         let server = &self.day.server;
@@ -49,7 +49,7 @@ impl Stage {
         server.client().get(allowed.headers["location"].to_str().unwrap()).await
     }
 
-    /// Asks for every kind.
+    /// Requests every kind.
     pub async fn ask_all(&self, round: usize) -> Vec<Asked> {
         let mut all = Vec::with_capacity(ALL.len());
         for kind in ALL {

@@ -1,5 +1,5 @@
-//! The process ends before and after each durable write on the way of every kind of operation. Each life goes on where the one before it
-//! was ended, and the last one finds everything done once.
+//! The process ends before and after each durable write of every kind of operation. Each process continues where the one before
+//! ended, and the last one finds every effect exactly once.
 
 use std::time::Instant;
 
@@ -11,25 +11,25 @@ use super::stage::{Node, Stage};
 use crate::crash::{SIDES, assert_crashed, start_and_crash};
 use crate::installation::{PATIENCE, Server};
 
-/// How far everything is that was asked for, as a life left it.
+/// Progress of all operations when a process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Left {
     /// Transactions with stored bytes.
     signed: u64,
-    /// What a block would take.
+    /// Transactions that a block can include.
     in_pool: u64,
-    /// Transactions that a node took, as the database knows.
+    /// Transactions sent, according to the database.
     noted: u64,
-    /// Steps in a block, as the database knows.
+    /// Included steps, according to the database.
     included: u64,
     confirmed: u64,
 }
 
-/// A stage whose process ends again and again.
+/// An installation whose process ends again and again.
 struct Lives {
     stage: Stage,
     proxy: FaultProxy,
-    /// What was there before.
+    /// The progress before.
     base: Left,
 }
 
@@ -57,7 +57,7 @@ impl Lives {
         }
     }
 
-    /// A life that is planned to end, once it serves; none if it ended before.
+    /// Starts a process with a planned crash and waits until it serves; none if it ended first.
     async fn serves(&mut self, plan: &str) -> bool {
         let process = self.stage.site().launch(&["run"]).env("MUNIMENT_CRASH", plan).spawn();
         match Server::of(process, &self.stage.site().key).await {
@@ -74,14 +74,14 @@ impl Lives {
 
     /// Ends at the acceptance of a kind, and around the commit that signs its first step.
     async fn ends_up_to_the_signature(&mut self, kind: Kind, side: &str, signed: u64) {
-        // Where it takes two, the wish of the first one is accepted before.
+        // Where an approval is needed, the request is accepted first.
         let accepted = format!("{}.{side}:{}", Point::Accept, kind.facts().people);
-        assert!(self.serves(&accepted).await, "{kind:?}: {accepted} was met by something else");
+        assert!(self.serves(&accepted).await, "{kind:?}: another write reached {accepted}");
         let answer = self.stage.try_ask("first", kind, 0).await;
-        assert!(answer.is_none(), "{kind:?}: {accepted} was not met: {answer:?}");
+        assert!(answer.is_none(), "{kind:?}: {accepted} was not reached: {answer:?}");
         assert_crashed(&mut self.stage.day.server.process, &accepted);
         let plan = format!("{}.before:1", Point::Sign);
-        // What was accepted goes on by itself; what was not is asked for again.
+        // An accepted operation continues by itself; otherwise the request is repeated.
         if self.serves(&plan).await {
             if side == "before" {
                 _ = self.stage.try_ask("first", kind, 0).await;
@@ -94,8 +94,8 @@ impl Lives {
         assert_eq!(self.left().await.signed, signed + 1, "{kind:?}: {plan}");
     }
 
-    /// Ends before a point, which changes nothing, and after it, until this is left: a write may be made in parts, and what a node refused
-    /// is sent again when a block's time is over.
+    /// Ends before a point, which changes nothing, and after it, until this progress is reached. A write may be made in parts, and
+    /// a refused transaction is sent again after a block's time.
     async fn ends_around(&self, point: Point, after: Left) {
         let before = self.left().await;
         start_and_crash(self.stage.site(), &format!("{point}.before:1")).await;
@@ -110,7 +110,7 @@ impl Lives {
         panic!("{point}.after left {:?}, and not {after:?}", self.left().await);
     }
 
-    /// From stored bytes of so many to their block, after so many others.
+    /// From this many stored transactions to their block, after this many earlier ones.
     async fn ends_up_to_the_block(&self, earlier: u64, now: u64) {
         let all = earlier + now;
         let mut left = Left { signed: all, in_pool: now, noted: earlier, included: earlier, ..self.left().await };
@@ -122,7 +122,7 @@ impl Lives {
         self.ends_around(Point::Follow, left).await;
     }
 
-    /// Ends around the last words on so many operations more.
+    /// Ends around the final commits of this many operations.
     async fn ends_at_the_last_words(&self, operations: u64) {
         self.stage.site().anvil.mine(3).await;
         let left = self.left().await;
@@ -133,12 +133,12 @@ impl Lives {
 
 on_both_databases! {
     async fn every_kind_is_executed_once_across_crashes(database: Database) {
-        // The acceptance of every second kind is ended before its commit on one database, and after it on the other one.
+        // On one database every second kind is ended before its acceptance commits, on the other one after it.
         let first = usize::from(matches!(database, Database::Postgres(_)));
         let mut lives = Lives::begin(database).await;
         let others: Vec<Kind> = ALL.into_iter().filter(|kind| *kind != Kind::Escrow).collect();
         let count = others.len() as u64;
-        // Until everything is signed nothing gets to the node, so that all of it goes there in one call.
+        // Nothing is sent until everything is signed, so that one call sends all of it.
         let refused = Fault::Error(-32000, "txpool is full".to_owned());
         lives.proxy.add(Rule::new(refused).on(&["eth_sendRawTransaction"]));
         for (number, kind) in others.into_iter().enumerate() {
@@ -147,7 +147,7 @@ on_both_databases! {
         lives.proxy.heal();
         lives.ends_up_to_the_block(0, count).await;
         lives.ends_at_the_last_words(count).await;
-        // What has several steps goes after them, so that every commit is about one step of it.
+        // Operations with several steps run after the others, so that every commit is about one step.
         lives.ends_up_to_the_signature(Kind::Escrow, SIDES[first], count).await;
         for step in 0..Kind::Escrow.facts().steps.len() as u64 {
             if step > 0 {

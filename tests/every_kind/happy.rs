@@ -1,4 +1,4 @@
-//! Nothing goes wrong: on a node with finality to wait for, and on the chain that the platform brings with it.
+//! No fault: on a node with a finality delay, and on the embedded chain.
 
 use world::{Database, on_both_databases};
 
@@ -7,7 +7,7 @@ use super::stage::{Node, Stage};
 async fn all_is_done_once(node: Node, database: Database) {
     let stage = Stage::new(node, database, 1).await;
     let asked = stage.ask_all(0).await;
-    // The same wish again is the same operation.
+    // The same request again returns the same operation.
     for (first, again) in asked.iter().zip(stage.ask_all(0).await) {
         assert_eq!(first.ids, again.ids, "{:?}", first.kind);
     }

@@ -1,4 +1,4 @@
-//! The table: everything that a person can ask the platform to do on a chain, one row each.
+//! The table of operations: one row for each kind of request.
 
 use muniment_domain::operation;
 
@@ -25,26 +25,26 @@ pub enum Kind {
     Audit,
 }
 
-/// What becomes of an operation whose very call another agent of the platform has executed before.
+/// The outcome when another agent of the platform has already executed the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// The chain knows its id: the other's transaction is taken over, and nothing is signed.
+    /// The chain knows the operation number: the other's transaction is adopted, and nothing is signed.
     Adopted,
-    /// It has no id on the chain, and is the same when it is done twice.
+    /// The call has no operation number, and repeating it has the same effect.
     Harmless,
-    /// It has no id, and the contract says that there is nothing to do: a person names the other's transaction as the proof.
+    /// The call has no operation number, and the contract reverts because nothing is to do: an operator confirms with the other's transaction.
     Refused,
 }
 
-/// What holds for a row whatever happens to it.
+/// Facts of a row that hold under every fault.
 pub struct Facts {
     pub of: operation::Kind,
-    /// The functions that are called, in their order.
+    /// The called functions, in order.
     pub steps: &'static [&'static str],
-    /// How many people it takes.
+    /// Number of people that the request needs.
     pub people: u8,
     pub again: Again,
-    /// What the portals are told of it besides that an operation is confirmed.
+    /// Events besides the confirmation of the operation.
     pub told: Option<&'static str>,
 }
 

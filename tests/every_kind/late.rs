@@ -1,5 +1,5 @@
-//! The engine gave up on what nobody mined. A person may put the same bytes in force again; and if it happened all the same, that is
-//! proposed and done by a person's word. What would be done twice, or forgotten though it may happen, is refused.
+//! The engine gave up on transactions that were not included. An operator may send the same bytes again; a late success is
+//! proposed and applied by an operator. A move that could repeat or lose an effect is refused.
 
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
@@ -14,8 +14,8 @@ fn wish(resolution: &str) -> Value {
 }
 
 impl Stage {
-    /// No block comes, and the engine has little patience. Only the lowest nonce of a lane can be stuck, what is behind it waits for it: so
-    /// one kind is asked for after the other.
+    /// No block comes, and the engine's limits are short. Only the lowest nonce of a lane can be stuck and the others wait for it, so
+    /// the kinds are requested one after another.
     async fn impatient(database: Database) -> Self {
         let mut stage = Self::new(Node::Anvil, database, 1).await;
         stage.day.server.process.kill();
@@ -25,7 +25,7 @@ impl Stage {
         stage
     }
 
-    /// A kind whose bytes are out, and that the engine has given up.
+    /// A kind whose transaction is sent and that is a dead letter.
     async fn given_up(&self, kind: Kind) -> Asked {
         let asked = self.ask(kind, 0).await;
         self.site().settled().await;
@@ -37,26 +37,26 @@ impl Stage {
         asked
     }
 
-    /// What a person wants of an operation is refused.
+    /// An operator's move on an operation is refused.
     async fn refuses(&self, id: &str, wish: Value, problem: (u16, &str)) {
         let refused = self.day.server.act(&format!("{}-{id}", problem.1), id, "reconcile", wish).await;
         assert_eq!(refused.problem(), (problem.0, problem.1.to_owned()), "{refused:?}");
     }
 
-    /// It is mined after all. Until its block is final nobody knows what to decide.
+    /// The transaction is included after all. Until its block is final no decision is possible.
     async fn mined_late(&self, asked: &Asked) {
         let site = self.site();
         site.anvil.mine(1).await;
         let included = format!("operation_steps where operation_id = '{}' and state = 'included'", asked.ids[0]);
-        site.until("it is seen", async || site.count(&included).await == 1).await;
+        site.until("it is seen in a block", async || site.count(&included).await == 1).await;
         let early = self.day.server.retry(&format!("early-{}", asked.ids[0]), &asked.ids[0]).await;
         assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()));
         site.finalised().await;
     }
 
-    /// A dead letter whose transaction is final: proposed, and not told to anybody. What has more steps to come goes on by a retry.
+    /// A dead letter whose transaction is final: proposed and not reported. An operation with more steps continues by a retry.
     async fn is_proposed(&self, asked: &Asked, other: &str) {
-        // One transaction proves no operation of which several steps are open.
+        // One transaction does not prove an operation with several open steps.
         let (proposed, no_proof) = match asked.kind {
             Kind::Escrow => ("retry", (409, "invalid_state")),
             _ => ("mark_confirmed", (422, "reconcile_verification_failed")),
@@ -73,11 +73,11 @@ impl Stage {
         assert_eq!(self.traces(asked).await.told, 0, "{:?}: a late success is proposed, never applied", asked.kind);
     }
 
-    /// Does what is proposed until the operation is confirmed.
+    /// Makes the proposed moves until the operation is confirmed.
     async fn follow_proposals(&self, id: &str) {
         let (site, server) = (self.site(), &self.day.server);
         for number in 0.. {
-            site.mined_until("somebody is needed, or it is done", async || {
+            site.mined_until("a move is needed, or it is confirmed", async || {
                 let open = format!("operation_steps where operation_id = '{id}' and state in ('signed', 'included')");
                 let live = format!("operations where id = '{id}' and status in ('pending', 'submitted')");
                 site.count(&open).await == 0 && site.count(&live).await == 0

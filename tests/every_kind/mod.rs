@@ -1,4 +1,4 @@
-//! Every kind of operation under every fault, through the front api: what it does is done once, is told when it is final, and never twice.
+//! Every kind of operation under every fault, through the API: executed once, and reported when final.
 
 mod abandon;
 mod ask;

@@ -1,4 +1,4 @@
-//! The block that holds every kind of operation vanishes, and vanishes again, before it is final.
+//! The block with every kind of operation vanishes twice before it is final.
 
 use world::on_both_databases;
 
@@ -19,15 +19,15 @@ on_both_databases! {
             site.until("every kind is in a block", async || site.count(of_ours).await >= ALL.len() as i64).await;
             for one in &asked {
                 let traces = stage.traces(one).await;
-                assert_eq!((traces.books, traces.told), (0, 0), "{:?}: told before it is final", one.kind);
+                assert_eq!((traces.books, traces.told), (0, 0), "{:?}: reported before it is final", one.kind);
             }
             site.anvil.reorg(1).await;
-            site.until("it is taken back", async || site.count(of_ours).await == 0).await;
+            site.until("the inclusion is withdrawn", async || site.count(of_ours).await == 0).await;
         }
         site.mined_until_settled().await;
         stage.is_done(&asked, |_| 1).await;
         let anew = "select operation_id from attempts where kind = 'original' group by operation_id, position having count(*) > 1";
-        assert_eq!(site.rows(anew).await, Vec::<Vec<String>>::new(), "the same bytes, not others");
+        assert_eq!(site.rows(anew).await, Vec::<Vec<String>>::new(), "the same bytes are sent");
         assert_eq!(site.exactly_once().await.attention, 0);
         stage.day.sums_agree().await;
     }

@@ -1,4 +1,4 @@
-//! Somebody else with an agent's key does the very same first: what has an id on the chain is taken over and not repeated.
+//! Another agent executes the same calls first: an effect with an operation number on the chain is adopted and not repeated.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::foreign_key::calls_of;
 use crate::installation::signer_of;
 
 impl Stage {
-    /// Executes every call of these operations with the key of another agent, who has money and lets our contracts pull it: the last
-    /// transaction of each.
+    /// Executes every call of these operations with another agent's key; that agent has money and lets our contracts pull it. Returns
+    /// the last transaction of each.
     async fn executed_elsewhere(&self, asked: &[Asked]) -> BTreeMap<String, String> {
         let (site, other) = (self.site(), signer_of(KEYS[2]));
         self.day.fund(other, 1_000).await;
@@ -34,7 +34,7 @@ impl Stage {
     }
 }
 
-/// How often the chain executes the call of a row in the end.
+/// How often the chain finally executes the call of a row.
 fn executed(kind: Kind) -> usize {
     if kind.facts().again == Again::Harmless { 2 } else { 1 }
 }

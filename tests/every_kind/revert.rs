@@ -1,5 +1,5 @@
-//! The contract says no: before anything is signed, in the block, and at each step of what has several. Nothing is changed by it, a
-//! person is asked for, and after the cause is gone a retry does it once.
+//! The contract refuses: before signing, in the block, and at each step of several. Nothing is changed, an operator
+//! is notified, and after the cause is removed a retry executes it once.
 
 use muniment_activities::registry::Roles;
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::kind::{ALL, Kind};
 use super::stage::{Node, Stage};
 
 impl Stage {
-    /// Every operation failed for this reason, nothing is to be seen of it, and a person is told what to do.
+    /// Checks that every operation failed for this reason, has no effect, and tells an operator what to do.
     async fn is_refused(&self, asked: &[Asked], code: &str) {
         for id in asked.iter().flat_map(|one| &one.ids) {
             let shown = self.day.server.get(&format!("/blockchain/operations/{id}")).await;
@@ -25,7 +25,7 @@ impl Stage {
         self.is_undone(asked).await;
     }
 
-    /// A person asks for all of it again.
+    /// Retries every operation.
     async fn retry(&self, asked: &[Asked], key: &str) {
         for id in asked.iter().flat_map(|one| &one.ids) {
             let retried = self.day.server.retry(&format!("{key}-{id}"), id).await;
@@ -33,7 +33,7 @@ impl Stage {
         }
     }
 
-    /// The signer gets its roles back, and everybody knows.
+    /// Restores the signer's roles and waits until the platform has read them.
     async fn reinstated(&self) {
         self.site().set_roles(Roles::ALL).await;
         self.site().anvil.mine(4).await;
@@ -43,7 +43,7 @@ impl Stage {
         self.site().mined_until_settled().await;
     }
 
-    /// Each step of a payment through the distributor reverts in its block, and the payment goes on where it stopped.
+    /// Each step of a payment through the distributor reverts in its block, and the payment continues where it stopped.
     async fn each_step_reverts(&self, escrow: &Asked) {
         let (site, id) = (self.site(), &escrow.ids[0]);
         for step in 0..Kind::Escrow.facts().steps.len() {
@@ -59,7 +59,7 @@ impl Stage {
                 assert_eq!(
                     refused.problem(),
                     (409, "partial_effect".to_owned()),
-                    "what is in escrow is finished: {refused:?}"
+                    "an escrow must be finished: {refused:?}"
                 );
             }
             self.reinstated().await;
@@ -81,16 +81,16 @@ on_both_databases! {
         site.stop_blocks().await;
         let first = stage.ask_all(0).await;
         site.all_in_pool(ALL.len() as u64).await;
-        // It pays more and comes first: what was tried as good reverts in the block.
+        // Its higher fee puts it first in the block, so a transaction that passed simulation reverts.
         site.set_roles(Roles(0)).await;
         stage.settled().await;
         stage.is_refused(&first, "reverted").await;
-        // Nobody may ask now, so nothing is signed at all.
+        // The signer may make no call now, so nothing is signed.
         let nonce = site.rows("select cast(next_nonce as text) from lanes").await;
         let second = stage.ask_all(1).await;
         site.settled().await;
         stage.is_refused(&second, "reverts").await;
-        assert_eq!(site.rows("select cast(next_nonce as text) from lanes").await, nonce, "no nonce was burnt");
+        assert_eq!(site.rows("select cast(next_nonce as text) from lanes").await, nonce, "no nonce was used");
         stage.reinstated().await;
         let (escrow, others): (Vec<_>, Vec<_>) = second.into_iter().partition(|one| one.kind == Kind::Escrow);
         stage.retry(&first, "first").await;

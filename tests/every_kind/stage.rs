@@ -1,4 +1,4 @@
-//! A platform on which every kind of operation can be asked for, so often: what each of them needs is there.
+//! An installation on which every kind of operation can be requested several times.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use world::{Anvil, Database, KEYS, Mining};
 use super::kind::Kind;
 use crate::installation::{Installation, PayoutFixture, Terms, in_days, signer_of, wallet};
 
-/// Places in the list of offerings.
+/// Positions in the list of offerings.
 const MINTED_TO: [usize; 3] = [PAY, BATCH, ESCROW];
 const MINT: usize = 1;
 const MINT_LOCKED: usize = 2;
@@ -21,29 +21,29 @@ const PAY: usize = 3;
 const BATCH: usize = 4;
 const ESCROW: usize = 5;
 const DEPLOY: usize = 6;
-/// Holders of the first offering's token that a round uses up.
+/// Holders of the first offering's token that one round uses.
 const HOLDERS: usize = 7;
-/// The due locks are due after so many days.
+/// The expiring locks expire after this many days.
 const DUE_DAYS: i64 = 30;
 
 /// Where the contracts run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     Anvil,
-    /// The chain that the platform brings with it.
+    /// The embedded chain.
     Embedded,
 }
 
 pub struct Stage {
     pub day: PayoutFixture,
-    /// Distributions that are agreed on, by their offering's place and the round.
+    /// Approved distributions, by their offering's position and the round.
     agreed: [Vec<String>; 3],
-    /// Distributions that were paid before anything else: what an audit can be declared of.
+    /// Distributions paid earlier, which an audit can declare.
     paid: Vec<String>,
     _chain: Option<DropGuard>,
 }
 
-/// Serves the embedded chain until the guard goes.
+/// Serves the embedded chain until the guard is dropped.
 async fn embedded() -> (Anvil, DropGuard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -61,7 +61,7 @@ fn terms(rounds: usize) -> Vec<Terms> {
 }
 
 impl Stage {
-    /// Ready for so many rounds.
+    /// Prepares this many rounds.
     pub async fn new(node: Node, database: Database, rounds: usize) -> Self {
         let (anvil, chain) = match node {
             Node::Anvil => (Anvil::start(Mining::Quick), None),
@@ -73,7 +73,7 @@ impl Stage {
         let mut site = Installation::on(anvil, database, Mining::Quick, &terms(rounds), 1).await;
         site.config.pays_in(&site.platform, signer_of(KEYS[1]));
         site.config.engine("payout_page_holders", 2);
-        // Nothing is replaced while a test holds the blocks.
+        // No fee bumps while a test stops the blocks.
         site.config.chain("bump_after_seconds", "600");
         let server = site.start().await;
         let colleague = site.second_person(&server).await;
@@ -89,10 +89,10 @@ impl Stage {
         &self.day.site
     }
 
-    /// Deploys every token but those that are to be deployed, and mints what is to be held.
+    /// Deploys every token except those that the test deploys, and mints the initial units.
     async fn tokens(&mut self, rounds: usize) {
         let (site, server) = (&self.day.site, &self.day.server);
-        // Units stand in the first partition; each round restricts one and frees another.
+        // Units are in the first partition; each round restricts one partition and unrestricts another.
         let restricted = |number: usize| json!({ "restricted": number > 0 && number.is_multiple_of(2) });
         let partitions: Vec<Value> = (0..=2 * rounds).map(restricted).collect();
         let body = json!({ "offering_id": site.offerings[0], "partitions": partitions });
@@ -108,7 +108,7 @@ impl Stage {
         self.day.token = self.token(0).await;
     }
 
-    /// Gives the payer money, pays everybody once, and has what is to be paid next agreed on. Each amount is another one.
+    /// Funds the payer, pays every holder once, and has the next distributions approved. Each amount is different.
     async fn money(&mut self, rounds: usize) {
         self.day.fund(signer_of(KEYS[1]), 1_000_000).await;
         let day = &self.day;
@@ -134,7 +134,7 @@ impl Stage {
         }
     }
 
-    /// Freezes who is to be freed or moved, and lets locks become due.
+    /// Freezes the holders that a round unfreezes or moves, and lets locks expire.
     async fn holders(&self, rounds: usize) {
         let (site, server) = (&self.day.site, &self.day.server);
         for round in 0..rounds {
@@ -149,14 +149,14 @@ impl Stage {
             assert_eq!(server.post("/blockchain/lock", &format!("due-{round}"), body).await.status, 202);
         }
         site.settled().await;
-        // Time on the chain is what decides, and nothing else here hangs on it.
+        // The chain's time decides, and nothing else here depends on it.
         let passed = Duration::from_secs(86_400 * (DUE_DAYS.cast_unsigned() + 1)).as_secs();
         site.anvil.rpc().call("evm_increaseTime", json!([passed])).await;
         site.anvil.mine(1).await;
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
-    /// The offering that a row is about.
+    /// The offering of a row.
     pub fn offering(&self, kind: Kind, round: usize) -> &str {
         let place = match kind {
             Kind::Deploy => DEPLOY + round,
@@ -176,7 +176,7 @@ impl Stage {
         self.site().tokens_of(&self.site().offerings[place]).await[0].address
     }
 
-    /// The distribution that a row is about.
+    /// The distribution of a row.
     pub fn distribution(&self, kind: Kind, round: usize) -> &str {
         match kind {
             Kind::Pay => &self.agreed[0][round],
@@ -187,10 +187,10 @@ impl Stage {
     }
 }
 
-/// The number of the investor whom a row is about.
+/// The number of the investor of a row.
 pub fn holder(kind: Kind, round: usize) -> usize {
     let place = match kind {
-        // Each round mints one subscription, of the holder with its number.
+        // Each round mints one subscription, that of the holder with its number.
         Kind::Mint | Kind::MintLocked => return round,
         Kind::Freeze => 0,
         Kind::Unfreeze => 1,
@@ -203,22 +203,22 @@ pub fn holder(kind: Kind, round: usize) -> usize {
     HOLDERS * round + place
 }
 
-/// The one who gets what is moved by force.
+/// The recipient of a forced transfer.
 pub fn receiver(round: usize) -> usize {
     HOLDERS * round + 5
 }
 
-/// The partition that a row is about.
+/// The partition of a row.
 pub fn partition(kind: Kind, round: usize) -> u64 {
     2 * round as u64 + if kind == Kind::Restrict { 2 } else { 3 }
 }
 
-/// The wallet that follows a lost one.
+/// The wallet that replaces a lost one.
 pub fn replacement(round: usize) -> Address {
     wallet(1_000 + round)
 }
 
-/// What is declared to have been reported.
+/// The hash of the declared report.
 pub fn report(round: usize) -> String {
     format!("{round:02x}").repeat(32).replace("00", "a0")
 }

@@ -1,4 +1,4 @@
-//! What an effect leaves behind, read past the platform's own code: none of it, or all of it once.
+//! Traces of an effect, read past the platform's code: none, or all of it once.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use super::stage::{Stage, holder, partition, receiver, replacement, report};
 use crate::foreign_key::calls_of;
 use crate::installation::wallet;
 
-/// How often an effect is to be seen.
+/// How often an effect is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traces {
-    /// By asking the contracts.
+    /// By calls of the contracts.
     pub chain: usize,
-    /// In what the platform says of its investors and offerings.
+    /// In the ledger of investors and offerings.
     pub books: usize,
-    /// In what the portals were told.
+    /// In the events.
     pub told: usize,
 }
 
 pub const NONE: Traces = Traces { chain: 0, books: 0, told: 0 };
 pub const ONCE: Traces = Traces { chain: 1, books: 1, told: 1 };
 
-/// How often a part is in a whole, which holds nothing else.
+/// How often a part fits into a whole, without remainder.
 fn times(whole: U256, part: usize) -> usize {
     assert_eq!(whole % U256::from(part), U256::ZERO, "{whole} is no multiple of {part}");
     (whole / U256::from(part)).to()
 }
 
-/// The units that a holder of this number subscribed to.
+/// The units that a numbered holder subscribed to.
 fn subscribed(number: usize) -> usize {
     100_000 + 100 * number
 }
@@ -76,7 +76,7 @@ impl Stage {
         }
     }
 
-    /// How often each holder of a distribution was sent exactly its part of the coin, by the coin's own word.
+    /// How often each holder of a distribution received exactly its coin amount, by the coin's own events.
     async fn transferred(&self, asked: &Asked) -> usize {
         let transfer = keccak256("Transfer(address,address,uint256)");
         let mut counts = Vec::new();
@@ -91,7 +91,7 @@ impl Stage {
         counts.sort_unstable();
         // The pages of an escrow are paid one after the other.
         let whole = asked.kind == Kind::Escrow || counts.first() == counts.last();
-        assert!(whole && counts.last() <= Some(&1), "some were paid and others not, or twice: {counts:?}");
+        assert!(whole && counts.last() <= Some(&1), "only some were paid, or twice: {counts:?}");
         counts[0]
     }
 
@@ -120,7 +120,7 @@ impl Stage {
             Kind::Freeze => format!("token_accounts where {of} and frozen"),
             Kind::Unfreeze => format!("token_accounts where {of} and not frozen"),
             Kind::Lock => format!("tranches where {of} and quantity = '100'"),
-            // What is due counts no more in the books anyway: the operations log alone shows that somebody looked after it.
+            // An expired lock does not count in the ledger anyway: only the operation log shows the removal.
             Kind::Unlock => format!("operations where id = '{}' and status = 'confirmed'", asked.ids[0]),
             Kind::Restrict => format!("{in_partition} and restricted"),
             Kind::Unrestrict => format!("{in_partition} and not restricted"),
@@ -144,7 +144,7 @@ impl Stage {
         usize::try_from(site.count(&rows).await).unwrap()
     }
 
-    /// Whether everybody of a distribution is marked as paid, and nobody while nothing of it is.
+    /// Returns 1 if every entitlement of a distribution is paid, and 0 if none is.
     async fn receipted(&self, asked: &Asked) -> usize {
         let id = self.distribution(asked.kind, asked.round);
         let paid = self.site().count(&format!("entitlements where distribution_id = '{id}' and status = 'paid'")).await;
@@ -153,7 +153,7 @@ impl Stage {
         let receipts = self.site().count(&format!("payout_receipts where distribution_id = '{id}'")).await;
         assert_eq!(receipts, paid);
         let all = shown.text("/status") == "completed";
-        assert!(all || paid == 0 || asked.kind == Kind::Escrow, "a page is paid whole: {shown:?}");
+        assert!(all || paid == 0 || asked.kind == Kind::Escrow, "a page is paid completely: {shown:?}");
         usize::from(all)
     }
 
@@ -177,7 +177,7 @@ impl Stage {
         times(U256::from(events), self.day.parts(self.distribution(kind, round)).await.len())
     }
 
-    /// How often it was told that the operations of a row are confirmed.
+    /// How often the confirmations of a row's operations were reported.
     async fn told_of_operations(&self, asked: &Asked) -> usize {
         let mut told = 0;
         for id in &asked.ids {
@@ -187,14 +187,14 @@ impl Stage {
         times(U256::from(told), asked.ids.len())
     }
 
-    /// Nothing of it is to be seen anywhere.
+    /// Checks that no trace is seen.
     pub async fn is_undone(&self, asked: &[Asked]) {
         for one in asked {
             assert_eq!(self.traces(one).await, NONE, "{:?}", one.kind);
         }
     }
 
-    /// All of it is to be seen once, by calls that were executed so often.
+    /// Checks that the whole effect is seen once, by this many executed calls.
     pub async fn is_done(&self, asked: &[Asked], executed: impl Fn(Kind) -> usize) {
         let ran = self.executed().await;
         for one in asked {
@@ -217,7 +217,7 @@ impl Stage {
         assert_eq!(self.site().count("operation_items where live").await, 0);
     }
 
-    /// Every call that the chain executed with success, by whomever, and how often.
+    /// Every successful call on the chain, by any sender, with its count.
     async fn executed(&self) -> BTreeMap<(Address, Bytes), usize> {
         let rpc = self.site().anvil.rpc();
         let mut executed = BTreeMap::new();

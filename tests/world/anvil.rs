@@ -36,13 +36,13 @@ pub enum Mining {
     Manual,
 }
 
-/// A running node, ended with the value.
+/// A running node; dropping it ends the node.
 pub struct Anvil {
-    /// None where somebody else ends it.
+    /// None where another value ends the process.
     child: Option<Child>,
     url: String,
     log: Log,
-    /// Where it puts old states: nobody else takes them away when it is ended.
+    /// The node's folder for old states; a killed node does not delete it.
     _states: Option<TempDir>,
 }
 
@@ -65,7 +65,7 @@ impl Anvil {
         Self::on("0", args)
     }
 
-    /// A node on this port, such as that of one that has ended.
+    /// A node on this port, in place of one that has ended.
     pub fn on(port: &str, args: &[String]) -> Self {
         let states = tempfile::Builder::new().prefix("muniment-anvil.").tempdir().expect("a folder can be made");
         let mut child = Command::new(path())
@@ -90,17 +90,17 @@ impl Anvil {
         Self { child: Some(child), url: format!("http://{}", address.trim()), log, _states: Some(states) }
     }
 
-    /// Another node that takes the same orders, such as the embedded chain.
+    /// A node that accepts anvil's calls, such as the embedded chain.
     pub fn at(url: &str) -> Self {
         Self { child: None, url: url.to_owned(), log: Log::default(), _states: None }
     }
 
-    /// Its address.
+    /// The node's URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A client that sees the truth, past every fault.
+    /// A client of the node itself, past every fault.
     pub fn rpc(&self) -> Rpc {
         Rpc::new(&self.url)
     }
@@ -110,7 +110,7 @@ impl Anvil {
         self.rpc().call("anvil_mine", json!([quantity(blocks)])).await;
     }
 
-    /// Replaces the last blocks by as many empty ones: what they held is gone for good.
+    /// Replaces the last blocks by as many empty ones; their transactions are dropped.
     pub async fn reorg(&self, depth: u64) {
         self.rpc().call("anvil_reorg", json!([depth, []])).await;
     }
@@ -120,7 +120,7 @@ impl Anvil {
         self.rpc().call("anvil_dropTransaction", json!([hash])).await;
     }
 
-    /// The least fee of a block's gas from the next block on.
+    /// Sets the base fee of the next block.
     pub async fn set_base_fee(&self, wei: u64) {
         self.rpc().call("anvil_setNextBlockBaseFeePerGas", json!([quantity(wei)])).await;
     }
@@ -140,7 +140,7 @@ impl Anvil {
         self.rpc().call("anvil_loadState", json!([state])).await;
     }
 
-    /// What it printed.
+    /// The output so far.
     pub fn log(&self) -> String {
         self.log.text()
     }

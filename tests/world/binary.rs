@@ -1,4 +1,4 @@
-//! The real binary, started, stopped and killed from outside, as an operator or the kernel would.
+//! The real binary, started, stopped and killed from outside.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::{http_client, repository};
 const POLL: Duration = Duration::from_millis(20);
 const TAIL_LINES: usize = 60;
 
-/// How to start it.
+/// A command to start.
 #[derive(Clone, Default)]
 pub struct Launch {
     program: Option<PathBuf>,
@@ -25,21 +25,21 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// With these arguments, and nothing of this process's environment but what finds programs and files.
+    /// With these arguments and an environment of only search paths.
     pub fn new<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Self {
         let env = ["PATH", "HOME", "TMPDIR"];
         let env = env.iter().filter_map(|key| Some(((*key).to_owned(), std::env::var_os(key)?)));
         Self { args: args.into_iter().map(Into::into).collect(), env: env.collect(), ..Self::default() }
     }
 
-    /// Another program than the one of this build, such as an older release.
+    /// Another program, such as an older release.
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());
         self
     }
 
-    /// By a shell, after this word of its own: for what a process inherits.
+    /// Run by a shell after a command of its own, for inherited settings.
     #[must_use]
     pub fn behind(mut self, word: &str) -> Self {
         let program = self.program.take().unwrap_or_else(path);
@@ -50,14 +50,14 @@ impl Launch {
         self
     }
 
-    /// One more variable.
+    /// Sets one more variable.
     #[must_use]
     pub fn env(mut self, key: &str, value: impl Into<OsString>) -> Self {
         self.env.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The folder to run in.
+    /// Sets the working folder.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
@@ -74,7 +74,7 @@ impl Launch {
         command
     }
 
-    /// Runs a command that ends by itself, and returns all that it printed.
+    /// Runs a command that ends by itself, and returns its whole output.
     pub fn output(&self) -> (ExitStatus, String) {
         let output = self.command().output().expect("the binary can be run");
         let printed = [output.stdout, output.stderr].concat();
@@ -116,30 +116,30 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// `kill -9`, and waits until it is gone.
+    /// Sends `kill -9` and waits for the end.
     pub fn kill(&mut self) -> ExitStatus {
         let _ = self.child.kill();
         self.child.wait().expect("a child can be waited for")
     }
 
-    /// Asks it to end (SIGTERM) and waits; fails when it takes longer.
+    /// Sends SIGTERM and waits; fails if it takes longer.
     pub fn terminate(&mut self, patience: Duration) -> ExitStatus {
         self.signal(Signal::TERM);
         let status = self.wait(patience);
         status.unwrap_or_else(|| panic!("still running {patience:?} after SIGTERM.\n{}", self.log.tail(TAIL_LINES)))
     }
 
-    /// Stops its clock and all its threads: a zombie in the making.
+    /// Stops all its threads.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// Lets it go on, with leases that may be over.
+    /// Continues the stopped process; its leases may have expired.
     pub fn thaw(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// From now on no file may be longer than this, or as long as the disk has room.
+    /// Sets the longest file size that the process may write; none removes the limit.
     pub fn limit_file_bytes(&self, bytes: Option<u64>) {
         let limit = Rlimit { current: bytes, maximum: None };
         prlimit(Some(Pid::from_child(&self.child)), Resource::Fsize, limit).expect("a child can be limited");
@@ -157,17 +157,17 @@ impl Binary {
         }
     }
 
-    /// Its status, once it has ended.
+    /// Its exit status, once it has ended.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child can be asked")
     }
 
-    /// Its number, for reading what it uses.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it printed so far, both streams.
+    /// Its output so far, both streams.
     pub fn log(&self) -> String {
         self.log.text()
     }

@@ -1,4 +1,4 @@
-//! Either database behind one value, so that one test runs on both.
+//! One value for either database, so that one test runs on both.
 
 use crate::{Postgres, Sqlite};
 
@@ -11,7 +11,7 @@ pub enum Engine {
     Postgres,
 }
 
-/// A fresh database of a test; it goes with the value.
+/// A fresh database of a test; dropping it deletes it.
 pub enum Database {
     /// In a folder of its own.
     Sqlite(Sqlite),
@@ -20,7 +20,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// An empty one.
+    /// Creates an empty database.
     pub async fn fresh(engine: Engine) -> Self {
         match engine {
             Engine::Sqlite => Self::Sqlite(Sqlite::fresh()),
@@ -28,7 +28,7 @@ impl Database {
         }
     }
 
-    /// The address to open.
+    /// The URL.
     pub fn url(&self) -> String {
         match self {
             Self::Sqlite(sqlite) => sqlite.url(),

@@ -1,4 +1,4 @@
-//! What a child process printed, kept while it runs.
+//! The output of a child process, kept while it runs.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex};

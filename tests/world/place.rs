@@ -1,4 +1,4 @@
-//! Where things are on this machine.
+//! Paths and ports of this machine.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ pub fn repository() -> PathBuf {
     root.expect("the tests lie in a folder of the repository").to_path_buf()
 }
 
-/// A port of the loopback that nobody listens on now.
+/// A free port of the loopback.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
     listener.local_addr().expect("a bound listener has an address").port()

@@ -1,7 +1,7 @@
-//! A JSON-RPC proxy on the loopback between the engine and a node, with faults by the rule.
+//! A JSON-RPC proxy on the loopback between the engine and a node, with faults by rules.
 //!
 //! Faults are drawn from a seed, and a fault counts as a hit only when it changed something:
-//! a test asserts its hits, so that it cannot pass because its fault struck nothing.
+//! a test asserts its hits, so that it cannot pass because its fault changed nothing.
 
 mod fault;
 mod lie;
@@ -31,7 +31,7 @@ pub struct FaultProxy {
     _stage: Stage,
 }
 
-/// Names a rule that was added.
+/// Identifies an added rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleId(usize);
 
@@ -85,7 +85,7 @@ impl FaultProxy {
         self.shared.state().rules[id.0].removed = true;
     }
 
-    /// Ends every rule: from now on the node is heard as it is.
+    /// Ends every rule.
     pub fn heal(&self) {
         self.shared.state().rules.iter_mut().for_each(|rule| rule.removed = true);
     }

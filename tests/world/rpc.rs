@@ -1,4 +1,4 @@
-//! A JSON-RPC client for the tests themselves: it asks the node, past every fault.
+//! A JSON-RPC client for the tests themselves, past every fault.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ impl Rpc {
         Self { url: url.into(), client: http_client() }
     }
 
-    /// One call, with the node's or the transport's words where it fails.
+    /// Makes one call; an error is the node's or the transport's message.
     pub async fn try_call(&self, method: &str, params: Value) -> Result<Value, String> {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
         let answer = self.post(body).await?;
@@ -40,7 +40,7 @@ impl Rpc {
         number(&answer).unwrap_or_else(|| panic!("{method} answered {answer}"))
     }
 
-    /// The body as it is, for batches and for what is no JSON-RPC.
+    /// Posts a raw body, for batches and for invalid JSON-RPC.
     pub async fn post(&self, body: String) -> Result<String, String> {
         let request = self.client.post(&self.url).header("content-type", "application/json").body(body);
         let answer = request.send().await.map_err(|error| error.to_string())?;

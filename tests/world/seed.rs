@@ -1,4 +1,4 @@
-//! Chance that repeats: the same seed gives the same faults, so a failure can be run again.
+//! Repeatable randomness: the same seed gives the same faults, so a failure can be run again.
 
 /// A splitmix64 sequence.
 #[derive(Clone, Debug)]

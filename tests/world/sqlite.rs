@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// The folder goes with the value.
+/// Dropping the value deletes the folder.
 pub struct Sqlite {
     folder: TempDir,
 }
@@ -26,7 +26,7 @@ impl Sqlite {
         self.folder.path().join("muniment.db")
     }
 
-    /// Its folder, for what belongs beside the database.
+    /// Its folder, for files beside the database.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -1,4 +1,4 @@
-//! A thread with a runtime of its own for what stands between the programs under test.
+//! A thread with a runtime of its own for proxies between the tested programs.
 //!
 //! A test may block its thread, freeze the binary or end its own runtime: the proxies go on.
 
@@ -12,7 +12,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Runs the work until it ends or the value is dropped, with all that it has spawned.
+    /// Runs the work, with every task that it spawns, until it ends or the value is dropped.
     pub(crate) fn run(work: impl Future<Output = ()> + Send + 'static) -> Self {
         let (end, ended) = oneshot::channel();
         let thread = std::thread::spawn(move || {

@@ -1,6 +1,6 @@
-//! A TCP relay on the loopback between the engine and its database, to be cut, stalled or closed.
+//! A TCP relay on the loopback between the engine and its database, which a test can cut, stall or close.
 //!
-//! The fault that matters most lies here: the database has committed and nobody heard it say so.
+//! The most important fault: the database commits and its response is lost.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const OPEN: u8 = 0;
 const CLOSED: u8 = 1;
 const DEAF: u8 = 2;
 
-/// A running relay; it goes with the value.
+/// A running relay; dropping it closes the relay.
 pub struct Wire {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -69,12 +69,12 @@ impl Wire {
         self.set(DEAF);
     }
 
-    /// Works again for new connections; those that were deaf break, as their answers are gone.
+    /// Works again for new connections; stalled ones break, because their responses are lost.
     pub fn open(&self) {
         self.set(OPEN);
     }
 
-    /// Bytes of answers that were withheld: proof that the fault hit something.
+    /// Bytes of withheld responses: proof that the fault took effect.
     pub fn withheld_bytes(&self) -> u64 {
         self.shared.withheld.load(Ordering::SeqCst)
     }
